@@ -1,0 +1,56 @@
+"""verosim: generative classification. Read the data once; everything after is algebra.
+
+>>> import verosim
+>>> from sklearn.datasets import load_iris
+>>> X, y = load_iris(return_X_y=True)
+>>> model = verosim.LDA().fit(X, y)
+>>> model.predict(X[:1])
+array([0])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "verosim.estimators": (
+        "LDA",
+        "QDA",
+        "RDA",
+        "BernoulliNB",
+        "CategoricalNB",
+        "ComplementNB",
+        "GaussianNB",
+        "HistogramNB",
+        "JointHistogram",
+        "MultinomialNB",
+        "NaiveLDA",
+    ),
+    "verosim.bayes": (
+        "Quadratic",
+        "parameter_counts",
+        "rows_for_gaussian",
+        "rows_for_histogram",
+        "rows_for_priors",
+    ),
+    "verosim.engines": ("threads", "use_threads"),
+    "verosim.errors": ("PrecisionWarning", "SingularWarning", "VerosimError", "VerosimWarning"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:  # a name is loaded when it is first asked for
+    if name not in _HOME:
+        raise AttributeError(f"module 'verosim' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,62 @@
+"""What each coordinate of a statistic means: classes, folds, columns, codes.
+
+Axes are values. Two statistics add after both are laid on the union of their axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from verosim.axes.codes import Bins, Categories, Cells, Codes
+from verosim.axes.columns import Columns
+from verosim.axes.groups import Groups
+
+__all__ = ["Axes", "Bins", "Categories", "Cells", "Codes", "Columns", "Groups"]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The named axes of a statistic: class × fold, column and, where values are coded, code."""
+
+    groups: Groups
+    columns: Columns
+    codes: Codes | None = None
+
+    def size(self, dim: str) -> int:
+        if dim == "class":
+            return len(self.groups.classes)
+        if dim == "fold":
+            return self.groups.folds
+        if dim == "column":
+            return len(self.columns)
+        assert self.codes is not None
+        return self.codes.size
+
+    def union(self, other: Axes) -> Axes:
+        """The smallest axes that hold both; mismatched columns or bins are an error."""
+        if self is other:
+            return self
+        codes = self.codes
+        if codes is not None and other.codes is not None:
+            codes = codes.union(other.codes, self.columns)
+        return Axes(self.groups.union(other.groups), self.columns.union(other.columns), codes)
+
+    def positions(self, dim: str, wider: Axes) -> np.ndarray | None:
+        """Where each coordinate of `dim` stands on the wider axes; None if nothing moves."""
+        if self is wider:
+            return None
+        if dim == "class":
+            return self.groups.positions(wider.groups)
+        if dim == "code" and self.codes is not wider.codes:
+            assert self.codes is not None
+            assert wider.codes is not None
+            return self.codes.positions(wider.codes)
+        return None
+
+    def with_groups(self, groups: Groups) -> Axes:
+        return replace(self, groups=groups)
+
+    def with_codes(self, codes: Codes) -> Axes:
+        return replace(self, codes=codes)

@@ -1,0 +1,40 @@
+"""The columns of a table, by number and, where the table has them, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from verosim.errors import VerosimError, listed
+
+
+@dataclass(frozen=True)
+class Columns:
+    size: int
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names) if self.names is not None else (f"x{j}" for j in range(self.size))
+
+    def name(self, j: int) -> str:
+        return self.names[j] if self.names is not None else f"x{j}"
+
+    def union(self, other: Columns) -> Columns:
+        """Columns do not widen: both sides must have the same ones, in the same order."""
+        if self is other or self == other:
+            return self
+        if self.size != other.size:
+            raise VerosimError(
+                f"{self.size} columns here, {other.size} in the other model.",
+                "fit both on the same columns.",
+            )
+        if self.names is None or other.names is None:
+            return self if self.names is not None else other
+        apart = [a for a, b in zip(self.names, other.names, strict=True) if a != b]
+        raise VerosimError(
+            f"The columns differ: {listed(apart)} here is another column in the other model.",
+            "fit both on the same columns in the same order.",
+        )

@@ -1,0 +1,100 @@
+"""Groups are class × fold: the rows a statistic keeps apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.errors import VerosimError
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Sorted class labels and the number of folds; group number = class · folds + fold."""
+
+    classes: np.ndarray  # (C,) labels
+    folds: int = 1
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Groups)
+            and self.folds == other.folds
+            and np.array_equal(self.classes, other.classes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def union(self, other: Groups) -> Groups:
+        if self.folds != other.folds:
+            raise VerosimError(
+                f"One statistic has {self.folds} folds, the other {other.folds}.",
+                "use the same folds for both, or `total('fold')` first.",
+            )
+        if np.array_equal(self.classes, other.classes):
+            return self
+        return Groups(union_of_labels(self.classes, other.classes), self.folds)
+
+    def positions(self, wider: Groups) -> np.ndarray | None:
+        if self is wider or np.array_equal(self.classes, wider.classes):
+            return None
+        place = {label: i for i, label in enumerate(wider.classes.tolist())}
+        return np.array([place[label] for label in self.classes.tolist()], dtype=np.intp)
+
+    def keep(self, kept: np.ndarray) -> Groups:
+        return Groups(self.classes[kept], self.folds)
+
+    def name(self, group: int) -> str:
+        return repr(plain(self.classes[group // self.folds]))
+
+
+def plain(label: Any) -> Any:
+    """A label as Python prints it: 'a' and 3 rather than np.str_('a') and np.int64(3)."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def kind_of(labels: np.ndarray) -> str:
+    """'text', 'number' or 'object': labels of one kind can be sorted together."""
+    if labels.dtype.kind in "US":
+        return "text"
+    if labels.dtype.kind in "biuf":
+        return "number"
+    kinds = {type(label) for label in labels.tolist()}
+    if kinds <= {str}:
+        return "text"
+    if kinds <= {int, float, bool}:
+        return "number"
+    return "object"
+
+
+def union_of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """All labels of both, sorted; text and numbers do not mix."""
+    if not len(first) or not len(second):
+        return first if len(first) else second
+    kinds = kind_of(first), kind_of(second)
+    if "object" not in kinds and kinds[0] != kinds[1]:
+        odd = plain(second[0])
+        raise VerosimError(
+            f"The label {odd!r} is a {kinds[1]} and the labels so far, like "
+            f"{plain(first[0])!r}, are {kinds[0]}s.",
+            "give all labels as text or all as numbers.",
+        )
+    dtype = object if object in (first.dtype, second.dtype) else None
+    both = set(first.tolist()) | set(second.tolist())
+    if dtype is None:
+        dtype = np.result_type(first.dtype, second.dtype)
+    return as_labels(sorted_labels(both), dtype)
+
+
+def as_labels(labels: list[Any], dtype: Any) -> np.ndarray:
+    out = np.empty(len(labels), dtype=dtype)
+    out[:] = labels
+    return out
+
+
+def sorted_labels(labels: Any) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=lambda label: (type(label).__name__, str(label)))

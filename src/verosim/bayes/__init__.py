@@ -1,0 +1,22 @@
+"""Bayes' rule: priors and densities in, joint, posterior, evidence and samples out."""
+
+from verosim.bayes.boundary import Quadratic, boundary
+from verosim.bayes.enough import (
+    parameter_counts,
+    rows_for_gaussian,
+    rows_for_histogram,
+    rows_for_priors,
+)
+from verosim.bayes.priors import log_priors
+from verosim.bayes.rule import Rule
+
+__all__ = [
+    "Quadratic",
+    "Rule",
+    "boundary",
+    "log_priors",
+    "parameter_counts",
+    "rows_for_gaussian",
+    "rows_for_histogram",
+    "rows_for_priors",
+]

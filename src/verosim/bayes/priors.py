@@ -1,0 +1,70 @@
+"""Class priors: π_k = n_k/n, Laplace's (n_k + 1)/(n + K), uniform, or the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from verosim.axes.groups import plain
+from verosim.errors import VerosimError, listed
+
+
+def log_priors(
+    setting: Any, classes: np.ndarray, weight: np.ndarray, present: np.ndarray
+) -> np.ndarray:
+    """(C,) log π_k; −∞ for a class with no rows yet, which therefore must not be given mass."""
+    if setting is None:
+        mass = np.where(present, weight, 0.0)
+    elif isinstance(setting, str):
+        if setting == "laplace":
+            mass = np.where(present, weight + 1.0, 0.0)
+        elif setting == "uniform":
+            mass = present.astype(float)
+        else:
+            raise VerosimError(
+                f"priors={setting!r} is not known.",
+                'None, "laplace", "uniform", an array in the order of classes_, or a dict by label.',
+            )
+    else:
+        mass = _given(setting, classes)
+        idle = [str(plain(c)) for c in classes[(mass > 0) & ~present].tolist()]
+        if idle:
+            raise VerosimError(
+                f"Class {listed(idle)} has no rows, so it cannot be given prior mass.",
+                "leave it out of priors until rows of it have been seen.",
+            )
+    with np.errstate(divide="ignore"):
+        return np.log(mass / mass.sum())
+
+
+def _given(setting: Any, classes: np.ndarray) -> np.ndarray:
+    labels = classes.tolist()
+    if isinstance(setting, Mapping):
+        by_label = {plain(label): float(p) for label, p in setting.items()}
+        unknown = [str(label) for label in by_label if label not in labels]
+        left_out = [str(label) for label in labels if label not in by_label]
+        if unknown or left_out:
+            what = f"unknown classes {listed(unknown)}" if unknown else (
+                f"no prior for class {listed(left_out)}")  # fmt: skip
+            raise VerosimError(f"priors: {what}.", f"the classes are {labels[:10]}.")
+        mass = np.array([by_label[label] for label in labels])
+    else:
+        mass = np.asarray(setting, dtype=np.float64)
+        if mass.shape != (len(labels),):
+            raise VerosimError(
+                f"priors has shape {mass.shape} and there are {len(labels)} classes.",
+                f"one number per class, in the order {labels[:10]}, or a dict by label.",
+            )
+    if not np.isfinite(mass).all() or (mass < 0).any() or abs(mass.sum() - 1) > 1e-6:
+        raise VerosimError(
+            f"priors must be non-negative and sum to 1; these sum to {mass.sum():g}.",
+            f"divide them by their sum: {(mass / mass.sum()).tolist() if mass.sum() else None}.",
+        )
+    return mass
+
+
+def free_priors(setting: Any, classes: int) -> int:
+    """How many priors were estimated: K − 1, or none if they were fixed."""
+    return classes - 1 if setting is None or setting == "laplace" else 0

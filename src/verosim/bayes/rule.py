@@ -1,0 +1,76 @@
+"""Bayes' rule as a program, in log space.
+
+δ_k(x) = log π_k + log p(x | k),   log p(x) = log Σ_k exp δ_k,   log p(k | x) = δ_k − log p(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes import Columns
+from verosim.densities import Params
+from verosim.engines import map_rows
+
+JOINT, LOG_POSTERIOR, POSTERIOR = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Priors and densities of C classes: everything a prediction needs."""
+
+    log_prior: np.ndarray  # (C,)
+    params: Params
+    columns: Columns
+
+    def joint(self, X: Any) -> np.ndarray:
+        """(n, C) δ_k(x) = log π_k + log p(x | k)."""
+        return self._evaluate(X, self.params.log_density, JOINT)[0]
+
+    def discriminants(self, X: Any) -> np.ndarray:
+        """(n, C) δ_k(x) up to a term all classes share: linear in x where the model is."""
+        return self._evaluate(X, self.params.log_ratio, JOINT)[0]
+
+    def posterior(self, X: Any) -> np.ndarray:
+        """(n, C) p(k | x)."""
+        return self._evaluate(X, self.params.log_ratio, POSTERIOR)[0]
+
+    def log_posterior(self, X: Any) -> np.ndarray:
+        """(n, C) log p(k | x)."""
+        return self._evaluate(X, self.params.log_ratio, LOG_POSTERIOR)[0]
+
+    def evidence(self, X: Any) -> np.ndarray:
+        """(n,) log p(x)."""
+        return self._evaluate(X, self.params.generative.log_density, JOINT)[1]
+
+    def decide(self, X: Any) -> np.ndarray:
+        """(n,) the class number with the largest discriminant."""
+        return self.discriminants(X).argmax(axis=1)
+
+    def sample(
+        self, n: int, classes: np.ndarray | None, rng: np.random.Generator
+    ) -> tuple[Any, np.ndarray]:
+        """k ~ Cat(π) unless given, then x ~ p(x | k)."""
+        if classes is None:
+            classes = rng.choice(len(self.log_prior), size=n, p=np.exp(self.log_prior))
+        return self.params.sample(classes, rng), classes
+
+    def _evaluate(
+        self, X: Any, score: Callable[..., np.ndarray], mode: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n, d = X.shape
+        out = np.empty((n, len(self.log_prior)))
+        evidence = np.empty(n)
+
+        def work(start: int, stop: int) -> None:
+            block, part = self.params.read(X[start:stop]), out[start:stop]
+            score(block, part)
+            self.params.check(block, part, self.columns, start)
+            kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
+
+        map_rows(work, n, d)
+        return out, evidence

@@ -1,0 +1,162 @@
+"""The door for tables of numbers: anything array-like becomes a matrix, never a full copy.
+
+Cells are not inspected here. The statistics meet every cell anyway, and report a bad one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from verosim.errors import VerosimError
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Rows of a CSR matrix, cut without copying: `indptr` points into the whole `data`."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.indptr) - 1, self.columns
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows: slice) -> SparseRows:
+        start, stop, _ = rows.indices(len(self))
+        return SparseRows(
+            self.data, self.indices, self.indptr[start : max(stop, start) + 1], self.columns
+        )
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows, dense."""
+        out = np.zeros((len(rows), self.columns))
+        for at, i in enumerate(rows):
+            stored = slice(self.indptr[i], self.indptr[i + 1])
+            out[at, self.indices[stored]] = self.data[stored]
+        return out
+
+
+Matrix = np.ndarray | SparseRows
+
+
+def as_matrix(X: Any, *, sparse_allowed: bool = False, values: bool = False) -> Matrix:
+    """A two-dimensional table of numbers, or of any values when `values`."""
+    if sparse.issparse(X):
+        return _as_sparse_rows(X, sparse_allowed)
+    if type(X) is not np.ndarray:
+        X = _as_array(X, values)
+    if X.dtype.kind == "c":
+        raise VerosimError(
+            f"Complex data not supported: X has dtype {X.dtype}.",
+            "give the real and imaginary parts as two columns.",
+        )
+    if X.ndim != 2:
+        raise VerosimError(
+            f"Expected 2D array, got {X.ndim}D array instead (shape={X.shape}).",
+            "Reshape your data: X.reshape(-1, 1) for a single column, "
+            "X.reshape(1, -1) for a single row.",
+        )
+    if X.shape[0] == 0:
+        raise VerosimError(
+            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
+    if X.shape[1] == 0:
+        raise VerosimError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
+    if not values and X.dtype.kind not in "fiub":
+        X = _as_numbers(X)
+    return X
+
+
+def _as_array(X: Any, values: bool) -> np.ndarray:
+    if values and hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        # A table of categories: keep each cell as it is, whatever its neighbours' types.
+        out = np.empty(X.shape, dtype=object)
+        for j in range(X.shape[1]):
+            column = X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+            out[:, j] = [None if _is_na(v) else v for v in column.to_numpy().tolist()]
+        kinds = {type(v) for v in out.ravel().tolist()}
+        if kinds <= {int, bool}:
+            return out.astype(np.int64)
+        return out
+    if isinstance(X, list | tuple) and values:
+        X = np.asarray(X, dtype=object) if _holds_text(X) else np.asarray(X)
+        return X
+    return np.asarray(X)
+
+
+def _is_na(value: Any) -> bool:
+    """None, NaN and pandas' NA, whose comparisons are themselves NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _holds_text(X: Any) -> bool:
+    """np.asarray would turn [1, 'a'] into text; a table of mixed values stays as it is."""
+    return any(
+        not isinstance(cell, int | float)
+        for row in X
+        if isinstance(row, list | tuple)
+        for cell in row
+    )
+
+
+def _as_numbers(X: np.ndarray) -> np.ndarray:
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        for i, j in np.ndindex(*X.shape):
+            if _is_na(X[i, j]):
+                X = X.copy() if X.base is None else X
+                continue
+            try:
+                float(X[i, j])
+            except (TypeError, ValueError):
+                message = (
+                    f"Column {j}, row {i}: {X[i, j]!r} is not a number; "
+                    "the argument must be a string or a number here."
+                )
+                hint = "encode the column, or use CategoricalNB for tables of categories."
+                if isinstance(error, TypeError):
+                    raise _WrongType(message, hint) from None
+                raise VerosimError(message, hint) from None
+        return np.array(
+            [[np.nan if _is_na(v) else float(v) for v in row] for row in X], dtype=np.float64
+        )
+
+
+class _WrongType(VerosimError, TypeError):
+    """A cell of a type no number can be made from."""
+
+
+def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
+    if not allowed:
+        raise _WrongType(
+            "A sparse matrix was given, and this model needs dense rows.",
+            "X.toarray(), or GaussianNB, MultinomialNB, BernoulliNB and ComplementNB, "
+            "which read sparse input as it is.",
+        )
+    if X.dtype.kind == "c":
+        raise VerosimError("Complex data not supported: X is a complex sparse matrix.")
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    if rows.shape[0] == 0 or rows.shape[1] == 0:
+        raise VerosimError(
+            f"Found array with 0 sample(s) or 0 feature(s) (shape={rows.shape}) "
+            "while a minimum of 1 is required."
+        )
+    data = rows.data
+    if data.dtype.kind not in "fi" or data.dtype.itemsize < 4 or data.dtype.itemsize > 8:
+        data = data.astype(np.float64)
+    return SparseRows(data, rows.indices, rows.indptr, rows.shape[1])

@@ -1,0 +1,37 @@
+"""A batch: some rows, the group of each, and their weights. What a statistic absorbs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+UNWEIGHTED = np.empty(0)  # what kernels read as 'every weight is one'
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows as the kernels read them: C-ordered numbers, sparse rows, or raw values."""
+
+    block: Any  # (n, d), or a mapping of such blocks for a Product
+    groups: np.ndarray  # (n,) int32, class · folds + fold
+    weights: np.ndarray = field(default_factory=lambda: UNWEIGHTED)  # (n,), empty if all are one
+    numbers: range | np.ndarray = range(0)  # the rows' numbers in the user's table
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def row(self, i: int) -> int:
+        """The number, in the user's table, of the batch's i-th row."""
+        return int(self.numbers[i]) if len(self.numbers) else i
+
+    def cut(self, start: int, stop: int) -> Batch:
+        weights = self.weights[start:stop] if len(self.weights) else self.weights
+        return Batch(
+            self.block[start:stop], self.groups[start:stop], weights, self.numbers[start:stop]
+        )
+
+    def part(self, name: str) -> Batch:
+        """The rows of one part of a Product."""
+        return Batch(self.block[name], self.groups, self.weights, self.numbers)

@@ -1,0 +1,91 @@
+"""Labels to class numbers: strings, bools, integers or any mix Python can compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labels
+from verosim.errors import VerosimError
+
+TABLE_SPAN = 1 << 20  # widest range of integer labels coded by table
+
+
+def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(codes (n,) int32, sorted labels): the labels of y together with those already known."""
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        _check_float_labels(y)
+    if y.dtype.kind in "iub" and len(y):
+        found, codes = _encode_integers(y)
+    else:
+        found, codes = _encode_any(y)
+    if known is None or np.array_equal(known, found):
+        return codes, found
+    labels = union_of_labels(known, found)
+    place = {label: i for i, label in enumerate(labels.tolist())}
+    position = np.array([place[label] for label in found.tolist()], dtype=np.int32)
+    return position[codes], labels
+
+
+def _encode_integers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    flags = y.view(np.uint8) if y.dtype.kind == "b" else y
+    low, high = int(flags.min()), int(flags.max())
+    if high - low >= TABLE_SPAN:
+        found, inverse = np.unique(y, return_inverse=True)
+        return found, inverse.astype(np.int32)
+    present = np.zeros(high - low + 1, dtype=np.bool_)
+    kernels.mark_integers(flags, low, present)
+    position = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    codes = np.empty(len(y), dtype=np.int32)
+    kernels.code_integers(flags, low, position, codes)
+    return (np.flatnonzero(present) + low).astype(y.dtype), codes
+
+
+def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values = y.tolist()
+    for i, value in enumerate(values):
+        if value is None or value != value:
+            raise VerosimError(
+                f"Input y contains NaN or None: the label of row {i} is missing.",
+                "leave such rows out of the fit.",
+            )
+    distinct = set(values)
+    kinds = {type(value) for value in distinct}
+    if str in kinds and len(kinds) > 1:
+        raise VerosimError(
+            f"Labels mix text and other types: {sorted(k.__name__ for k in kinds)}.",
+            "give all labels as text or all as numbers.",
+        )
+    labels = sorted_labels(distinct)
+    place = {label: i for i, label in enumerate(labels)}
+    codes = np.fromiter((place[value] for value in values), dtype=np.int32, count=len(values))
+    return as_labels(labels, y.dtype), codes
+
+
+def _check_float_labels(y: np.ndarray) -> None:
+    if not np.isfinite(y).all():
+        bad = int(np.flatnonzero(~np.isfinite(y))[0])
+        raise VerosimError(
+            f"Input y contains NaN or infinity: the label of row {bad} is {y[bad]}.",
+            "leave such rows out of the fit.",
+        )
+    broken = np.flatnonzero(y != np.floor(y))
+    if len(broken):
+        raise VerosimError(
+            f"Unknown label type: continuous. The label of row {broken[0]} is {y[broken[0]]}; "
+            "classes are not fractions.",
+            "for a regression target, cut it into classes first.",
+        )
+
+
+def check_known(labels: np.ndarray, known: np.ndarray) -> None:
+    """Every label must be one of the model's."""
+    strange = [label for label in labels.tolist() if label not in set(known.tolist())]
+    if strange:
+        raise VerosimError(
+            f"The label {strange[0]!r} is not one of the model's classes.",
+            f"the classes are {known.tolist()[:10]} (of kind {kind_of(known)}).",
+        )

@@ -1,0 +1,79 @@
+"""A source gives batches of rows. An array in memory is cut without copying; rows that are
+not yet C-ordered numbers are converted a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from verosim.data.arrays import SparseRows
+from verosim.data.batch import UNWEIGHTED, Batch
+
+BLOCK_CELLS = 1 << 18  # cells converted at a time: 2 MB of float64
+
+
+def ready(X: Any) -> bool:
+    """Whether kernels can read X where it lies."""
+    return isinstance(X, SparseRows) or (
+        X.dtype in (np.float64, np.float32) and X.flags.c_contiguous and X.dtype.isnative
+    )
+
+
+def as_block(X: Any) -> Any:
+    """Rows the kernels can read: themselves, or a C-ordered float copy of these few."""
+    if ready(X):
+        return X
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    return np.ascontiguousarray(X, dtype=dtype)
+
+
+class ArraySource:
+    """Rows in memory with their groups and weights. `raw` leaves values as they are."""
+
+    def __init__(
+        self,
+        X: Any,
+        groups: np.ndarray,
+        weights: np.ndarray = UNWEIGHTED,
+        *,
+        raw: bool = False,
+    ) -> None:
+        self.X, self.groups, self.weights, self.raw = X, groups, weights, raw
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def cells(self) -> int:
+        if isinstance(self.X, SparseRows):
+            return len(self.X.data)
+        return int(self.X.shape[0] * self.X.shape[1])
+
+    def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        """The rows from start to stop, in blocks no larger than they need to be."""
+        stop = len(self) if stop is None else stop
+        thinned = len(self.weights) > 0 and not self.weights[start:stop].all()
+        whole = (self.raw or ready(self.X)) and not thinned
+        step = max(stop - start, 1) if whole else max(1, BLOCK_CELLS // self.X.shape[1])
+        for a in range(start, stop, step):
+            b = min(stop, a + step)
+            block, groups = self.X[a:b], self.groups[a:b]
+            weights = self.weights[a:b] if len(self.weights) else self.weights
+            numbers: range | np.ndarray = range(a, b)
+            if thinned:  # rows of zero weight do not exist
+                kept = np.flatnonzero(weights)
+                block, groups, weights = take_rows(block, kept), groups[kept], weights[kept]
+                numbers = kept + a
+            yield Batch(block if self.raw else as_block(block), groups, weights, numbers)
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    if isinstance(X, SparseRows):
+        lengths = np.diff(X.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)
+        inside = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
+        stored = np.repeat(X.indptr[rows], lengths) + inside
+        return SparseRows(X.data[stored], X.indices[stored], indptr, X.columns)
+    return X[rows]

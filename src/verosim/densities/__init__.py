@@ -1,0 +1,30 @@
+"""Densities: from a statistic to the parameters of p(x | class), and from those to numbers."""
+
+from verosim.densities.base import Density, Params
+from verosim.densities.discrete import (
+    Bernoulli,
+    Categorical,
+    Complement,
+    Histogram,
+    JointHistogramDensity,
+    Multinomial,
+)
+from verosim.densities.full import FullGaussian, FullParams
+from verosim.densities.gaussian import DiagonalGaussian, DiagonalParams
+from verosim.densities.product import ProductDensity
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Complement",
+    "Density",
+    "DiagonalGaussian",
+    "DiagonalParams",
+    "FullGaussian",
+    "FullParams",
+    "Histogram",
+    "JointHistogramDensity",
+    "Multinomial",
+    "Params",
+    "ProductDensity",
+]

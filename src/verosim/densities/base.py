@@ -1,0 +1,90 @@
+"""A density holds hyperparameters only; estimating turns a statistic into parameters.
+
+    statistic → estimate → Params → log p(x | k)
+
+Smoothing, floors and shrinkage live here, never in the statistic: asking again with other
+settings needs no data.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Columns
+from verosim.data.sources import as_block
+from verosim.errors import VerosimError
+
+
+class Params(ABC):
+    """Frozen parameters of p(x | k) for C classes over d columns."""
+
+    n_parameters: int  # free parameters, priors not counted
+
+    def read(self, rows: Any) -> Any:
+        """Rows of the user's matrix as the kernels take them."""
+        return as_block(rows)
+
+    @abstractmethod
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """(n, C) log p(x | k)."""
+
+    def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """(n, C) log p(x | k) up to a term all classes share: enough for a posterior."""
+        return self.log_density(block, out)
+
+    @property
+    def generative(self) -> Params:
+        """The parameters of p(x | k) proper, where the scores that decide are something else."""
+        return self
+
+    @abstractmethod
+    def contributions(self, block: Any) -> np.ndarray:
+        """(n, C, d) each column's part of log p(x | k); they sum to it."""
+
+    @abstractmethod
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(n, d) one row for each class number."""
+
+    @abstractmethod
+    def marginal(self, columns: np.ndarray) -> Params:
+        """The parameters of p(x_columns | k)."""
+
+    @abstractmethod
+    def log_likelihood(self, statistic: Any) -> np.ndarray:
+        """(C,) Σ over the statistic's rows of log p(x | class of the row), without the rows."""
+
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        """A score that is not a number points at a cell that is not one: name it."""
+        if np.isfinite(scores).all():
+            return
+        values = (
+            block.data[block.indptr[0] : block.indptr[-1]] if hasattr(block, "indptr") else block
+        )
+        bad = np.argwhere(~np.isfinite(values))
+        infinite = np.argwhere(np.isinf(values))
+        if len(infinite) or (len(bad) and np.isnan(scores).any()):
+            place = (infinite if len(infinite) else bad)[0]
+            name = "infinity" if len(infinite) else "NaN"
+            where = ""
+            if len(place) == 2:
+                where = f": column {columns.name(int(place[1]))!r}, row {start + int(place[0])}"
+            hint = (
+                "replace it with NaN where the model skips missing cells, or drop the row."
+                if name == "infinity"
+                else 'missing="marginalise" predicts from the columns that are there.'
+            )
+            raise VerosimError(f"Input X contains {name}{where}.", hint)
+
+
+class Density(ABC):
+    """Hyperparameters of a family; `estimate` reads a statistic and never changes it."""
+
+    @abstractmethod
+    def estimate(self, statistic: Any) -> Params: ...
+
+
+def into(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
+    return np.empty(shape) if out is None else out

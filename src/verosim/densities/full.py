@@ -1,0 +1,364 @@
+"""Gaussians with full covariance: QDA, LDA and everything between them (RDA).
+
+    log p(x | k) = −½ [ d log 2π + log|Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) ]
+    Σ_k(λ) = ((1 − λ) S_k + λ S) / ((1 − λ) W_k + λ W)          pooling λ
+    Σ_k(λ, γ) = (1 − γ) Σ_k(λ) + γ (tr Σ_k(λ)/d) I              sphericity γ
+
+with S_k the scatter of class k about its mean and S their sum. λ = 0 is QDA, λ = 1 LDA.
+Reference: Friedman (1989), Regularized discriminant analysis.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from verosim import kernels
+from verosim.densities.base import Density, into
+from verosim.densities.gaussian import LOG_2PI, Centred, Located
+from verosim.errors import SingularWarning, VerosimError, listed
+from verosim.linalg import EPS, Factor, dependent_columns, factor, ledoit_wolf, oas, sphere
+from verosim.stats import Moments
+
+SEPARATOR = 1e-9  # variance, in parts of the total, of a column constant within every class
+
+
+@dataclass(frozen=True)
+class FullParams(Located):
+    pivot: np.ndarray  # (C, d)
+    offset: np.ndarray  # (C, d)
+    covariance_: np.ndarray  # (C or 1, d, d)
+    whitener: np.ndarray  # (C or 1, d, d), zero rows for columns left out
+    log_det: np.ndarray  # (C or 1,)
+    share: np.ndarray  # (C,)
+    used: np.ndarray  # (d,) bool: False for constant columns
+    marginalise: bool = False
+
+    @property
+    def shared(self) -> bool:
+        return len(self.whitener) == 1
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        C, d = self.pivot.shape
+        return C * d + len(self.whitener) * d * (d + 1) // 2
+
+    def _squared_distance(self, block: np.ndarray, out: np.ndarray) -> np.ndarray:
+        Z, Y, norm = np.empty(block.shape), np.empty(block.shape), np.empty(len(block))
+        for c in range(len(self.pivot)):
+            kernels.centre_rows(block, self.pivot[c], self.offset[c], Z)
+            np.matmul(Z, self.whitener[0 if self.shared else c].T, out=Y)
+            kernels.square_norms(Y, norm)
+            out[:, c] = norm
+        return out
+
+    def log_density(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        out = self._squared_distance(block, into(out, (len(block), len(self.pivot))))
+        out += self.used.sum() * LOG_2PI + self.log_det
+        out *= -0.5
+        return self._with_holes(block, out, "log_density")
+
+    def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        if not self.shared:
+            return self.log_density(block, out)
+        return self._with_holes(block, self.linear_scores(block, out), "log_ratio")
+
+    def _with_holes(self, block: np.ndarray, out: np.ndarray, method: str) -> np.ndarray:
+        """Rows with missing cells get the exact marginal, one factor per pattern of holes."""
+        if not self.marginalise or not np.isnan(out).any():
+            return out
+        rows = np.flatnonzero(np.isnan(block).any(axis=1))
+        patterns, which = np.unique(np.isnan(block[rows]), axis=0, return_inverse=True)
+        for p, holes in enumerate(patterns):
+            at = rows[which.reshape(-1) == p]
+            seen = np.flatnonzero(~holes)
+            if len(seen):
+                rest = np.ascontiguousarray(block[np.ix_(at, seen)])
+                out[at] = getattr(self.marginal(seen), method)(rest)
+            else:
+                out[at] = 0.0
+        return out
+
+    def solve(self, shift: np.ndarray) -> np.ndarray:
+        W = self.whitener[0]
+        return (shift @ W.T) @ W
+
+    def mahalanobis(self, block: np.ndarray) -> np.ndarray:
+        out = np.empty((len(block), len(self.pivot)))
+        return np.sqrt(self._with_holes(block, self._squared_distance(block, out), "_squares"))
+
+    def _squares(self, block: np.ndarray) -> np.ndarray:
+        return self._squared_distance(block, np.empty((len(block), len(self.pivot))))
+
+    def contributions(self, block: np.ndarray) -> np.ndarray:
+        z = (block[:, None, :] - self.pivot) - self.offset  # (n, C, d)
+        quadratic = z * np.einsum("ncj,cjk->nck", z, np.broadcast_to(
+            self.precision, (len(self.pivot), *self.precision.shape[1:])))  # fmt: skip
+        level = (self.used.sum() * LOG_2PI + self.log_det) / block.shape[1]  # (C or 1,)
+        return -0.5 * (quadratic + level[:, None])
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """(C or 1, d, d) Σ⁻¹."""
+        return np.swapaxes(self.whitener, 1, 2) @ self.whitener
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """(C or 1, d, d) A with A Aᵀ = Σ, for sampling: the inverse of the whitener."""
+        out = np.zeros_like(self.whitener)
+        at = np.ix_(np.flatnonzero(self.used), np.flatnonzero(self.used))
+        for c, W in enumerate(self.whitener):
+            out[c][at] = np.linalg.inv(W[at])
+        return out
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        out = rng.standard_normal((len(classes), self.pivot.shape[1]))
+        for c in np.unique(classes):
+            at = classes == c
+            out[at] = self.pivot[c] + (
+                self.offset[c] + out[at] @ self.root[0 if self.shared else c].T
+            )
+        return out
+
+    def marginal(self, columns: np.ndarray) -> FullParams:
+        covariance = self.covariance_[np.ix_(np.arange(len(self.covariance_)), columns, columns)]
+        return make_params(
+            self.pivot[:, columns], self.offset[:, columns], covariance,
+            self.share, self.used[columns],
+        )  # fmt: skip
+
+    def log_likelihood(self, statistic: Moments) -> np.ndarray:
+        if statistic.layout != "full":
+            raise VerosimError("Only the scatter of each class gives its likelihood.")
+        about = statistic.about(self.pivot)
+        W, S, M = (about.arrays[name][:, 0] for name in ("weight", "sum", "scatter"))
+        cross = S[:, :, None] * self.offset[:, None, :]
+        scatter = (
+            M
+            - cross
+            - np.swapaxes(cross, 1, 2)
+            + W[:, None, None] * (self.offset[:, :, None] * self.offset[:, None, :])
+        )
+        quadratic = (scatter * self.precision).sum(axis=(1, 2))
+        return -0.5 * (W * (self.used.sum() * LOG_2PI + self.log_det) + quadratic)
+
+    def covariances(self) -> np.ndarray:
+        return self.covariance_[0] if self.shared else self.covariance_
+
+    def covariance(self, c: int) -> np.ndarray:
+        return self.covariance_[0 if self.shared else c]
+
+
+def make_params(
+    pivot: np.ndarray,
+    offset: np.ndarray,
+    covariance: np.ndarray,
+    share: np.ndarray,
+    used: np.ndarray,
+    factors: list[Factor] | None = None,
+    marginalise: bool = False,
+) -> FullParams:
+    """Factor the covariances over the used columns and lay the whiteners out over all."""
+    C, d = len(covariance), pivot.shape[1]
+    at = np.flatnonzero(used)
+    if factors is None:
+        nothing = np.zeros(len(at))
+        found = [factor(sigma[np.ix_(at, at)], nothing) for sigma in covariance]
+        factors = [f for f in found if f is not None]
+        assert len(factors) == C
+    whitener = np.zeros((C, d, d))
+    for c, f in enumerate(factors):
+        whitener[c][np.ix_(at, at)] = f.whitener
+    log_det = np.array([f.log_det for f in factors])
+    return FullParams(pivot, offset, covariance, whitener, log_det, share, used, marginalise)
+
+
+@dataclass(frozen=True)
+class FullGaussian(Density):
+    """One family for QDA (pooling 0), LDA (pooling 1) and Friedman's square between them."""
+
+    pooling: float = 0.0
+    covariance: str = "mle"
+    shrinkage: float | str | None = None  # sphericity
+    floor: float = 0.0
+    on_singular: str = "fallback"
+    missing: str = "error"
+
+    def estimate(self, statistic: Moments) -> FullParams:
+        scatter = Scatter(statistic)
+        one = self.pooling == 1
+        wanted = [None] if one else list(np.flatnonzero(scatter.present))
+        used = scatter.total_variance > 0
+        trouble: list[tuple[int | None, np.ndarray]] = []
+        d = len(used)
+        C = 1 if one else len(scatter.present)
+        covariances = np.zeros((C, d, d))
+        factors = [Factor(np.eye(int(used.sum())), 0.0)] * C
+        for c in wanted:
+            at = 0 if c is None else int(c)
+            sigma, found = self._class_covariance(scatter, c, used, trouble)
+            covariances[at], factors[at] = sigma, found
+        self._report(scatter, statistic, used, trouble)
+        share = scatter.class_weight / scatter.class_weight.sum()
+        return make_params(
+            scatter.pivot, scatter.offset, covariances, share, used, factors,
+            self.missing == "marginalise",
+        )  # fmt: skip
+
+    def _class_covariance(
+        self,
+        scatter: Scatter,
+        c: int | None,
+        used: np.ndarray,
+        trouble: list[tuple[int | None, np.ndarray]],
+    ) -> tuple[np.ndarray, Factor]:
+        S, W, freedom, peak = scatter.mix(c, self.pooling, self.covariance)
+        at = np.flatnonzero(used)
+        square = np.ix_(at, at)
+        diagonal = S.diagonal()
+        noise = np.maximum(EPS, EPS * peak / np.where(diagonal > 0, diagonal, 1.0))
+        S = S.copy()
+        S.flat[:: len(S) + 1] = np.maximum(diagonal, EPS * peak)
+        sigma = S / freedom if freedom > 0 else np.zeros_like(S)
+        if self.shrinkage is not None:
+            sigma[square] = sphere(sigma[square], self._intensity(scatter, c, S[square] / W, W))
+        if self.floor > 0:
+            least = self.floor * scatter.total_variance
+            sigma.flat[:: len(S) + 1] = np.maximum(sigma.diagonal(), least)
+        shrunk = self.shrinkage is not None or self.floor > 0
+        found = factor(sigma[square], np.full(len(at), EPS) if shrunk else noise[at])
+        if found is None:
+            trouble.append((c, at[dependent_columns(sigma[square])]))
+            # As if d more rows had been seen whose covariance is the pooled diagonal.
+            a = len(at) / (W + len(at))
+            fallback = scatter.pooled_variance(self.covariance)
+            sigma = (1 - a) * sigma
+            sigma.flat[:: len(S) + 1] += a * fallback
+            found = factor(sigma[square], np.zeros(len(at)))
+            if found is None:  # not even so: keep the diagonal alone
+                sigma = np.diag(np.maximum(sigma.diagonal(), fallback))
+                found = factor(sigma[square], np.zeros(len(at)))
+        assert found is not None
+        return sigma, found
+
+    def _intensity(self, scatter: Scatter, c: int | None, mle: np.ndarray, W: float) -> float:
+        if self.shrinkage == "oas":
+            return oas(mle, W)
+        if self.shrinkage == "ledoit_wolf":
+            return ledoit_wolf(mle, W, scatter.mixed_quartic(c, self.pooling))
+        assert self.shrinkage is not None
+        return float(self.shrinkage)
+
+    def _report(
+        self,
+        scatter: Scatter,
+        statistic: Moments,
+        used: np.ndarray,
+        trouble: list[tuple[int | None, np.ndarray]],
+    ) -> None:
+        """One message for everything that was singular, naming classes and columns."""
+        name, label = statistic.axes.columns.name, statistic.axes.groups.name
+        lines = []
+        if not used.all():
+            constant = [name(j) for j in np.flatnonzero(~used)]
+            lines.append(f"constant columns {listed(constant)} are left out")
+        for c, columns in trouble[:3]:
+            whose = "the pooled covariance" if c is None else f"the covariance of class {label(c)}"
+            rows = scatter.class_weight.sum() if c is None else scatter.class_weight[c]
+            why = f"{rows:g} rows for {int(used.sum())} columns"
+            which = listed([name(j) for j in columns])
+            lines.append(f"{whose} is singular ({why}; constant or dependent: {which})")
+        if len(trouble) > 3:
+            lines.append(f"so are those of {len(trouble) - 3} more classes")
+        if not lines:
+            return
+        if self.on_singular == "raise":
+            raise VerosimError(
+                "; ".join(lines) + ".",
+                'drop those columns, set shrinkage="ledoit_wolf", or on_singular="fallback".',
+            )
+        if trouble:
+            lines.append("shrunk towards the pooled diagonal")
+        warnings.warn("; ".join(lines) + ".", SingularWarning, stacklevel=2)
+
+
+class Scatter(Centred):
+    """Scatter of every class about its own mean, S_k = M_k − S Sᵀ/W, and their pooled sum."""
+
+    def __init__(self, statistic: Moments) -> None:
+        super().__init__(statistic)
+        self.statistic = statistic
+        self.pooled_only = statistic.layout == "pooled"
+        arrays, lows = statistic.arrays, statistic.lows
+        S = arrays["sum"][:, 0] + lows["sum"][:, 0]
+        W = np.where(self.class_weight > 0, self.class_weight, 1.0)
+        outer = S[:, :, None] * (S / W[:, None])[:, None, :]
+        outer[~self.present] = 0.0
+        if self.pooled_only:
+            self.pooled = arrays["scatter"][0] - outer.sum(axis=0) + lows["scatter"][0]
+            self.pooled_peak = arrays["absorbed"][0]
+            centre, shift = self.reference_mean()
+            between = (self.class_weight[:, None] * (shift - centre) ** 2).sum(axis=0)
+            spread = self.pooled.diagonal() + between
+            noise = EPS * self.pooled_peak
+            self.total_variance = np.maximum(spread, noise) / self.class_weight.sum()
+            return
+        self.each = (arrays["scatter"][:, 0] - outer) + lows["scatter"][:, 0]
+        self.each[~self.present] = 0.0
+        self.peak = np.where(self.present[:, None], arrays["absorbed"][:, 0], 0.0)
+        self.pooled = self.each.sum(axis=0)
+        self.pooled_peak = self.peak.sum(axis=0)
+
+    def reference_mean(self) -> tuple[np.ndarray, np.ndarray]:
+        """The overall mean and the class means about one class's pivot."""
+        shift = (self.pivot - self.pivot[0]) + self.offset
+        return (self.class_weight @ shift) / self.class_weight.sum(), shift
+
+    def mix(
+        self, c: int | None, pooling: float, estimator: str
+    ) -> tuple[np.ndarray, float, float, np.ndarray]:
+        """Friedman's pooled scatter, its weight, its degrees of freedom, its error budget."""
+        lost = float(estimator == "unbiased")
+        W = float(self.class_weight.sum())
+        K = int(self.present.sum())
+        if c is None:
+            return self.pooled, W, W - lost * K, self.pooled_peak
+        if self.pooled_only:
+            raise VerosimError(
+                "This model kept one scatter for all classes, and per-class covariances need "
+                "one each.",
+                "fit again with this setting.",
+            )
+        own = float(self.class_weight[c])
+        return (
+            (1 - pooling) * self.each[c] + pooling * self.pooled,
+            (1 - pooling) * own + pooling * W,
+            (1 - pooling) * max(own - lost, 0.0) + pooling * (W - lost * K),
+            (1 - pooling) * self.peak[c] + pooling * self.pooled_peak,
+        )
+
+    def pooled_variance(self, estimator: str) -> np.ndarray:
+        """(d,) within-class variance of each column; a sliver of the total where there is none."""
+        _, W, freedom, _ = self.mix(None, 1.0, estimator)
+        within = self.pooled.diagonal() / (freedom if freedom > 0 else W)
+        noise = EPS * self.pooled_peak / W
+        return np.where(within > noise, within, SEPARATOR * self.total_variance)
+
+    @cached_property
+    def quartics(self) -> np.ndarray:
+        """(C,) Σw‖x − μ_k‖⁴ from the sums about the pivot, moved to the mean."""
+        if self.pooled_only:
+            raise VerosimError(
+                'shrinkage="ledoit_wolf" needs the scatter of every class, and this model kept '
+                "only their sum.",
+                'fit again with this setting, or use shrinkage="oas".',
+            )
+        about = self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
+        return about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
+
+    def mixed_quartic(self, c: int | None, pooling: float) -> float:
+        pooled = float(self.quartics[self.present].sum())
+        return pooled if c is None else float((1 - pooling) * self.quartics[c] + pooling * pooled)

@@ -1,0 +1,278 @@
+"""Gaussians with diagonal covariance: naive Bayes (one per class) and naive LDA (one shared).
+
+    log p(x | k) = −½ Σ_j [ log 2πσ²_kj + (x_j − μ_kj)² / σ²_kj ]
+
+The mean is kept as pivot + offset and used as (x − pivot) − offset, exact far from zero.
+A missing cell is left out, which is its exact marginal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.data import SparseRows
+from verosim.densities.base import Density, Params, into
+from verosim.errors import VerosimError
+from verosim.linalg import EPS
+from verosim.stats import Moments
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+class Located(Params):
+    """Parameters with a mean per class, kept as pivot + offset."""
+
+    pivot: np.ndarray  # (C, d)
+    offset: np.ndarray  # (C, d)
+    share: np.ndarray  # (C,) share of the rows, which places the common reference
+
+    @property
+    def means(self) -> np.ndarray:
+        return self.pivot + self.offset
+
+    @cached_property
+    def reference(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The overall mean as pivot (d,) + offset (d,), and each class's distance from it (C, d)."""
+        pivot = self.pivot[int(np.argmax(self.share))]
+        shift = (self.pivot - pivot) + self.offset
+        centre = self.share @ shift
+        return pivot, centre, shift - centre
+
+    @cached_property
+    def linear(self) -> tuple[np.ndarray, np.ndarray]:
+        """(C, d) and (C,): log p(x | k) = w_k·(x − reference) + b_k + what classes share.
+
+        w_k = Σ⁻¹(μ_k − μ),  b_k = −½ (μ_k − μ)ᵀ w_k.
+        """
+        shift = self.reference[2]
+        coef = self.solve(shift)
+        return coef, -0.5 * (shift * coef).sum(axis=1)
+
+    def solve(self, shift: np.ndarray) -> np.ndarray:
+        """Σ⁻¹ applied to rows; only shared covariances have it."""
+        raise NotImplementedError
+
+    def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        coef, bias = self.linear
+        pivot, centre, _ = self.reference
+        Z = np.empty(block.shape)
+        kernels.centre_rows(block, pivot, centre, Z)
+        out = into(out, (len(block), len(coef)))
+        np.matmul(Z, coef.T, out=out)
+        out += bias
+        return out
+
+
+@dataclass(frozen=True)
+class DiagonalParams(Located):
+    pivot: np.ndarray  # (C, d)
+    offset: np.ndarray  # (C, d)
+    variance: np.ndarray  # (C, d); 0 where a column is constant and says nothing
+    share: np.ndarray  # (C,)
+    shared: bool  # one variance for all classes
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        C, d = self.pivot.shape
+        return C * d + (d if self.shared else C * d)
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        used = self.variance > 0
+        return np.where(used, 1 / np.where(used, self.variance, 1), 0.0)
+
+    @cached_property
+    def log_cell(self) -> np.ndarray:
+        used = self.variance > 0
+        return np.where(used, -0.5 * (LOG_2PI + np.log(np.where(used, self.variance, 1))), 0.0)
+
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        out = into(out, (len(block), len(self.pivot)))
+        if isinstance(block, SparseRows):
+            means = self.means
+            log_zero = (self.log_cell - 0.5 * means**2 * self.precision).sum(axis=1)
+            kernels.score_diagonal_sparse(
+                block.data, block.indices, block.indptr,
+                means, self.precision, self.log_cell, log_zero, out,
+            )  # fmt: skip
+        else:
+            kernels.score_diagonal(
+                block, self.pivot, self.offset, self.precision,
+                self.log_cell, self.log_cell.sum(axis=1), out,
+            )  # fmt: skip
+        return out
+
+    def solve(self, shift: np.ndarray) -> np.ndarray:
+        return shift * self.precision[0]
+
+    def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        if not self.shared or isinstance(block, SparseRows):
+            return self.log_density(block, out)
+        out = self.linear_scores(block, out)
+        holes = np.isnan(out).any(axis=1)
+        if holes.any():  # a missing cell has no linear form: marginalise those rows
+            out[holes] = self.log_density(np.ascontiguousarray(block[holes]))
+        return out
+
+    def mahalanobis(self, block: np.ndarray) -> np.ndarray:
+        out = np.empty((len(block), len(self.pivot)))
+        nothing = np.zeros_like(self.log_cell)
+        kernels.score_diagonal(
+            block, self.pivot, self.offset, self.precision, nothing, nothing[:, 0].copy(), out
+        )
+        return np.sqrt(np.maximum(-2 * out, 0))
+
+    def contributions(self, block: np.ndarray) -> np.ndarray:
+        z = (block[:, None, :] - self.pivot) - self.offset
+        return np.where(np.isnan(z), 0.0, self.log_cell - 0.5 * z * z * self.precision)
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noise = rng.standard_normal((len(classes), self.pivot.shape[1]))
+        return self.pivot[classes] + (
+            self.offset[classes] + noise * np.sqrt(self.variance[classes])
+        )
+
+    def marginal(self, columns: np.ndarray) -> DiagonalParams:
+        return DiagonalParams(
+            self.pivot[:, columns], self.offset[:, columns], self.variance[:, columns],
+            self.share, self.shared,
+        )  # fmt: skip
+
+    def log_likelihood(self, statistic: Moments) -> np.ndarray:
+        about = statistic.about(self.pivot)
+        W, S, Q = (about.arrays[name][:, 0] for name in ("cells", "sum", "square"))
+        square = Q - 2 * self.offset * S + W * self.offset**2
+        return (W * self.log_cell - 0.5 * square * self.precision).sum(axis=1)
+
+    def covariances(self) -> np.ndarray:
+        return self.variance[0] if self.shared else self.variance
+
+    def covariance(self, c: int) -> np.ndarray:
+        return np.diag(self.variance[c])
+
+
+@dataclass(frozen=True)
+class DiagonalGaussian(Density):
+    """Variances per class, or one shared by all.
+
+    covariance: 'mle' divides by W, 'unbiased' by W − 1 (shared: W − K).
+    floor: a variance is at least floor × the column's total variance.
+    shrinkage: (1 − a) σ²_j + a mean_j σ²_j.
+    """
+
+    shared: bool = False
+    covariance: str = "mle"
+    shrinkage: float | str | None = None
+    floor: float = 1e-9
+
+    def estimate(self, statistic: Moments) -> DiagonalParams:
+        moments = Centred(statistic)
+        W, offset, squares = moments.weight, moments.offset, moments.squares
+        lost = float(self.covariance == "unbiased")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.shared:
+                weight = W.sum(axis=0)
+                variance = squares.sum(axis=0) / (weight - lost * moments.present.sum())
+                noise = moments.noise.sum(axis=0) / weight
+                variance, noise = (np.broadcast_to(v, W.shape) for v in (variance, noise))
+            else:
+                variance = squares / (W - lost)
+                noise = moments.noise / W
+        # No weight, or one row where one degree of freedom is lost, says nothing of variance.
+        variance = np.where(lost < W, variance, 0.0) if not self.shared else variance.copy()
+        variance[~np.isfinite(variance)] = 0.0
+        total = moments.total_variance  # (d,)
+        used = total > 0
+        variance = self._shrunk(variance, moments, used)
+        variance = np.maximum(variance, max(self.floor, EPS) * total)
+        variance = np.maximum(variance, np.where(np.isfinite(noise), noise, 0.0))
+        # A class that never showed a column is taken to be like everybody there.
+        variance = np.where(W > 0, variance, total)
+        share = moments.class_weight / moments.class_weight.sum()
+        return DiagonalParams(
+            moments.pivot, offset, np.where(used, variance, 0.0), share, self.shared
+        )
+
+    def _shrunk(self, variance: np.ndarray, moments: Centred, used: np.ndarray) -> np.ndarray:
+        if self.shrinkage is None or not used.any():
+            return variance
+        out = variance.copy()
+        for c in range(1 if self.shared else len(variance)):
+            v = variance[c, used]
+            a = self.intensity(v, moments.class_weight.sum() if self.shared
+                               else moments.class_weight[c])  # fmt: skip
+            out[c, used] = (1 - a) * v + a * v.mean()
+        if self.shared:
+            out[1:] = out[0]
+        return out
+
+    def intensity(self, variance: np.ndarray, weight: float) -> float:
+        """The share of the mean variance that minimises expected squared error.
+
+        Σ_j Var(σ̂²_j) / Σ_j (σ̂²_j − mean)², with Var(σ̂²) = 2σ⁴/n of a Gaussian: the Ledoit–Wolf
+        ratio restricted to a diagonal, where the density itself supplies the fourth moment.
+        """
+        if not isinstance(self.shrinkage, str):
+            assert self.shrinkage is not None
+            return float(self.shrinkage)
+        spread = 2 * float((variance**2).sum()) / max(weight, 1)
+        distance = float(((variance - variance.mean()) ** 2).sum())
+        return 1.0 if distance <= spread else spread / distance
+
+
+class Centred:
+    """What estimation reads off pivot sums: weights, offsets, central squares and their noise."""
+
+    def __init__(self, statistic: Moments) -> None:
+        if statistic.axes.groups.folds != 1:
+            raise VerosimError("Estimation takes one fold.", "use `total('fold')` or `fold(f)`.")
+        arrays, lows = statistic.arrays, statistic.lows
+        self.present = arrays["rows"][:, 0] > 0
+        self.class_weight = np.where(self.present, arrays["weight"][:, 0], 0.0)
+        S, S_low = arrays["sum"][:, 0], lows["sum"][:, 0]
+        cells = arrays["cells"][:, 0] if "cells" in arrays else arrays["weight"][:, 0][:, None]
+        W = np.where(self.present[:, None], np.broadcast_to(cells, S.shape), 0.0)
+        some = W > 0
+        safe = np.where(some, W, 1.0)
+        self.weight = W
+        pivot = arrays["pivot"]
+        with np.errstate(invalid="ignore"):
+            # A class with no value in a column takes its place from the others.
+            stand_in = np.where(np.isfinite(pivot), pivot, 0.0)
+            reference = _first_finite(pivot)
+        self.pivot = np.where(np.isfinite(pivot), stand_in, reference)
+        offset = np.where(some, (S + S_low) / safe, 0.0)
+        shift = (self.pivot - reference) + offset  # (C, d) means about one common point
+        total = W.sum(axis=0)
+        centre = (W * shift).sum(axis=0) / np.where(total > 0, total, 1.0)
+        self.offset = np.where(some, offset, centre - (self.pivot - reference))
+        if statistic.layout == "pooled":
+            return
+        Q = statistic.squares()[:, 0]
+        Q_low = (
+            lows["square"][:, 0]
+            if statistic.layout == "diagonal"
+            else np.diagonal(lows["scatter"], axis1=-2, axis2=-1)[:, 0]
+        )
+        central = (Q - S * (S / safe)) + (Q_low - 2 * (S / safe) * S_low)
+        self.squares = np.where(some, np.maximum(central, 0.0), 0.0)
+        self.noise = np.where(some, EPS * arrays["absorbed"][:, 0], 0.0)
+        between = (W * (shift - centre) ** 2).sum(axis=0)
+        spread = self.squares.sum(axis=0) + between
+        noise = self.noise.sum(axis=0)
+        self.total_variance = np.where(
+            spread > noise, spread, np.where(noise > 0, noise, 0.0)
+        ) / np.where(total > 0, total, 1.0)
+
+
+def _first_finite(pivot: np.ndarray) -> np.ndarray:
+    """(d,) per column the first pivot that is set; 0 where none is."""
+    finite = np.isfinite(pivot)
+    first = np.argmax(finite, axis=0)
+    picked = np.take_along_axis(pivot, first[None], axis=0)[0]
+    return np.where(finite.any(axis=0), picked, 0.0)

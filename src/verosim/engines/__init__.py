@@ -1,0 +1,5 @@
+"""Where the rows are added up. An engine turns a source and a plan into a statistic."""
+
+from verosim.engines.local import map_rows, summarise, threads, use_threads
+
+__all__ = ["map_rows", "summarise", "threads", "use_threads"]

@@ -1,0 +1,105 @@
+"""The local engine: row blocks over a thread pool.
+
+    summarise(source, plan) = plan + Σ over spans of rows
+
+The spans do not depend on which thread takes them, so a run can be repeated bit by bit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache, reduce
+from operator import add
+from typing import Any
+
+from verosim.data import ArraySource
+from verosim.stats import Statistic
+
+SMALL = 1 << 16  # cells below which threads cost more than they save
+SPANS = 8  # pieces of a large source, whatever the number of threads
+LARGE_STATISTIC = 1 << 22  # bytes; then one piece a thread, to bound memory
+
+_limit: int | None = None
+
+
+def threads() -> int:
+    """How many threads verosim uses: `use_threads`, VEROSIM_THREADS, or the cores it may run on."""
+    if _limit is not None:
+        return _limit
+    if "VEROSIM_THREADS" in os.environ:
+        return max(1, int(os.environ["VEROSIM_THREADS"]))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def use_threads(count: int) -> Iterator[None]:
+    """Within the block, verosim uses this many threads."""
+    global _limit
+    before, _limit = _limit, max(1, count)
+    try:
+        yield
+    finally:
+        _limit = before
+
+
+@cache
+def _pool(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, thread_name_prefix="verosim")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory, not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def one_blas_thread() -> Any:
+    """Our threads each call BLAS; were it to start its own, they would stand in each other's way."""
+    return _blas().limit(limits=1) if threads() > 1 else nullcontext()
+
+
+def summarise(source: ArraySource, plan: Statistic) -> Statistic:
+    """The statistic of all rows of the source, on the plan's axes or wider ones.
+
+    `plan` is a zero statistic and is left as it was.
+    """
+    n, count = len(source), threads()
+    part = plan.copy()
+    if count == 1 or source.cells < SMALL:
+        for batch in source.batches():
+            part.absorb(batch)
+        return part
+    for batch in source.batches():
+        part.prepare(batch)
+        break
+    pieces = SPANS if part.nbytes < LARGE_STATISTIC else count
+    bounds = [n * i // pieces for i in range(pieces + 1)]
+
+    def absorb(piece: int) -> Statistic:
+        own = part.copy()
+        for batch in source.batches(bounds[piece], bounds[piece + 1]):
+            own.absorb(batch)
+        return own
+
+    with one_blas_thread():
+        return reduce(add, _pool(count).map(absorb, range(pieces)))
+
+
+def map_rows(work: Callable[[int, int], None], n: int, d: int, cells: int = 1 << 18) -> None:
+    """Call work(start, stop) over blocks of rows that fill all n, on the threads."""
+    step = max(1, cells // max(d, 1))
+    count = threads()
+    if n <= step or count == 1:
+        for start in range(0, n, step):
+            work(start, min(n, start + step))
+        return
+    with one_blas_thread():
+        list(_pool(count).map(lambda start: work(start, min(n, start + step)), range(0, n, step)))

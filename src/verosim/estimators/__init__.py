@@ -1,0 +1,20 @@
+"""The scikit-learn face of the library."""
+
+from verosim.estimators.discriminant import LDA, QDA, RDA
+from verosim.estimators.gaussian import GaussianNB, NaiveLDA
+from verosim.estimators.histogram import HistogramNB, JointHistogram
+from verosim.estimators.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+
+__all__ = [
+    "LDA",
+    "QDA",
+    "RDA",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "HistogramNB",
+    "JointHistogram",
+    "MultinomialNB",
+    "NaiveLDA",
+]

@@ -1,0 +1,258 @@
+"""Gaussian discriminant analysis: QDA, LDA and Friedman's square between them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from verosim.axes import Axes
+from verosim.densities import FullGaussian
+from verosim.estimators.base import not_negative, one_of, share
+from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
+from verosim.stats import Moments
+
+SCATTER_BUDGET = 1 << 26  # numbers; above it LDA keeps one scatter for all classes
+
+
+class FullGaussianClassifier(GaussianClassifier):
+    """What the classifiers with full covariances share."""
+
+    shrinkage: Any
+    missing: str
+    on_singular: str
+    _pooling = 0.0
+
+    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
+        return Moments(axes, layout="full")
+
+    def _density(self) -> FullGaussian:
+        self._check_gaussian()
+        one_of("missing", self.missing, ("error", "marginalise"))
+        one_of("on_singular", self.on_singular, ("fallback", "raise"))
+        return FullGaussian(
+            self._mixing(), self.covariance, self._shrink(), self.floor, self.on_singular,
+            self.missing,
+        )  # fmt: skip
+
+    def _mixing(self) -> float:
+        return self._pooling
+
+    def _shrink(self) -> Any:
+        return self.shrinkage
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Missing cells are marginalised at predict only: fitting needs complete rows.
+        tags.input_tags.allow_nan = self.missing == "marginalise"
+        return tags
+
+
+class QDA(FullGaussianClassifier):
+    """Quadratic discriminant analysis: one Gaussian with its own full covariance per class.
+
+    δ_k(x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)
+
+    Parameters
+    ----------
+    priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
+    covariance : "mle" divides by n_k, "unbiased" by n_k − 1
+    shrinkage : None, a share a of (tr Σ/d) I, "ledoit_wolf" or "oas"
+    floor : least variance of a column in parts of its total variance
+    missing : "error", or "marginalise" to predict rows with missing cells from the rest
+    on_singular : "fallback" shrinks towards the pooled diagonal with a warning, or "raise"
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §4.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QDA().fit(X, y)
+    >>> int((model.predict(X) != y).sum()), model.n_parameters_
+    (3, 44)
+    """
+
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 0.0,
+        missing: str = "error",
+        on_singular: str = "fallback",
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.missing = missing
+        self.on_singular = on_singular
+
+
+class RDA(FullGaussianClassifier):
+    """Regularised discriminant analysis: the square whose corners are QDA, LDA and nearest mean.
+
+    Σ_k(λ) = ((1 − λ) S_k + λ S) / ((1 − λ) n_k + λ n),   Σ_k(λ, γ) = (1 − γ) Σ_k(λ) + γ (tr/d) I
+
+    Parameters
+    ----------
+    pooling : λ, from 0 (QDA) to 1 (LDA)
+    sphericity : γ, from 0 to 1 (spheres), or "ledoit_wolf" or "oas": what `shrinkage` is elsewhere
+
+    The other parameters are those of :class:`QDA`.
+
+    References
+    ----------
+    Friedman (1989), Regularized discriminant analysis, JASA 84.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = RDA(pooling=0.3, sphericity=0.0).fit(X, y)
+    >>> float(model.score(X, y))
+    1.0
+    >>> model.set_params(pooling=1.0).n_parameters_  # LDA now, without the data
+    132
+    """
+
+    def __init__(
+        self,
+        pooling: float = 0.5,
+        sphericity: float | str = 0.1,
+        priors: Any = None,
+        covariance: str = "mle",
+        floor: float = 0.0,
+        missing: str = "error",
+        on_singular: str = "fallback",
+    ) -> None:
+        self.pooling = pooling
+        self.sphericity = sphericity
+        self.priors = priors
+        self.covariance = covariance
+        self.floor = floor
+        self.missing = missing
+        self.on_singular = on_singular
+
+    @property
+    def shrinkage(self) -> Any:  # type: ignore[override]
+        return self.sphericity
+
+    def _mixing(self) -> float:
+        share("pooling", self.pooling)
+        return float(self.pooling)
+
+    def _shrink(self) -> Any:
+        return None if self.sphericity == 0 else self.sphericity
+
+
+class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGaussianClassifier):
+    """Linear discriminant analysis: one full covariance shared by all classes.
+
+    δ_k(x) = w_kᵀx + b_k,   w_k = Σ⁻¹(μ_k − μ),   b_k = log π_k − ½ (μ_k − μ)ᵀΣ⁻¹(μ_k − μ) − w_kᵀμ
+
+    with μ the overall mean, which all classes share and no decision depends on.
+
+    Parameters
+    ----------
+    n_components : how many Fisher directions `transform` keeps; None for min(K − 1, d)
+
+    The other parameters are those of :class:`QDA`; "unbiased" divides by n − K.
+
+    References
+    ----------
+    Fisher (1936), The use of multiple measurements in taxonomic problems.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LDA().fit(X, y)
+    >>> int((model.predict(X) != y).sum()), model.n_parameters_
+    (3, 24)
+    >>> model.transform(X).shape
+    (150, 2)
+    """
+
+    _pooling = 1.0
+
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 0.0,
+        missing: str = "error",
+        on_singular: str = "fallback",
+        n_components: int | None = None,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.missing = missing
+        self.on_singular = on_singular
+        self.n_components = n_components
+
+    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
+        C, d = axes.size("class"), axes.size("column")
+        pooled = C * d * d > SCATTER_BUDGET and self.shrinkage != "ledoit_wolf"
+        return Moments(axes, layout="pooled" if pooled else "full")
+
+    @property
+    def scalings_(self) -> np.ndarray:
+        """(d, m) Fisher's directions: within-class covariance I, between-class spread decreasing."""
+        return self._fisher()[0]
+
+    @property
+    def explained_variance_ratio_(self) -> np.ndarray:
+        """(m,) share of the between-class variance along each direction."""
+        spread = self._fisher()[1] ** 2
+        total = spread.sum()
+        return (spread / total if total > 0 else spread)[: self._n_features_out]
+
+    def _fisher(self) -> tuple[np.ndarray, np.ndarray]:
+        """Directions and singular values of the class means in whitened space."""
+        self._current()
+        params = self._rule.params
+        shift = params.reference[2]  # (C, d)
+        W = params.whitener[0]
+        weighted = np.sqrt(params.share)[:, None] * (shift @ W.T)
+        _, spread, V = np.linalg.svd(weighted, full_matrices=False)
+        directions = W.T @ V.T
+        largest = np.abs(directions).argmax(axis=0)
+        sign = np.sign(directions[largest, np.arange(directions.shape[1])])
+        directions = directions * np.where(sign == 0, 1.0, sign)
+        return directions[:, : self._n_features_out], spread
+
+    @property
+    def _n_features_out(self) -> int:
+        most = max(min(len(self.classes_) - 1, self.n_features_in_), 1)
+        return most if self.n_components is None else min(self.n_components, most)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """(n, m) the rows along Fisher's directions, about the overall mean."""
+        rows = self._rows(X)
+        rule, scalings = self._rule, self._fisher()[0]
+        pivot, centre, _ = rule.params.reference
+        out = np.empty((rows.shape[0], scalings.shape[1]))
+
+        def work(start: int, stop: int) -> None:
+            block = rule.params.read(rows[start:stop])
+            np.matmul((block - pivot) - centre, scalings, out=out[start:stop])
+            rule.params.check(block, out[start:stop], rule.columns, start)
+
+        from verosim.engines import map_rows
+
+        map_rows(work, *rows.shape)
+        return out
+
+    def set_params(self, **parameters: Any) -> Self:
+        n_components = parameters.get("n_components", self.n_components)
+        if n_components is not None:
+            not_negative("n_components", n_components)
+        return super().set_params(**parameters)

@@ -1,0 +1,196 @@
+"""What all Gaussian classifiers show, and the two with diagonal covariances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Axes
+from verosim.bayes.boundary import Quadratic, boundary
+from verosim.data.labels import check_known
+from verosim.densities import DiagonalGaussian
+from verosim.engines import map_rows
+from verosim.estimators.base import GenerativeClassifier, not_negative, one_of, share
+from verosim.stats import Moments
+
+
+class GaussianClassifier(GenerativeClassifier):
+    """Means, covariances, distances and boundaries."""
+
+    covariance: str
+    shrinkage: Any
+    floor: float
+
+    def _check_gaussian(self) -> None:
+        one_of("covariance", self.covariance, ("mle", "unbiased"))
+        not_negative("floor", self.floor)
+        if isinstance(self.shrinkage, str):
+            one_of("shrinkage", self.shrinkage, ("ledoit_wolf", "oas"))
+        elif self.shrinkage is not None:
+            share("shrinkage", self.shrinkage)
+
+    @property
+    def means_(self) -> np.ndarray:
+        """(C, d) class means."""
+        self._fitted("means_")
+        return self._rule.params.means
+
+    @property
+    def covariances_(self) -> np.ndarray:
+        """Covariances as the model uses them: (C, d, d) or shared (d, d); diagonals (C, d) or (d,)."""
+        self._fitted("covariances_")
+        return self._rule.params.covariances()
+
+    def mahalanobis(self, X: Any) -> np.ndarray:
+        """(n, C) Mahalanobis distance of every row to every class mean, not squared."""
+        rows = self._rows(X)
+        params = self._rule.params
+        out = np.empty((rows.shape[0], len(self.classes_)))
+
+        def work(start: int, stop: int) -> None:
+            block = rows[start:stop]
+            dense = block.take(np.arange(len(block))) if self._is_sparse(block) else block
+            dense = params.read(dense)
+            out[start:stop] = params.mahalanobis(dense)
+            params.check(dense, out[start:stop], self._rule.columns, start)
+
+        map_rows(work, *rows.shape)
+        return out
+
+    @staticmethod
+    def _is_sparse(block: Any) -> bool:
+        return hasattr(block, "indptr")
+
+    def boundary(self, i: Any, j: Any) -> Quadratic:
+        """Where classes i and j (labels) tie, as the equation δ_i(x) − δ_j(x) = 0."""
+        self._current()
+        check_known(np.array([i, j], dtype=object), self.classes_)
+        labels = self.classes_.tolist()
+        return boundary(
+            self._rule.params, self._rule.log_prior, labels.index(i), labels.index(j),
+            tuple(self.stats_.axes.columns),
+        )  # fmt: skip
+
+
+class LinearMixin:
+    """Weights for people. Predictions do not go through them: see `Located.linear`."""
+
+    classes_: np.ndarray
+    _rule: Any
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """(C, d) w_k = Σ⁻¹(μ_k − μ); for two classes (1, d), their difference."""
+        coef, _ = self._weights()
+        return coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """(C,) b_k; for two classes (1,), their difference."""
+        _, intercept = self._weights()
+        return intercept
+
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        self._fitted("coef_")  # type: ignore[attr-defined]
+        params = self._rule.params
+        coef, bias = params.linear
+        pivot, centre, _ = params.reference
+        intercept = bias + self._rule.log_prior - coef @ (pivot + centre)
+        if len(coef) == 2:
+            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
+
+
+class DiagonalClassifier(GaussianClassifier):
+    """Independent columns within a class."""
+
+    _sparse = True
+    _shared = False
+
+    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
+        return Moments(axes, layout="diagonal")
+
+    def _density(self) -> DiagonalGaussian:
+        self._check_gaussian()
+        return DiagonalGaussian(self._shared, self.covariance, self.shrinkage, self.floor)
+
+
+class GaussianNB(DiagonalClassifier):
+    """Gaussian naive Bayes: independent Gaussians, one variance per class and column.
+
+    δ_k(x) = log π_k − ½ Σ_j [ log 2πσ²_kj + (x_j − μ_kj)²/σ²_kj ]
+
+    Missing cells (NaN) are skipped at fit and marginalised at predict. Sparse rows are read as
+    they are.
+
+    Parameters
+    ----------
+    priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
+    covariance : "mle" divides by n_k, "unbiased" by n_k − 1
+    shrinkage : None, a share a of the mean variance, "ledoit_wolf" or "oas" (for a diagonal both
+        are the same Gaussian optimum)
+    floor : least variance in parts of the column's total variance
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §6.6.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GaussianNB().fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    >>> int((model.predict(X) != y).sum()), model.n_parameters_
+    (6, 26)
+    >>> model.forget(X[100:], y[100:]).classes_
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 1e-9,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+
+
+class NaiveLDA(LinearMixin, DiagonalClassifier):
+    """Naive LDA: independent Gaussians with one variance per column, shared by all classes.
+
+    δ_k(x) = log π_k − ½ Σ_j [ log 2πσ²_j + (x_j − μ_kj)²/σ²_j ], linear in x
+
+    The parameters are those of :class:`GaussianNB`; "unbiased" divides by n − K.
+
+    References
+    ----------
+    Dudoit, Fridlyand & Speed (2002), Comparison of discrimination methods for the
+    classification of tumors: there, diagonal LDA.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NaiveLDA().fit(X, y)
+    >>> model.covariances_.shape, model.n_parameters_
+    ((4,), 18)
+    """
+
+    _shared = True
+
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 1e-9,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor

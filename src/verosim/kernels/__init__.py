@@ -1,0 +1,36 @@
+"""Every compiled loop, one file per road; numba loads when the first of them is called.
+
+All are `nogil`, so the engine's threads run them side by side, and cached on disk, so
+a machine compiles each of them once. `fastmath` is limited to reassociation, and only
+in loops whose result does not depend on it beyond rounding.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "labels": ("mark_integers", "code_integers", "first_rows"),
+    "sums": ("add_block", "add_pairs", "subtract_pairs"),
+    "moments": ("absorb_diagonal", "absorb_diagonal_sparse", "centre_groups"),
+    "counts": ("count_codes", "count_sparse", "count_dense", "find_codes", "find_bins"),
+    "scores": (
+        "score_diagonal",
+        "score_diagonal_sparse",
+        "centre_rows",
+        "square_norms",
+        "score_codes",
+        "score_sparse",
+        "normalise",
+    ),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = function
+    return function

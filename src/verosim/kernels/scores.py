@@ -1,0 +1,153 @@
+"""Log densities of rows under every class, and the step from discriminants to posteriors."""
+
+import math
+
+import numpy as np
+
+from verosim.kernels._compile import exact, loose
+
+
+@loose
+def _score_diagonal_rows(X, pivot, offset, precision, log_scale, out):
+    n, d = X.shape
+    C = pivot.shape[0]
+    for i in range(n):
+        for c in range(C):
+            total = 0.0
+            for j in range(d):
+                z = (X[i, j] - pivot[c, j]) - offset[c, j]
+                total += z * z * precision[c, j]
+            out[i, c] = log_scale[c] - 0.5 * total
+
+
+@exact
+def score_diagonal(X, pivot, offset, precision, log_cell, log_scale, out):
+    """out (n, C) = Σ_j log N(x_j; pivot + offset, 1/precision); a NaN cell is left out.
+
+    log_cell (C, d) holds −½ log 2πσ², log_scale (C,) its sum over columns.
+    """
+    _score_diagonal_rows(X, pivot, offset, precision, log_scale, out)
+    C, d = pivot.shape
+    for i in range(X.shape[0]):
+        if not np.isnan(out[i, 0]):
+            continue
+        for c in range(C):
+            total = 0.0
+            for j in range(d):
+                if not np.isnan(X[i, j]):
+                    z = (X[i, j] - pivot[c, j]) - offset[c, j]
+                    total += log_cell[c, j] - 0.5 * z * z * precision[c, j]
+            out[i, c] = total
+
+
+@exact
+def score_diagonal_sparse(data, indices, indptr, mean, precision, log_cell, log_zero, out):
+    """The same for CSR rows: start from a row of zeros, log_zero (C,), and correct the rest.
+
+    (x − μ)² − μ² = x (x − 2μ).
+    """
+    C = mean.shape[0]
+    for i in range(indptr.size - 1):
+        for c in range(C):
+            total = log_zero[c]
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                x = data[t]
+                if np.isnan(x):
+                    total -= log_cell[c, j] - 0.5 * mean[c, j] ** 2 * precision[c, j]
+                else:
+                    total -= 0.5 * x * (x - 2.0 * mean[c, j]) * precision[c, j]
+            out[i, c] = total
+
+
+@exact
+def centre_rows(X, pivot, offset, out):
+    """out = (X − pivot) − offset, for one class."""
+    n, d = X.shape
+    for i in range(n):
+        for j in range(d):
+            out[i, j] = (X[i, j] - pivot[j]) - offset[j]
+
+
+@loose
+def square_norms(Z, out):
+    """out[i] = ‖z_i‖²."""
+    n, d = Z.shape
+    for i in range(n):
+        total = 0.0
+        for j in range(d):
+            total += Z[i, j] * Z[i, j]
+        out[i] = total
+
+
+@exact
+def score_codes(codes, table, out):
+    """out (n, C) = Σ_j table[code_ij], table (codes, C); negative codes are left out."""
+    n, d = codes.shape
+    C = table.shape[1]
+    for i in range(n):
+        for c in range(C):
+            out[i, c] = 0.0
+        for j in range(d):
+            k = codes[i, j]
+            if k >= 0:
+                for c in range(C):
+                    out[i, c] += table[k, c]
+
+
+@exact
+def score_sparse(data, indices, indptr, presence, threshold, table, absent, base, out):
+    """out (n, C) = base + Σ x·table[j] over stored cells, or table[j] where x > threshold.
+
+    A NaN cell takes its share of the base, absent[j], away again.
+    """
+    C = table.shape[1]
+    for i in range(indptr.size - 1):
+        for c in range(C):
+            out[i, c] = base[c]
+        for t in range(indptr[i], indptr[i + 1]):
+            j = indices[t]
+            x = data[t]
+            if np.isnan(x):
+                for c in range(C):
+                    out[i, c] -= absent[j, c]
+            elif presence:
+                if x > threshold:
+                    for c in range(C):
+                        out[i, c] += table[j, c]
+            else:
+                for c in range(C):
+                    out[i, c] += x * table[j, c]
+
+
+@exact
+def normalise(joint, log_prior, mode, evidence):
+    """joint (n, C) of log p(x|k), in place: + log π, then by mode
+    0: joint · 1: log posterior · 2: posterior; evidence (n,) = log p(x)."""
+    n, C = joint.shape
+    for i in range(n):
+        top = -np.inf
+        for c in range(C):
+            joint[i, c] += log_prior[c]
+            top = max(top, joint[i, c])
+        if not np.isfinite(top):  # no class explains the row at all: the prior is what is left
+            evidence[i] = top
+            if mode > 0:
+                for c in range(C):
+                    joint[i, c] = log_prior[c] if mode == 1 else math.exp(log_prior[c])
+            continue
+        total = 0.0
+        if mode == 2:
+            for c in range(C):
+                joint[i, c] = math.exp(joint[i, c] - top)
+                total += joint[i, c]
+            for c in range(C):
+                joint[i, c] /= total
+        else:
+            for c in range(C):
+                total += math.exp(joint[i, c] - top)
+            if mode == 1:
+                shift = top + math.log(total)
+                for c in range(C):
+                    joint[i, c] -= shift
+        evidence[i] = top + math.log(total)

@@ -1,0 +1,99 @@
+"""Small dense algebra: factors of covariances, shrinkage intensities.
+
+    Σ = S R S with S = diag(σ);  R = L Lᵀ;  whitener = L⁻¹ S⁻¹;  log|Σ| = 2 Σ log(L_jj σ_j)
+
+Factoring the correlation R rather than Σ makes every threshold independent of units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A covariance factored: whitener (d, d) lower triangular with W Σ Wᵀ = I."""
+
+    whitener: np.ndarray
+    log_det: float
+
+
+def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
+    """The factor of a covariance, or None if it is singular.
+
+    noise (d,) is the share of each variance that is rounding error, at least `EPS`. Column j is
+    dependent on those before it when its share of variance left unexplained is below noise.
+    """
+    d = len(covariance)
+    variance = covariance.diagonal()
+    if d == 0:
+        return Factor(np.zeros((0, 0)), 0.0)
+    if not (variance > 0).all() or not np.isfinite(covariance).all():
+        return None
+    scale = np.sqrt(variance)
+    L, info = lapack.dpotrf(covariance / (scale[:, None] * scale), lower=1, clean=1)
+    unexplained = L.diagonal() ** 2
+    if info != 0 or (unexplained <= 64 * d * noise).any():
+        return None
+    inverse, info = lapack.dtrtri(L, lower=1)
+    if info != 0:
+        return None
+    log_det = float(np.log(unexplained).sum() + np.log(variance).sum())
+    return Factor(np.ascontiguousarray(inverse / scale), log_det)
+
+
+def dependent_columns(covariance: np.ndarray) -> np.ndarray:
+    """The columns a pivoted Cholesky leaves over: constant, or combinations of the others."""
+    variance = covariance.diagonal()
+    alive = np.flatnonzero(variance > 0)
+    scale = np.sqrt(variance[alive])
+    R = covariance[np.ix_(alive, alive)] / (scale[:, None] * scale)
+    _, order, rank, _ = lapack.dpstrf(R, tol=64 * max(len(R), 1) * EPS, lower=1)
+    left = alive[order[rank:] - 1] if len(alive) else alive
+    return np.sort(np.concatenate([np.flatnonzero(~(variance > 0)), left]))
+
+
+def sphere(covariance: np.ndarray, intensity: float) -> np.ndarray:
+    """(1 − a) Σ + a (tr Σ / d) I."""
+    d = len(covariance)
+    out = (1 - intensity) * covariance
+    out.flat[:: d + 1] += intensity * np.trace(covariance) / d
+    return out
+
+
+def oas(covariance: np.ndarray, weight: float) -> float:
+    """Oracle approximating shrinkage intensity of a maximum-likelihood covariance.
+
+    (tr Σ² + tr² Σ) / ((n + 1)(tr Σ² − tr² Σ / d)), at most 1, without the 2/d terms, as in
+    common use. Chen, Wiesel, Eldar & Hero (2010), Shrinkage algorithms for MMSE covariance
+    estimation, eq. 23.
+    """
+    d = len(covariance)
+    if d == 1:
+        return 0.0
+    squares = float((covariance**2).mean())
+    mean = float(np.trace(covariance)) / d
+    denominator = (weight + 1) * (squares - mean**2 / d)
+    return 1.0 if denominator <= 0 else min((squares + mean**2) / denominator, 1.0)
+
+
+def ledoit_wolf(covariance: np.ndarray, weight: float, quartic: float) -> float:
+    """Ledoit–Wolf intensity from a maximum-likelihood covariance and Σw‖x − μ‖⁴.
+
+    b² = (Σ‖z‖⁴/n − ‖Σ‖²)/n,  d² = ‖Σ − m I‖²,  intensity = min(b², d²)/d².
+    Ledoit & Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices.
+    """
+    d = len(covariance)
+    if d == 1:
+        return 0.0
+    norm = float((covariance**2).sum())
+    mean = float(np.trace(covariance)) / d
+    distance = norm - d * mean**2
+    spread = (quartic / weight - norm) / weight
+    spread = min(max(spread, 0.0), distance)
+    return 0.0 if spread <= 0 else spread / distance

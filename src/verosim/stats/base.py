@@ -1,0 +1,315 @@
+"""A statistic is a vector with labelled axes: align, then add.
+
+    T(A ∪ B) = T(A) + T(B),   T(A \\ B) = T(A) − T(B)
+
+so one pass over rows serves merging, forgetting, decay and cross-validation. A new statistic
+declares its arrays (`fields`) and how rows enter them (`absorb`); the algebra below is written
+once for all. Reference: Fisher (1922), On the mathematical foundations of theoretical statistics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes import Axes
+from verosim.data import Batch
+from verosim.errors import VerosimError, listed
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of a statistic: the names of its dims and how it combines.
+
+    kind: 'rows' integer sum · 'sum' float sum · 'pair' float sum kept as high + low ·
+          'peak' maximum · 'pivot' the origin the sums are taken about
+    """
+
+    dims: tuple[str, ...]
+    kind: str = "sum"
+
+
+class Statistic(ABC):
+    """A value: its axes, its arrays by name, and the low halves of its compensated sums."""
+
+    def __init__(
+        self,
+        axes: Axes,
+        arrays: dict[str, np.ndarray] | None = None,
+        lows: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        self.axes = axes
+        self.arrays = self._zeros(axes) if arrays is None else arrays
+        if lows is None:
+            lows = {
+                name: np.zeros_like(self.arrays[name])
+                for name, field in self.fields.items()
+                if field.kind == "pair"
+            }
+        self.lows = lows
+
+    # What a statistic declares -----------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def fields(self) -> dict[str, Field]:
+        """The arrays by name. Every statistic has `rows` and `weight`, both (class, fold)."""
+
+    @abstractmethod
+    def absorb(self, batch: Batch) -> None:
+        """Add the rows of a batch, in place. For an engine that owns the statistic."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What, beside the axes, makes two statistics of the same kind."""
+        return {}
+
+    def prepare(self, batch: Batch) -> None:  # noqa: B027  most statistics need nothing
+        """A first look at some rows before they are shared among workers."""
+
+    # Building ----------------------------------------------------------------------------
+
+    def like(
+        self,
+        axes: Axes,
+        arrays: dict[str, np.ndarray] | None = None,
+        lows: dict[str, np.ndarray] | None = None,
+    ) -> Self:
+        """A statistic of the same kind on other axes or arrays, zero if none are given."""
+        return type(self)(axes, arrays, lows, **self.options)
+
+    def zero(self) -> Self:
+        """The zero on these axes; it keeps the pivots, so sums of more rows simply add."""
+        out = self.like(self.axes)
+        for name, field in self.fields.items():
+            if field.kind == "pivot":
+                out.arrays[name][...] = self.arrays[name]
+        return out
+
+    def copy(self) -> Self:
+        return self.like(
+            self.axes,
+            {name: array.copy() for name, array in self.arrays.items()},
+            {name: array.copy() for name, array in self.lows.items()},
+        )
+
+    def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
+        arrays = {}
+        for name, field in self.fields.items():
+            shape = tuple(axes.size(dim) for dim in field.dims)
+            if field.kind == "rows":
+                arrays[name] = np.zeros(shape, dtype=np.int64)
+            elif field.kind == "pivot":
+                arrays[name] = np.full(shape, np.nan)
+            else:
+                arrays[name] = np.zeros(shape)
+        return arrays
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in (*self.arrays.values(), *self.lows.values()))
+
+    # Axes --------------------------------------------------------------------------------
+
+    def align(self, axes: Axes) -> Self:
+        """The same statistic on wider axes: coordinates move, new ones are zero."""
+        if axes is self.axes:
+            return self
+        moves = {dim: self.axes.positions(dim, axes) for dim in ("class", "code")
+                 if dim == "class" or self.axes.codes is not None}  # fmt: skip
+        if all(move is None for move in moves.values()):
+            return self.like(axes, self.arrays, self.lows)
+        out = self.like(axes)
+        for name, field in self.fields.items():
+            index = np.ix_(*(
+                np.arange(self.axes.size(dim)) if moves.get(dim) is None else moves[dim]
+                for dim in field.dims
+            ))  # fmt: skip
+            out.arrays[name][index] = self.arrays[name]
+            if field.kind == "pair":
+                out.lows[name][index] = self.lows[name]
+        return out
+
+    def _meet(self, other: Self) -> tuple[Self, Self]:
+        """Both on the union of their axes, about the same pivots."""
+        if type(self) is not type(other) or self.options != other.options:
+            raise VerosimError(
+                f"{self!r} and {other!r} are sums of different things.",
+                "merge models of the same class fitted with the same settings.",
+            )
+        axes = self.axes.union(other.axes)
+        return self.align(axes), other.align(axes)
+
+    # Algebra -----------------------------------------------------------------------------
+
+    def __add__(self, other: Self) -> Self:
+        return self._combined(other, 1)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._combined(other, -1)
+
+    def _combined(self, other: Self, sign: int) -> Self:
+        mine, theirs = self._meet(other)
+        out = mine.copy()
+        pairs = kernels.add_pairs if sign > 0 else kernels.subtract_pairs
+        for name, field in out.fields.items():
+            array, added = out.arrays[name], theirs.arrays[name]
+            if field.kind == "pair":
+                pairs(
+                    array.reshape(-1),
+                    out.lows[name].reshape(-1),
+                    added.reshape(-1),
+                    theirs.lows[name].reshape(-1),
+                )
+            elif field.kind == "peak":
+                np.maximum(array, added, out=array)
+            elif field.kind != "pivot":
+                array += sign * added
+        out._remember()
+        return out
+
+    def __mul__(self, factor: float) -> Self:
+        """Scale every weight. Rows stay rows: a faded class is still a class."""
+        if not factor > 0 or not np.isfinite(factor):
+            raise VerosimError(f"A statistic is scaled by a positive number, not {factor!r}.")
+        out = self.copy()
+        for name, field in out.fields.items():
+            if field.kind in ("sum", "pair", "peak"):
+                out.arrays[name] *= factor
+                if field.kind == "pair":
+                    out.lows[name] *= factor
+        return out
+
+    __rmul__ = __mul__
+
+    def digits(self) -> np.ndarray | None:
+        """(class, column) correct digits left in the spread; None where nothing can cancel."""
+        return None
+
+    def _remember(self) -> None:  # noqa: B027  only sums of signed numbers can cancel
+        """Update the error budget after an addition or subtraction."""
+
+    # Folds -------------------------------------------------------------------------------
+
+    def fold(self, f: int) -> Self:
+        """The statistic of one fold."""
+        return self._over_folds(lambda array: array[f : f + 1])
+
+    def total(self, dim: str = "fold") -> Self:
+        """The sum over folds."""
+        assert dim == "fold"
+        out = self.fold(0)
+        for f in range(1, self.axes.groups.folds):
+            out = out + self.fold(f)
+        return out
+
+    def complement(self, dim: str = "fold") -> Self:
+        """For every fold, the statistic of all rows outside it: total − fold."""
+        total = self.total(dim)
+        parts = [total - self.fold(f) for f in range(self.axes.groups.folds)]
+        out = self.copy()
+        for name, field in self.fields.items():
+            if "fold" not in field.dims:
+                continue
+            at = field.dims.index("fold")
+            out.arrays[name] = np.concatenate([p.arrays[name] for p in parts], axis=at)
+            if field.kind == "pair":
+                out.lows[name] = np.concatenate([p.lows[name] for p in parts], axis=at)
+        return out
+
+    def _over_folds(self, pick: Any) -> Self:
+        groups = type(self.axes.groups)(self.axes.groups.classes, 1)
+
+        def picked(name: str, array: np.ndarray) -> np.ndarray:
+            dims = self.fields[name].dims
+            if "fold" not in dims:
+                return array
+            at = dims.index("fold")
+            return np.ascontiguousarray(np.moveaxis(pick(np.moveaxis(array, at, 0)), 0, at))
+
+        return self.like(
+            self.axes.with_groups(groups),
+            {name: picked(name, array) for name, array in self.arrays.items()},
+            {name: picked(name, array) for name, array in self.lows.items()},
+        )
+
+    # Housekeeping ------------------------------------------------------------------------
+
+    def check_not_negative(self) -> None:
+        """A statistic of real rows has no negative count: something was forgotten twice."""
+        short = self.arrays["rows"].sum(axis=1) < 0
+        # A weight may fall below zero by rounding, never by more.
+        weight = self.arrays["weight"]
+        short |= (weight < -1e-9 * (1 + np.abs(weight).max(initial=0))).any(axis=1)
+        if short.any():
+            names = [str(label) for label in self.axes.groups.classes[short].tolist()]
+            raise VerosimError(
+                f"Class {listed(names)}: more rows would be forgotten than were ever seen, so "
+                "its weight would become negative.",
+                "forget only rows (and weights) this model was fitted on.",
+            )
+
+    def prune(self) -> Self:
+        """Drop what no row stands for: classes with no rows, codes no row has."""
+        rows = self.arrays["rows"]
+        out = self.copy()
+        empty = rows == 0
+        for name, field in out.fields.items():
+            if field.dims[:2] == ("class", "fold") and field.kind != "rows":
+                out.arrays[name][empty] = 0
+                if field.kind == "pair":
+                    out.lows[name][empty] = 0
+        kept = (rows != 0).any(axis=1)
+        return out if kept.all() else out._keep("class", kept)
+
+    def _keep(self, dim: str, kept: np.ndarray) -> Self:
+        if dim == "class":
+            axes = self.axes.with_groups(self.axes.groups.keep(kept))
+        else:
+            assert self.axes.codes is not None
+            axes = self.axes.with_codes(self.axes.codes.keep(kept))
+
+        def restricted(name: str, array: np.ndarray) -> np.ndarray:
+            dims = self.fields[name].dims
+            return np.compress(kept, array, axis=dims.index(dim)) if dim in dims else array
+
+        return self.like(
+            axes,
+            {name: restricted(name, array) for name, array in self.arrays.items()},
+            {name: restricted(name, array) for name, array in self.lows.items()},
+        )
+
+    def fingerprint(self) -> str:
+        """Identifies this state, bit by bit; two roads to the same rows may differ in rounding."""
+        digest = hashlib.sha256(type(self).__name__.encode())
+        digest.update(repr(sorted(self.options.items())).encode())
+        groups, codes = self.axes.groups, self.axes.codes
+        digest.update(
+            repr((groups.classes.tolist(), groups.folds, list(self.axes.columns))).encode()
+        )
+        if codes is not None:
+            digest.update(
+                repr([codes.label(k, self.axes.columns) for k in range(codes.size)]).encode()
+            )
+        for store in (self.arrays, self.lows):
+            for name in sorted(store):
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(store[name]).tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        rows = int(self.arrays["rows"].sum())
+        inside = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
+        inside = f"{inside}, " if inside else ""
+        return (
+            f"{type(self).__name__}({inside}{rows} rows, {self.axes.size('class')} classes, "
+            f"{len(self.axes.columns)} columns)"
+        )

@@ -1,0 +1,161 @@
+"""Counts: how often each code occurs, per class and fold.
+
+    rows = number of rows,   weight = Σw,   count = Σw·(code occurs | amount of the code)
+
+Codes are categories or bins ('codes'), columns that are present ('presence'), or columns with
+an amount, such as tokens ('amount').
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes import Axes
+from verosim.data import Batch, SparseRows
+from verosim.errors import VerosimError
+from verosim.stats.base import Field, Statistic
+from verosim.stats.moments import HEAD, G, infinite
+
+BLOCK_CELLS = 1 << 18  # cells encoded at a time
+
+FIELDS = {
+    "codes": {
+        **HEAD,
+        "count": Field((*G, "code")),
+        # Whole rows beside the weights: they alone say whether a code exists.
+        "cells": Field(("fold", "code"), "rows"),
+    },
+    "presence": {**HEAD, "count": Field((*G, "column")), "missing": Field((*G, "column"))},
+    "amount": {**HEAD, "count": Field((*G, "column"))},
+}
+
+
+class Counts(Statistic):
+    """Counts of codes; what='codes', 'presence' (x > threshold) or 'amount'."""
+
+    def __init__(
+        self,
+        axes: Axes,
+        arrays: dict[str, np.ndarray] | None = None,
+        lows: dict[str, np.ndarray] | None = None,
+        *,
+        what: str = "codes",
+        threshold: float = 0.0,
+    ) -> None:
+        self.what, self.threshold = what, threshold
+        super().__init__(axes, arrays, lows)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return FIELDS[self.what]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"what": self.what, "threshold": self.threshold}
+
+    def prepare(self, batch: Batch) -> None:
+        """Meet the first values once, so that workers start from the same codes."""
+        if self.what == "codes":
+            self._widen(batch.block[: max(1, BLOCK_CELLS // batch.block.shape[1])])
+
+    def absorb(self, batch: Batch) -> None:
+        if not len(batch):
+            return
+        if self.what == "codes":
+            self._absorb_codes(batch)
+        else:
+            self._absorb_columns(batch)
+
+    def _absorb_codes(self, batch: Batch) -> None:
+        step = max(1, BLOCK_CELLS // batch.block.shape[1])
+        for start in range(0, len(batch), step):
+            part = batch.cut(start, min(len(batch), start + step))
+            assert self.axes.codes is not None
+            codes, strange = self.axes.codes.encode(part.block)
+            if strange:
+                self._widen(part.block)
+                codes, _ = self.axes.codes.encode(part.block)
+            count = self.arrays["count"]
+            kernels.count_codes(
+                codes, part.groups, part.weights, self.axes.groups.folds,
+                self.arrays["rows"].reshape(-1), self.arrays["weight"].reshape(-1),
+                count.reshape(-1, count.shape[-1]), self.arrays["cells"],
+            )  # fmt: skip
+
+    def _widen(self, block: np.ndarray) -> None:
+        assert self.axes.codes is not None
+        codes = self.axes.codes.widened(block)
+        if codes is not self.axes.codes:
+            wider = self.align(self.axes.with_codes(codes))
+            self.axes, self.arrays, self.lows = wider.axes, wider.arrays, wider.lows
+
+    def _absorb_columns(self, batch: Batch) -> None:
+        count = self.arrays["count"]
+        count = count.reshape(-1, count.shape[-1])
+        presence = self.what == "presence"
+        missing = self.arrays["missing"].reshape(count.shape) if presence else np.zeros(count.shape)
+        rest = (batch.groups, batch.weights, presence, self.threshold, missing, count)
+        block = batch.block
+        if isinstance(block, SparseRows):
+            least = kernels.count_sparse(block.data, block.indices, block.indptr, *rest)
+        else:
+            least = kernels.count_dense(block, *rest)
+        if least < 0 or not np.isfinite(count).all():
+            raise self._bad_amount(batch)
+        groups = len(count)
+        self.arrays["rows"] += np.bincount(batch.groups, minlength=groups).reshape(
+            self.arrays["rows"].shape
+        )
+        weights = batch.weights if len(batch.weights) else None
+        self.arrays["weight"] += np.bincount(
+            batch.groups, weights=weights, minlength=groups
+        ).reshape(self.arrays["weight"].shape)
+
+    def _bad_amount(self, batch: Batch) -> VerosimError:
+        block = batch.block
+        if isinstance(block, SparseRows):
+            stored = block.data[block.indptr[0] : block.indptr[-1]]
+            t = int(np.flatnonzero((stored < 0) | np.isinf(stored))[0]) + int(block.indptr[0])
+            i, j = int(np.searchsorted(block.indptr, t, side="right")) - 1, int(block.indices[t])
+            value = block.data[t]
+        else:
+            i, j = (int(v) for v in np.argwhere((block < 0) | np.isinf(block))[0])
+            value = block[i, j]
+        if np.isinf(value):
+            return infinite(self.axes, batch, i, j)
+        return VerosimError(
+            f"Negative values in data passed to a model of counts: column "
+            f"{self.axes.columns.name(j)!r}, row {batch.row(i)}: {value:g}.",
+            "counts are 0, 1, 2 …; for numbers of any sign use GaussianNB or HistogramNB.",
+        )
+
+    def check_not_negative(self) -> None:
+        super().check_not_negative()
+        count = self.arrays["count"]
+        low = count < -1e-9 * (1 + np.abs(count).max(initial=0))
+        if self.what == "codes":
+            low |= (self.arrays["cells"] < 0)[None]
+        if low.any():
+            c, _, k = np.argwhere(low)[0]
+            column, value = (
+                self.axes.codes.label(int(k), self.axes.columns)
+                if self.axes.codes is not None
+                else (self.axes.columns.name(int(k)), "count")
+            )
+            raise VerosimError(
+                f"Column {column!r}, value {value}, class {self.axes.groups.name(int(c))}: more "
+                "would be forgotten than was ever seen.",
+                "forget only rows (and weights) this model was fitted on.",
+            )
+
+    def prune(self) -> Self:
+        out = super().prune()
+        if out.what != "codes":
+            return out
+        cells = out.arrays["cells"]  # (F, K)
+        out.arrays["count"] = np.where(cells[None] == 0, 0.0, out.arrays["count"])
+        kept = (cells != 0).any(axis=0)
+        return out if kept.all() else out._keep("code", kept)

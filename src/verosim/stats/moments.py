@@ -1,0 +1,311 @@
+"""Moments: sums of z = x − pivot and of its products, per class and fold.
+
+    W = Σw,   S = Σw z,   Q = Σw z²  (diagonal)   or   M = Σw z zᵀ  (full, pooled)
+    mean = pivot + S/W,   scatter about the mean = M − S Sᵀ/W
+
+and, for the Ledoit–Wolf intensity, Σw‖z‖²z and Σw‖z‖⁴. Pivot sums form a group, which centred
+moments do not: they merge and subtract without losing digits, even far from zero.
+Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes import Axes
+from verosim.data import Batch, SparseRows
+from verosim.errors import VerosimError
+from verosim.stats.base import Field, Statistic
+
+LOOK = 31  # rows of a class that choose its pivot
+BLOCK_CELLS = 1 << 18  # cells centred at a time for a matrix product
+
+G = ("class", "fold")
+HEAD = {"rows": Field(G, "rows"), "weight": Field(G)}
+PIVOT = {"pivot": Field(("class", "column"), "pivot")}
+FIELDS = {
+    "diagonal": {
+        **HEAD, **PIVOT,
+        "cells": Field((*G, "column")),
+        "sum": Field((*G, "column"), "pair"),
+        "square": Field((*G, "column"), "pair"),
+        "absorbed": Field((*G, "column"), "peak"),
+    },
+    "full": {
+        **HEAD, **PIVOT,
+        "sum": Field((*G, "column"), "pair"),
+        "scatter": Field((*G, "column", "column"), "pair"),
+        "cube": Field((*G, "column"), "pair"),
+        "quartic": Field(G, "pair"),
+        "absorbed": Field((*G, "column"), "peak"),
+    },
+    "pooled": {
+        **HEAD, **PIVOT,
+        "sum": Field((*G, "column"), "pair"),
+        "scatter": Field(("fold", "column", "column"), "pair"),
+        "absorbed": Field(("fold", "column"), "peak"),
+    },
+}  # fmt: skip
+
+
+class Moments(Statistic):
+    """First and second moments of numeric columns; layout 'diagonal', 'full' or 'pooled'."""
+
+    def __init__(
+        self,
+        axes: Axes,
+        arrays: dict[str, np.ndarray] | None = None,
+        lows: dict[str, np.ndarray] | None = None,
+        *,
+        layout: str = "diagonal",
+    ) -> None:
+        self.layout = layout
+        super().__init__(axes, arrays, lows)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return FIELDS[self.layout]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"layout": self.layout}
+
+    # Rows come in ------------------------------------------------------------------------
+
+    def prepare(self, batch: Batch) -> None:
+        """Set the pivots not yet set: the lower median of a class's first finite values."""
+        pivot = self.arrays["pivot"]
+        unset = np.isnan(pivot)
+        if not unset.any():
+            return
+        C, d = pivot.shape
+        most = LOOK
+        if isinstance(batch.block, SparseRows):
+            most = int(np.clip((1 << 20) // (C * d), 1, LOOK))
+        rows = np.zeros((C, most), dtype=np.int64)
+        found = np.zeros(C, dtype=np.int64)
+        kernels.first_rows(batch.groups, self.axes.groups.folds, rows, found)
+        taken = batch.block.take(rows.ravel()) if isinstance(batch.block, SparseRows) else (
+            batch.block[rows.ravel()]
+        )  # fmt: skip
+        values = taken.reshape(C, most, d).astype(np.float64)
+        values[np.arange(most) >= found[:, None]] = np.nan
+        values[~np.isfinite(values)] = np.nan
+        values.sort(axis=1)  # NaN goes last
+        finite = np.isfinite(values).sum(axis=1)  # (C, d)
+        middle = np.maximum(finite - 1, 0) // 2
+        median = np.take_along_axis(values, middle[:, None, :], axis=1)[:, 0, :]
+        pivot[unset] = median[unset]
+
+    def absorb(self, batch: Batch) -> None:
+        if not len(batch):
+            return
+        self.prepare(batch)
+        if self.layout == "diagonal":
+            self._absorb_diagonal(batch)
+        else:
+            self._absorb_full(batch)
+        self._remember()
+
+    def _flat(self, name: str) -> np.ndarray:
+        """(G, …) view of a (class, fold, …) array."""
+        array = self.arrays[name]
+        return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+
+    def _flat_low(self, name: str) -> np.ndarray:
+        low = self.lows[name]
+        return low.reshape(low.shape[0] * low.shape[1], *low.shape[2:])
+
+    def _absorb_diagonal(self, batch: Batch) -> None:
+        rest = (
+            batch.groups, batch.weights, self.axes.groups.folds, self.arrays["pivot"],
+            self._flat("rows"), self._flat("weight"), self._flat("cells"),
+            self._flat("sum"), self._flat_low("sum"),
+            self._flat("square"), self._flat_low("square"),
+        )  # fmt: skip
+        block = batch.block
+        if isinstance(block, SparseRows):
+            # A column no row of the class stores is all zeros there: zero is its pivot.
+            pivot = self.arrays["pivot"]
+            pivot[np.isnan(pivot)] = 0.0
+            i, j = kernels.absorb_diagonal_sparse(block.data, block.indices, block.indptr, *rest)
+        else:
+            i, j = kernels.absorb_diagonal(block, *rest)
+        if i >= 0:
+            raise infinite(self.axes, batch, i, j)
+
+    def _absorb_full(self, batch: Batch) -> None:
+        folds = self.axes.groups.folds
+        rows, weight = self._flat("rows"), self._flat("weight")
+        groups, d = len(rows), batch.block.shape[1]
+        step = min(len(batch), max(1024, BLOCK_CELLS // d))
+        weighted = len(batch.weights) > 0
+        Z = np.empty((step, d))
+        V = np.empty((step, d)) if weighted else np.empty((0, d))
+        starts = np.empty(groups + 1, dtype=np.int64)
+        s, cube = np.empty((groups, d)), np.empty((groups, d))
+        quartic, mass = np.empty(groups), np.empty(groups)
+        product = np.empty((d, d))
+        for start in range(0, len(batch), step):
+            part = batch.cut(start, min(len(batch), start + step))
+            kernels.centre_groups(
+                part.block, part.groups, part.weights, folds, self.arrays["pivot"],
+                starts, Z, V, s, cube, quartic, mass,
+            )  # fmt: skip
+            if not np.isfinite(s).all():
+                raise self._not_finite(part)
+            rows += np.diff(starts)
+            weight += mass
+            self._add("sum", s)
+            if self.layout == "full":
+                self._add("cube", cube)
+                self._add("quartic", quartic)
+            self._add_products(starts, Z, V if weighted else Z, product)
+
+    def _add_products(
+        self, starts: np.ndarray, Z: np.ndarray, V: np.ndarray, product: np.ndarray
+    ) -> None:
+        """scatter += Vᵀ Z, group by group; pooled, fold by fold."""
+        pooled = self.layout == "pooled"
+        folds = self.axes.groups.folds
+        scatter = self.arrays["scatter"] if pooled else self._flat("scatter")
+        low = self.lows["scatter"] if pooled else self._flat_low("scatter")
+        if pooled and folds == 1:  # the groups lie side by side: one product serves all
+            starts = starts[[0, -1]]
+        for g in range(len(starts) - 1):
+            a, b = starts[g], starts[g + 1]
+            if a == b:
+                continue
+            np.matmul(V[a:b].T, Z[a:b], out=product)
+            at = g % folds if pooled else g
+            kernels.add_block(scatter[at].reshape(-1), low[at].reshape(-1), product.reshape(-1))
+
+    def _add(self, name: str, block: np.ndarray) -> None:
+        kernels.add_block(
+            self.arrays[name].reshape(-1), self.lows[name].reshape(-1), block.reshape(-1)
+        )
+
+    def _not_finite(self, batch: Batch) -> VerosimError:
+        i, j = np.argwhere(~np.isfinite(batch.block))[0]
+        if np.isnan(batch.block[i, j]):
+            return VerosimError(
+                f"Input X contains NaN: column {self.axes.columns.name(j)!r}, row {batch.row(i)}. "
+                "A full covariance needs complete rows.",
+                "drop or impute such rows, or use GaussianNB or NaiveLDA, which skip missing cells.",
+            )
+        return infinite(self.axes, batch, i, j)
+
+    # Algebra -----------------------------------------------------------------------------
+
+    def _remember(self) -> None:
+        """absorbed = the largest |Σw z²| these sums have ever held."""
+        peak = self.arrays["absorbed"]
+        np.maximum(peak, np.abs(self.squares()), out=peak)
+
+    def digits(self) -> np.ndarray | None:
+        """−log10 of eps · absorbed over the squares about the mean."""
+        if self.layout == "pooled":
+            return None
+        S = self.arrays["sum"]
+        W = self.arrays["cells" if self.layout == "diagonal" else "weight"]
+        W = W if self.layout == "diagonal" else W[..., None]
+        central = self.squares() - S * S / np.where(W > 0, W, 1.0)
+        noise = np.finfo(float).eps * self.arrays["absorbed"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            digits = np.log10(np.maximum(central, 0) / noise)
+        return np.where(noise > 0, digits, 16.0).min(axis=1)
+
+    def squares(self) -> np.ndarray:
+        """Σw z² per column: the diagonal of the scatter."""
+        if self.layout == "diagonal":
+            return self.arrays["square"]
+        return np.diagonal(self.arrays["scatter"], axis1=-2, axis2=-1)
+
+    def _meet(self, other: Self) -> tuple[Self, Self]:
+        if self.layout != other.layout and {self.layout, other.layout} == {"full", "pooled"}:
+            return self.pool()._meet(other.pool())
+        mine, theirs = super()._meet(other)
+        a, b = mine.arrays["pivot"], theirs.arrays["pivot"]
+        if np.array_equal(a, b):
+            return mine, theirs
+        # The side with more rows keeps its pivots, so an outlier alone never becomes one.
+        more = mine.arrays["rows"].sum(axis=1) - theirs.arrays["rows"].sum(axis=1)
+        first = (more[:, None] > 0) | ((more[:, None] == 0) & (a <= b))
+        pivot = np.where(np.isnan(b) | (first & ~np.isnan(a)), a, b)
+        return mine.about(pivot), theirs.about(pivot)
+
+    def about(self, pivot: np.ndarray) -> Self:
+        """The same statistic about other pivots (class, column)."""
+        old = self.arrays["pivot"]
+        out = self.moved(np.where(np.isnan(old) | np.isnan(pivot), 0.0, old - pivot))
+        out.arrays["pivot"] = np.where(np.isnan(pivot), old, pivot)
+        return out
+
+    def moved(self, delta: np.ndarray) -> Self:
+        """Sums of z' = z + δ instead of z, δ (class, column) = old pivot − new pivot.
+
+        S' = S + Wδ;  M' = M + Sδᵀ + δSᵀ + Wδδᵀ;  with c = ‖δ‖²
+        Σ‖z'‖²z' = T + 2Mδ + cS + (tr M + 2S·δ + Wc) δ
+        Σ‖z'‖⁴   = F + 4δᵀMδ + 4δ·T + 2c tr M + 4c S·δ + W c²
+        """
+        out = self.copy()
+        out.arrays["pivot"] = self.arrays["pivot"] - delta
+        if not delta.any():
+            return out
+        D = delta[:, None, :]  # (C, 1, d)
+        S = self.arrays["sum"]
+        if self.layout == "diagonal":
+            W = self.arrays["cells"]
+            out._add("square", 2 * D * S + W * D * D)
+            out._add("sum", W * D)
+            out._remember()
+            return out
+        W = self.arrays["weight"][..., None]  # (C, F, 1)
+        cross = S[..., :, None] * D[..., None, :]
+        change = cross + np.swapaxes(cross, -1, -2)
+        change = change + W[..., None] * (D[..., :, None] * D[..., None, :])
+        if self.layout == "full":
+            M, T = self.arrays["scatter"], self.arrays["cube"]
+            w = self.arrays["weight"]
+            c = (D * D).sum(-1)  # (C, 1)
+            trace = np.trace(M, axis1=-2, axis2=-1)
+            dot = (S * D).sum(-1)
+            Md = np.einsum("cfij,cj->cfi", M, delta)
+            out._add("cube", 2 * Md + c[..., None] * S + (trace + 2 * dot + w * c)[..., None] * D)
+            out._add(
+                "quartic",
+                4 * (Md * D).sum(-1)
+                + 4 * (T * D).sum(-1)
+                + 2 * c * trace
+                + 4 * c * dot
+                + w * c * c,
+            )
+            out._add("scatter", change)
+        else:
+            out._add("scatter", change.sum(axis=0))
+        out._add("sum", W * D)
+        out._remember()
+        return out
+
+    def pool(self) -> Self:
+        """Give up the scatter of each class for their sum: what LDA needs at the least."""
+        if self.layout != "full":
+            return self
+        arrays = {name: self.arrays[name] for name in ("rows", "weight", "pivot", "sum")}
+        arrays["scatter"] = self.arrays["scatter"].sum(axis=0)
+        arrays["absorbed"] = self.arrays["absorbed"].sum(axis=0)
+        lows = {"sum": self.lows["sum"], "scatter": self.lows["scatter"].sum(axis=0)}
+        return type(self)(self.axes, arrays, lows, layout="pooled")
+
+
+def infinite(axes: Axes, batch: Batch, i: int, j: int) -> VerosimError:
+    block = batch.block
+    value = block.take(np.array([i]))[0, j] if isinstance(block, SparseRows) else block[i, j]
+    return VerosimError(
+        f"Input X contains infinity or a value too large: column {axes.columns.name(j)!r}, "
+        f"row {batch.row(i)}, class {axes.groups.name(int(batch.groups[i]))}: {value:g}.",
+        "replace it with NaN where the model skips missing cells, or drop the row.",
+    )

@@ -1,0 +1,108 @@
+"""A product of statistics: named parts over the same rows, each with its own columns.
+
+    T(x₁, x₂) = (T₁(x₁), T₂(x₂))
+
+so a table of numbers beside categories has the same algebra as either alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from verosim.axes import Axes
+from verosim.data import Batch
+from verosim.errors import VerosimError
+from verosim.stats.base import Field, Statistic
+
+
+class Product(Statistic):
+    """Parts by name. A batch for it holds a block for every part."""
+
+    def __init__(self, parts: Mapping[str, Statistic]) -> None:
+        if not parts:
+            raise VerosimError("A product needs at least one part.")
+        self.parts = dict(parts)
+
+    @property
+    def head(self) -> Statistic:
+        """The part that answers for rows and weights: they are the same in all."""
+        return next(iter(self.parts.values()))
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        return self.head.axes
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:  # type: ignore[override]
+        return self.head.arrays
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return self.head.fields
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self.parts.values())
+
+    def _each(self, do: Callable[[Any], Any]) -> Self:
+        return type(self)({name: do(part) for name, part in self.parts.items()})
+
+    def prepare(self, batch: Batch) -> None:
+        for name, part in self.parts.items():
+            part.prepare(batch.part(name))
+
+    def absorb(self, batch: Batch) -> None:
+        for name, part in self.parts.items():
+            part.absorb(batch.part(name))
+
+    def zero(self) -> Self:
+        return self._each(lambda part: part.zero())
+
+    def copy(self) -> Self:
+        return self._each(lambda part: part.copy())
+
+    def align(self, axes: Axes) -> Self:
+        """Parts share groups, not columns: only the groups of `axes` are read."""
+        return self._each(lambda part: part.align(part.axes.with_groups(axes.groups)))
+
+    def _combined(self, other: Self, sign: int) -> Self:
+        if type(other) is not type(self) or self.parts.keys() != other.parts.keys():
+            raise VerosimError(
+                f"Parts {sorted(self.parts)} here, others in the other model.",
+                "merge models fitted with the same columns.",
+            )
+        return type(self)(
+            {name: part._combined(other.parts[name], sign) for name, part in self.parts.items()}
+        )
+
+    def __mul__(self, factor: float) -> Self:
+        return self._each(lambda part: part * factor)
+
+    __rmul__ = __mul__
+
+    def fold(self, f: int) -> Self:
+        return self._each(lambda part: part.fold(f))
+
+    def total(self, dim: str = "fold") -> Self:
+        return self._each(lambda part: part.total(dim))
+
+    def complement(self, dim: str = "fold") -> Self:
+        return self._each(lambda part: part.complement(dim))
+
+    def check_not_negative(self) -> None:
+        for part in self.parts.values():
+            part.check_not_negative()
+
+    def prune(self) -> Self:
+        return self._each(lambda part: part.prune())
+
+    def fingerprint(self) -> str:
+        parts = "".join(name + part.fingerprint() for name, part in self.parts.items())
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Product({', '.join(f'{n}={p!r}' for n, p in self.parts.items())})"
