@@ -25,7 +25,7 @@ def log_priors(
         else:
             raise VerosimError(
                 f"priors={setting!r} is not known.",
-                'None, "laplace", "uniform", an array in the order of classes_, or a dict by label.',
+                'None, "laplace", "uniform", an array in the order of classes_, or a dict.',
             )
     else:
         mass = _given(setting, classes)

@@ -90,8 +90,7 @@ def _as_array(X: Any, values: bool) -> np.ndarray:
             return out.astype(np.int64)
         return out
     if isinstance(X, list | tuple) and values:
-        X = np.asarray(X, dtype=object) if _holds_text(X) else np.asarray(X)
-        return X
+        return np.asarray(X, dtype=object) if _holds_text(X) else np.asarray(X)
     return np.asarray(X)
 
 

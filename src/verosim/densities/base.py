@@ -74,7 +74,7 @@ class Params(ABC):
             hint = (
                 "replace it with NaN where the model skips missing cells, or drop the row."
                 if name == "infinity"
-                else 'missing="marginalise" predicts from the columns that are there.'
+                else 'missing="marginalise", if the model has it, predicts from the other columns.'
             )
             raise VerosimError(f"Input X contains {name}{where}.", hint)
 

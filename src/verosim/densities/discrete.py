@@ -45,6 +45,9 @@ class CodeParams(Params):
         codes, _ = self.codes.encode(block)
         out = into(out, (len(block), self.table.shape[1]))
         kernels.score_codes(codes, self.table, out)
+        if not isinstance(self.codes, Categories):
+            odd = np.isinf(block) if isinstance(self.codes, Bins) else ~np.isfinite(block)
+            out[odd.any(axis=1)] = np.nan  # reported by `check`
         return out
 
     def contributions(self, block: Any) -> np.ndarray:

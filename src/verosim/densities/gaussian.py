@@ -37,7 +37,7 @@ class Located(Params):
 
     @cached_property
     def reference(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The overall mean as pivot (d,) + offset (d,), and each class's distance from it (C, d)."""
+        """The overall mean as pivot (d,) + offset (d,), and each class mean about it (C, d)."""
         pivot = self.pivot[int(np.argmax(self.share))]
         shift = (self.pivot - pivot) + self.offset
         centre = self.share @ shift

@@ -62,7 +62,7 @@ def _blas() -> Any:
 
 
 def one_blas_thread() -> Any:
-    """Our threads each call BLAS; were it to start its own, they would stand in each other's way."""
+    """Our threads call BLAS; threads of its own would only stand in their way."""
     return _blas().limit(limits=1) if threads() > 1 else nullcontext()
 
 

@@ -235,55 +235,57 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     # Predicting --------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> Any:
+    def _ready(self, X: Any) -> tuple[Rule, Any]:
+        """The rule and the rows it is to judge."""
         self._current()
         self._check_columns(X)
-        return as_matrix(X, sparse_allowed=self._sparse, values=self._values)
+        return self._rule, as_matrix(X, sparse_allowed=self._sparse, values=self._values)
 
     def _check_columns(self, X: Any) -> None:
+        columns = self.stats_.axes.columns
+        if type(X) is np.ndarray and columns.names is None:  # nothing but the width to check
+            if X.ndim == 2 and X.shape[1] != columns.size:
+                raise VerosimError(
+                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{columns.size} features as input.",
+                    "give the same columns as at fit.",
+                )
+            return
         try:
-            if type(X) is np.ndarray and "feature_names_in_" not in dir(type(self)):
-                return
-            if type(X) is np.ndarray and self.stats_.axes.columns.names is None:
-                if X.ndim == 2 and X.shape[1] != self.n_features_in_:
-                    raise VerosimError(
-                        f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                        f"{self.n_features_in_} features as input.",
-                        "give the same columns as at fit.",
-                    )
-                return
             validate_data(self, X, reset=False, skip_check_array=True)
-        except VerosimError:
-            raise
         except ValueError as error:
             raise VerosimError(str(error)) from None
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row: argmax_k δ_k(x)."""
-        return self.classes_[self._rule_for(X).decide(self._rows(X))]
+        rule, rows = self._ready(X)
+        return self.classes_[rule.decide(rows)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, C) posteriors p(k | x), classes in the order of `classes_`."""
-        return self._rule_for(X).posterior(self._rows(X))
+        rule, rows = self._ready(X)
+        return rule.posterior(rows)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """(n, C) log p(k | x)."""
-        return self._rule_for(X).log_posterior(self._rows(X))
+        rule, rows = self._ready(X)
+        return rule.log_posterior(rows)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Discriminants δ_k(x), (n, C); for two classes their difference δ_1 − δ_0, (n,)."""
-        scores = self._rule_for(X).discriminants(self._rows(X))
-        if scores.shape[1] == 2:
-            return scores[:, 1] - scores[:, 0]
-        return scores
+        rule, rows = self._ready(X)
+        scores = rule.discriminants(rows)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def log_joint(self, X: Any) -> np.ndarray:
         """(n, C) δ_k(x) = log π_k + log p(x | k)."""
-        return self._rule_for(X).joint(self._rows(X))
+        rule, rows = self._ready(X)
+        return rule.joint(rows)
 
     def log_density(self, X: Any) -> np.ndarray:
         """(n,) log p(x) = log Σ_k π_k p(x | k): how ordinary each row is."""
-        return self._rule_for(X).evidence(self._rows(X))
+        rule, rows = self._ready(X)
+        return rule.evidence(rows)
 
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
@@ -303,10 +305,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             classes = np.array([place[label] for label in labels.tolist()], dtype=np.intp)[codes]
         rows, classes = self._rule.sample(n, classes, rng)
         return rows, self.classes_[classes]
-
-    def _rule_for(self, X: Any) -> Rule:
-        self._current()
-        return self._rule
 
     # Fitted attributes, all read off the statistic -------------------------------------------
 

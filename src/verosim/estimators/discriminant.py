@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from verosim.axes import Axes
 from verosim.densities import FullGaussian
+from verosim.engines import map_rows
 from verosim.estimators.base import not_negative, one_of, share
 from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
 from verosim.stats import Moments
@@ -203,9 +204,14 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
         pooled = C * d * d > SCATTER_BUDGET and self.shrinkage != "ledoit_wolf"
         return Moments(axes, layout="pooled" if pooled else "full")
 
+    def _density(self) -> FullGaussian:
+        if self.n_components is not None:
+            not_negative("n_components", self.n_components)
+        return super()._density()
+
     @property
     def scalings_(self) -> np.ndarray:
-        """(d, m) Fisher's directions: within-class covariance I, between-class spread decreasing."""
+        """(d, m) Fisher's directions: within-class covariance I, widest spread of means first."""
         return self._fisher()[0]
 
     @property
@@ -236,8 +242,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
 
     def transform(self, X: Any) -> np.ndarray:
         """(n, m) the rows along Fisher's directions, about the overall mean."""
-        rows = self._rows(X)
-        rule, scalings = self._rule, self._fisher()[0]
+        rule, rows = self._ready(X)
+        scalings = self._fisher()[0]
         pivot, centre, _ = rule.params.reference
         out = np.empty((rows.shape[0], scalings.shape[1]))
 
@@ -246,13 +252,5 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
             np.matmul((block - pivot) - centre, scalings, out=out[start:stop])
             rule.params.check(block, out[start:stop], rule.columns, start)
 
-        from verosim.engines import map_rows
-
         map_rows(work, *rows.shape)
         return out
-
-    def set_params(self, **parameters: Any) -> Self:
-        n_components = parameters.get("n_components", self.n_components)
-        if n_components is not None:
-            not_negative("n_components", n_components)
-        return super().set_params(**parameters)

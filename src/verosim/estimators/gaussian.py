@@ -8,6 +8,7 @@ import numpy as np
 
 from verosim.axes import Axes
 from verosim.bayes.boundary import Quadratic, boundary
+from verosim.data import SparseRows
 from verosim.data.labels import check_known
 from verosim.densities import DiagonalGaussian
 from verosim.engines import map_rows
@@ -38,29 +39,26 @@ class GaussianClassifier(GenerativeClassifier):
 
     @property
     def covariances_(self) -> np.ndarray:
-        """Covariances as the model uses them: (C, d, d) or shared (d, d); diagonals (C, d) or (d,)."""
+        """The covariances in use: (C, d, d), shared (d, d); diagonals (C, d), shared (d,)."""
         self._fitted("covariances_")
         return self._rule.params.covariances()
 
     def mahalanobis(self, X: Any) -> np.ndarray:
         """(n, C) Mahalanobis distance of every row to every class mean, not squared."""
-        rows = self._rows(X)
-        params = self._rule.params
+        rule, rows = self._ready(X)
+        params = rule.params
         out = np.empty((rows.shape[0], len(self.classes_)))
 
         def work(start: int, stop: int) -> None:
             block = rows[start:stop]
-            dense = block.take(np.arange(len(block))) if self._is_sparse(block) else block
-            dense = params.read(dense)
+            if isinstance(block, SparseRows):
+                block = block.take(np.arange(len(block)))
+            dense = params.read(block)
             out[start:stop] = params.mahalanobis(dense)
-            params.check(dense, out[start:stop], self._rule.columns, start)
+            params.check(dense, out[start:stop], rule.columns, start)
 
         map_rows(work, *rows.shape)
         return out
-
-    @staticmethod
-    def _is_sparse(block: Any) -> bool:
-        return hasattr(block, "indptr")
 
     def boundary(self, i: Any, j: Any) -> Quadratic:
         """Where classes i and j (labels) tie, as the equation δ_i(x) − δ_j(x) = 0."""

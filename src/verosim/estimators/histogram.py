@@ -14,7 +14,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, not_negative, one_of
 from verosim.stats import Counts
 
-MOST_CELLS = 1_000_000_000  # beyond this a joint histogram is not a model but a mistake
+MOST_CELLS = 1 << 53  # beyond this the cells cannot even be counted exactly
 
 
 class _BinnedClassifier(GenerativeClassifier):
@@ -23,13 +23,13 @@ class _BinnedClassifier(GenerativeClassifier):
     alpha: float
     _statistic_parameters = ("bins", "strategy")
 
-    def _edges(self, axes: Axes, X: np.ndarray) -> Bins:
+    def _edges(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Bins:
         one_of("strategy", self.strategy, ("uniform", "quantile"))
         d = axes.size("column")
         if isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool):
             if self.bins < 1:
                 raise VerosimError(f"bins={self.bins}: at least one bin is needed.")
-            return Bins(self._edges_of(axes, X[:, j], j) for j in range(d))
+            return Bins(self._edges_of(X[:, j], weights) for j in range(d))
         if not isinstance(self.bins, Iterable) or isinstance(self.bins, str):
             raise VerosimError(
                 f"bins={self.bins!r} is not known.", "a number of bins, or edges for every column."
@@ -49,23 +49,21 @@ class _BinnedClassifier(GenerativeClassifier):
                 )
         return Bins(edges)
 
-    def _edges_of(self, axes: Axes, column: np.ndarray, j: int) -> np.ndarray:
+    def _edges_of(self, column: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Edges from the rows that count; a weight of two is the row twice."""
         values = np.asarray(column, dtype=np.float64)
-        values = values[~np.isnan(values)]
-        if np.isinf(values).any():
-            bad = int(np.flatnonzero(np.isinf(np.asarray(column, dtype=np.float64)))[0])
-            raise VerosimError(
-                f"Input X contains infinity: column {axes.columns.name(j)!r}, row {bad}.",
-                "replace it with NaN, or drop the row.",
-            )
+        kept = np.isfinite(values) & (weights > 0 if len(weights) else True)
+        values, weights = values[kept], weights[kept] if len(weights) else weights
         if not len(values):
             return np.zeros(1)
         if self.strategy == "uniform":
-            low, high = values.min(), values.max()
-            edges = np.linspace(low, high, self.bins + 1) if high > low else np.array([low])
-        else:
-            edges = np.quantile(values, np.linspace(0, 1, self.bins + 1))
-        return np.unique(edges)
+            return np.unique(np.linspace(values.min(), values.max(), self.bins + 1))
+        steps = np.linspace(0, 1, self.bins + 1)
+        return np.unique(
+            np.quantile(
+                values, steps, weights=weights if len(weights) else None, method="inverted_cdf"
+            )
+        )
 
     @property
     def bin_edges_(self) -> list[np.ndarray]:
@@ -109,7 +107,7 @@ class HistogramNB(_BinnedClassifier):
         self.priors = priors
 
     def _plan(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Counts:
-        return Counts(axes.with_codes(self._edges(axes, X)), what="codes")
+        return Counts(axes.with_codes(self._edges(axes, X, weights)), what="codes")
 
     def _density(self) -> Histogram:
         not_negative("alpha", self.alpha)
@@ -139,7 +137,7 @@ class JointHistogram(_BinnedClassifier):
     """
 
     def __init__(
-        self, bins: Any = 4, strategy: str = "quantile", alpha: float = 1.0, priors: Any = None
+        self, bins: Any = 3, strategy: str = "quantile", alpha: float = 1.0, priors: Any = None
     ) -> None:
         self.bins = bins
         self.strategy = strategy
@@ -147,7 +145,7 @@ class JointHistogram(_BinnedClassifier):
         self.priors = priors
 
     def _plan(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Counts:
-        bins = self._edges(axes, X)
+        bins = self._edges(axes, X, weights)
         cells = Cells(bins, Categories.empty(1))
         if cells.possible > MOST_CELLS:
             B, d = int(bins.counts().max()), axes.size("column")

@@ -72,6 +72,11 @@ class _ColumnClassifier(GenerativeClassifier):
         self._fitted("feature_log_prob_")
         return np.log(self._rule.params.mass.T)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on the continuous blobs of the checks
+        return tags
+
 
 class BernoulliNB(_ColumnClassifier):
     """Naive Bayes for presence and absence; a column that is absent counts too.
@@ -132,6 +137,13 @@ class MultinomialNB(_ColumnClassifier):
     def _density(self) -> Any:
         not_negative("alpha", self.alpha)
         return Multinomial(self.alpha)
+
+    @property
+    def decision_function(self) -> Any:  # type: ignore[override]
+        # There once the model is fitted: scikit-learn's check of this method gives an unfitted
+        # model negative counts, whatever its positive_only tag says.
+        self._current()
+        return super().decision_function
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,7 +18,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import Axes
-from verosim.data import Batch
+from verosim.data import Batch, SparseRows
 from verosim.errors import VerosimError, listed
 
 
@@ -32,6 +32,10 @@ class Field:
 
     dims: tuple[str, ...]
     kind: str = "sum"
+
+
+G = ("class", "fold")
+HEAD = {"rows": Field(G, "rows"), "weight": Field(G)}  # what every statistic has
 
 
 class Statistic(ABC):
@@ -313,3 +317,20 @@ class Statistic(ABC):
             f"{type(self).__name__}({inside}{rows} rows, {self.axes.size('class')} classes, "
             f"{len(self.axes.columns)} columns)"
         )
+
+
+def bad_cell(
+    axes: Axes, batch: Batch, i: int, j: int, why: str = "", hint: str | None = None
+) -> VerosimError:
+    """The error for a cell that cannot be counted: where it is, and a way out."""
+    block = batch.block
+    value = block.take(np.array([i]))[0, j] if isinstance(block, SparseRows) else block[i, j]
+    what = "NaN" if np.isnan(value) else f"infinity or a value too large, {value:g}"
+    place = f"column {axes.columns.name(j)!r}, row {batch.row(i)}"
+    label = axes.groups.name(int(batch.groups[i]))
+    if not np.isnan(value):
+        hint = "replace it with NaN where the model skips missing cells, or drop the row."
+        why = ""
+    return VerosimError(
+        f"Input X contains {what}: {place}, class {label}{'; ' + why if why else ''}.", hint
+    )

@@ -13,11 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Axes
+from verosim.axes import Axes, Bins, Categories
 from verosim.data import Batch, SparseRows
 from verosim.errors import VerosimError
-from verosim.stats.base import Field, Statistic
-from verosim.stats.moments import HEAD, G, infinite
+from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
 
 BLOCK_CELLS = 1 << 18  # cells encoded at a time
 
@@ -74,6 +73,7 @@ class Counts(Statistic):
         for start in range(0, len(batch), step):
             part = batch.cut(start, min(len(batch), start + step))
             assert self.axes.codes is not None
+            self._check_numbers(part)
             codes, strange = self.axes.codes.encode(part.block)
             if strange:
                 self._widen(part.block)
@@ -83,6 +83,19 @@ class Counts(Statistic):
                 codes, part.groups, part.weights, self.axes.groups.folds,
                 self.arrays["rows"].reshape(-1), self.arrays["weight"].reshape(-1),
                 count.reshape(-1, count.shape[-1]), self.arrays["cells"],
+            )  # fmt: skip
+
+    def _check_numbers(self, batch: Batch) -> None:
+        """Bins are for finite numbers, and a joint cell needs all of them."""
+        if isinstance(self.axes.codes, Categories):
+            return
+        block = batch.block
+        bad = np.isinf(block) if isinstance(self.axes.codes, Bins) else ~np.isfinite(block)
+        if bad.any():
+            i, j = (int(v) for v in np.argwhere(bad)[0])
+            raise bad_cell(
+                self.axes, batch, i, j, "a joint histogram needs complete rows",
+                "use HistogramNB, which skips missing cells, or drop such rows.",
             )  # fmt: skip
 
     def _widen(self, block: np.ndarray) -> None:
@@ -125,7 +138,7 @@ class Counts(Statistic):
             i, j = (int(v) for v in np.argwhere((block < 0) | np.isinf(block))[0])
             value = block[i, j]
         if np.isinf(value):
-            return infinite(self.axes, batch, i, j)
+            return bad_cell(self.axes, batch, i, j)
         return VerosimError(
             f"Negative values in data passed to a model of counts: column "
             f"{self.axes.columns.name(j)!r}, row {batch.row(i)}: {value:g}.",

@@ -17,14 +17,11 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes
 from verosim.data import Batch, SparseRows
-from verosim.errors import VerosimError
-from verosim.stats.base import Field, Statistic
+from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
 
 LOOK = 31  # rows of a class that choose its pivot
 BLOCK_CELLS = 1 << 18  # cells centred at a time for a matrix product
 
-G = ("class", "fold")
-HEAD = {"rows": Field(G, "rows"), "weight": Field(G)}
 PIVOT = {"pivot": Field(("class", "column"), "pivot")}
 FIELDS = {
     "diagonal": {
@@ -135,7 +132,7 @@ class Moments(Statistic):
         else:
             i, j = kernels.absorb_diagonal(block, *rest)
         if i >= 0:
-            raise infinite(self.axes, batch, i, j)
+            raise bad_cell(self.axes, batch, i, j)
 
     def _absorb_full(self, batch: Batch) -> None:
         folds = self.axes.groups.folds
@@ -156,7 +153,11 @@ class Moments(Statistic):
                 starts, Z, V, s, cube, quartic, mass,
             )  # fmt: skip
             if not np.isfinite(s).all():
-                raise self._not_finite(part)
+                i, j = np.argwhere(~np.isfinite(part.block))[0]
+                raise bad_cell(
+                    self.axes, part, i, j, "a full covariance needs complete rows",
+                    "drop or impute such rows; GaussianNB and NaiveLDA skip missing cells.",
+                )  # fmt: skip
             rows += np.diff(starts)
             weight += mass
             self._add("sum", s)
@@ -187,16 +188,6 @@ class Moments(Statistic):
         kernels.add_block(
             self.arrays[name].reshape(-1), self.lows[name].reshape(-1), block.reshape(-1)
         )
-
-    def _not_finite(self, batch: Batch) -> VerosimError:
-        i, j = np.argwhere(~np.isfinite(batch.block))[0]
-        if np.isnan(batch.block[i, j]):
-            return VerosimError(
-                f"Input X contains NaN: column {self.axes.columns.name(j)!r}, row {batch.row(i)}. "
-                "A full covariance needs complete rows.",
-                "drop or impute such rows, or use GaussianNB or NaiveLDA, which skip missing cells.",
-            )
-        return infinite(self.axes, batch, i, j)
 
     # Algebra -----------------------------------------------------------------------------
 
@@ -299,13 +290,3 @@ class Moments(Statistic):
         arrays["absorbed"] = self.arrays["absorbed"].sum(axis=0)
         lows = {"sum": self.lows["sum"], "scatter": self.lows["scatter"].sum(axis=0)}
         return type(self)(self.axes, arrays, lows, layout="pooled")
-
-
-def infinite(axes: Axes, batch: Batch, i: int, j: int) -> VerosimError:
-    block = batch.block
-    value = block.take(np.array([i]))[0, j] if isinstance(block, SparseRows) else block[i, j]
-    return VerosimError(
-        f"Input X contains infinity or a value too large: column {axes.columns.name(j)!r}, "
-        f"row {batch.row(i)}, class {axes.groups.name(int(batch.groups[i]))}: {value:g}.",
-        "replace it with NaN where the model skips missing cells, or drop the row.",
-    )

@@ -1,0 +1,275 @@
+"""The speed table: verosim against its peers, in one run, interleaved, medians of repeats.
+
+python -m benchmarks.speed            prints the table and keeps it in docs/speed.md
+python -m benchmarks.speed --quick    smaller data, prints only
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import platform
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn import discriminant_analysis, naive_bayes
+from sklearn.datasets import load_iris
+
+import verosim
+
+try:
+    import mlpack
+except ImportError:
+    mlpack = None
+
+Call = Callable[[], object]
+
+
+@dataclass
+class Row:
+    work: str
+    ours: Call
+    peers: dict[str, tuple[Call, float | None]] = field(default_factory=dict)  # call, target
+    limit: Call | None = None
+    inner: int = 1  # calls per timing, for work too short to time alone
+
+
+def medians(calls: dict[str, Call], repeats: int, inner: int) -> dict[str, float]:
+    """Seconds per call, the callables taking turns so that a noisy spell hits all of them."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    for _ in range(repeats):
+        for name, call in calls.items():
+            gc.collect()
+            start = time.perf_counter()
+            for _ in range(inner):
+                call()
+            times[name].append((time.perf_counter() - start) / inner)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def gaussian_rows(n: int) -> list[Row]:
+    rng = np.random.default_rng(0)
+    d, K = 50, 5
+    y = rng.integers(0, K, n)
+    X = rng.normal(size=(n, d)) + rng.normal(size=(K, d))[y]
+    lda, qda = discriminant_analysis.LinearDiscriminantAnalysis, (
+        discriminant_analysis.QuadraticDiscriminantAnalysis
+    )  # fmt: skip
+    ours = {m: m().fit(X, y) for m in (verosim.GaussianNB, verosim.LDA, verosim.QDA)}
+    peer_nb, peer_lda, peer_qda = (
+        naive_bayes.GaussianNB().fit(X, y),
+        lda().fit(X, y),
+        qda().fit(X, y),
+    )
+    W = np.ascontiguousarray(rng.normal(size=(d, d)))
+
+    def whiten() -> None:
+        for _ in range(K):
+            X @ W
+
+    rows = [
+        Row("GaussianNB fit", lambda: verosim.GaussianNB().fit(X, y),
+            {"scikit-learn": (lambda: naive_bayes.GaussianNB().fit(X, y), 20)}, X.max),
+        Row("GaussianNB proba", lambda: ours[verosim.GaussianNB].predict_proba(X),
+            {"scikit-learn": (lambda: peer_nb.predict_proba(X), 10)}, X.max),
+        Row("LDA fit", lambda: verosim.LDA().fit(X, y),
+            {"scikit-learn": (lambda: lda().fit(X, y), 25),
+             "scikit-learn lsqr": (lambda: lda(solver="lsqr").fit(X, y), 5)}, lambda: X.T @ X),
+        Row("LDA proba", lambda: ours[verosim.LDA].predict_proba(X),
+            {"scikit-learn": (lambda: peer_lda.predict_proba(X), 1.5)}, lambda: X @ W[:, :K]),
+        Row("QDA fit", lambda: verosim.QDA().fit(X, y),
+            {"scikit-learn": (lambda: qda().fit(X, y), 10)}, lambda: X.T @ X),
+        Row("QDA proba", lambda: ours[verosim.QDA].predict_proba(X),
+            {"scikit-learn": (lambda: peer_qda.predict_proba(X), 3)}, whiten),
+    ]  # fmt: skip
+    if mlpack is not None:
+        model = mlpack.nbc(training=X, labels=y, verbose=False)["output_model"]
+        rows[0].peers["mlpack nbc"] = (lambda: mlpack.nbc(training=X, labels=y), 1)
+        rows[1].peers["mlpack nbc"] = (lambda: mlpack.nbc(input_model=model, test=X), 1)
+    return rows
+
+
+def categorical_rows(n: int) -> list[Row]:
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 12, (n, 30)), rng.integers(0, 5, n)
+    ours, peer = verosim.CategoricalNB().fit(X, y), naive_bayes.CategoricalNB().fit(X, y)
+    what = "(30 columns × 12 values)"
+    return [
+        Row(f"CategoricalNB fit {what}", lambda: verosim.CategoricalNB().fit(X, y),
+            {"scikit-learn": (lambda: naive_bayes.CategoricalNB().fit(X, y), 25)}, X.max),
+        Row(f"CategoricalNB proba {what}", lambda: ours.predict_proba(X),
+            {"scikit-learn": (lambda: peer.predict_proba(X), 5)}, X.max),
+    ]  # fmt: skip
+
+
+def sparse_rows(n: int) -> list[Row]:
+    rng = np.random.default_rng(2)
+    d, per_row = 50_000, 50
+    # Columns as frequent as words are: a few common, many rare.
+    weights = 1 / np.arange(1, d + 1) ** 0.7
+    drawn = rng.choice(d, size=n * per_row, p=weights / weights.sum())
+    X = sparse.csr_matrix(
+        (np.ones(n * per_row), drawn, np.arange(0, n * per_row + 1, per_row)), shape=(n, d)
+    )
+    X.sum_duplicates()
+    y = rng.integers(0, 5, n)
+    rows = []
+    for name in ("MultinomialNB", "BernoulliNB"):
+        mine, theirs = getattr(verosim, name), getattr(naive_bayes, name)
+        ours, peer = mine().fit(X, y), theirs().fit(X, y)
+        rows += [
+            Row(f"{name} fit (CSR {n // 1000}k × 50k, {X.nnz / 1e6:.1f}M stored)",
+                lambda mine=mine: mine().fit(X, y),
+                {"scikit-learn": (lambda theirs=theirs: theirs().fit(X, y), 4)}, X.data.max),
+            Row(f"{name} proba", lambda ours=ours: ours.predict_proba(X),
+                {"scikit-learn": (lambda peer=peer: peer.predict_proba(X), 1.5)}, X.data.max),
+        ]  # fmt: skip
+    return rows
+
+
+def iris_rows() -> list[Row]:
+    X, y = load_iris(return_X_y=True)
+    pairs = {
+        "GaussianNB": naive_bayes.GaussianNB,
+        "LDA": discriminant_analysis.LinearDiscriminantAnalysis,
+        "QDA": discriminant_analysis.QuadraticDiscriminantAnalysis,
+    }
+    return [
+        Row(f"iris fit + predict, warm, {name}",
+            lambda name=name: getattr(verosim, name)().fit(X, y).predict(X),
+            {"scikit-learn": (lambda peer=peer: peer().fit(X, y).predict(X), 0.7)}, inner=50)
+        for name, peer in pairs.items()
+    ]  # fmt: skip
+
+
+def resident() -> int:
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * 4096
+
+
+def extra_memory(n: int) -> dict[str, float]:
+    """MB of resident memory above the array itself at the peak of a fit."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(n, 50)), rng.integers(0, 5, n)
+    used = {}
+    for name in ("GaussianNB", "LDA", "QDA"):
+        getattr(verosim, name)().fit(X[:100_000], y[:100_000])
+        gc.collect()
+        before, peak, done = resident(), 0, threading.Event()
+
+        def watch(done: threading.Event = done) -> None:
+            nonlocal peak
+            while not done.is_set():
+                peak = max(peak, resident())
+                time.sleep(0.0005)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        for _ in range(5):
+            getattr(verosim, name)().fit(X, y)
+        done.set()
+        watcher.join()
+        used[name] = (peak - before) / 1e6
+    return used
+
+
+def import_times(repeats: int) -> dict[str, float]:
+    def run(module: str) -> Call:
+        return lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+
+    return medians({"ours": run("verosim"), "scikit-learn": run("sklearn")}, repeats, 1)
+
+
+def shown(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.02 else (
+        f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+    )  # fmt: skip
+
+
+def table(rows: list[Row], repeats: int) -> list[str]:
+    lines = []
+    for row in rows:
+        calls = {"ours": row.ours, **{name: call for name, (call, _) in row.peers.items()}}
+        if row.limit is not None:
+            calls["limit"] = row.limit
+        times = medians(calls, repeats, row.inner)
+        for name, (_, target) in row.peers.items():
+            ratio = times[name] / times["ours"]
+            limit = shown(times["limit"]) if "limit" in times else "–"
+            lines.append(
+                f"| {row.work} | {shown(times['ours'])} | {name} {shown(times[name])} | "
+                f"{ratio:.1f} × | ≥ {target:g} | {limit} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repeats", type=int, default=7)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    scale = 10 if options.quick else 1
+    header = [
+        "| work | verosim | peer | peer ÷ verosim | aim | limit |",
+        "|---|---|---|---|---|---|",
+    ]
+    print("\n".join(header))
+    lines = []
+    for make, n in (
+        (gaussian_rows, 500_000),
+        (categorical_rows, 500_000),
+        (sparse_rows, 200_000),
+    ):
+        lines += table(make(n // scale), options.repeats)
+    lines += table(iris_rows(), options.repeats)
+    times = import_times(options.repeats)
+    lines.append(
+        f"| import | {shown(times['ours'])} | scikit-learn {shown(times['scikit-learn'])} | "
+        f"{times['scikit-learn'] / times['ours']:.1f} × | ≥ 1 | – |"
+    )
+    print(lines[-1])
+    for name, used in extra_memory(500_000 // scale).items():
+        lines.append(
+            f"| peak extra memory, {name} fit on 200 MB | {used:.0f} MB | – | – | ≤ 64 MB | – |"
+        )
+        print(lines[-1])
+    if not options.quick:
+        keep(header + lines, options.repeats)
+
+
+def keep(lines: list[str], repeats: int) -> None:
+    import sklearn
+
+    cpu = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+         if line.startswith("model name")), platform.processor(),
+    )  # fmt: skip
+    page = Path(__file__).parents[1] / "docs" / "speed.md"
+    text = page.read_text()
+    start, stop = "<!-- table -->\n", "<!-- end -->"
+    note = (
+        f"{cpu}, {verosim.threads()} threads; Python {platform.python_version()}, numpy "
+        f"{np.__version__}, scikit-learn {sklearn.__version__}"
+        f"{', mlpack ' + mlpack.__version__ if mlpack is not None else ''}; medians of {repeats}."
+    )
+    head, rest = text.split(start)
+    page.write_text(
+        head + start + note + "\n\n" + "\n".join(lines) + "\n" + stop + rest.split(stop)[1]
+    )
+
+
+if __name__ == "__main__":
+    main()
