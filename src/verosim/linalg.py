@@ -97,3 +97,14 @@ def ledoit_wolf(covariance: np.ndarray, weight: float, quartic: float) -> float:
     spread = (quartic / weight - norm) / weight
     spread = min(max(spread, 0.0), distance)
     return 0.0 if spread <= 0 else spread / distance
+
+
+def padded(table: np.ndarray, lanes: int = 8) -> np.ndarray:
+    """A copy of (K, C) with rows of whole cache lines, zeros beyond C."""
+    K, C = table.shape
+    width = -(-C // lanes) * lanes
+    room = np.zeros(K * width + lanes)
+    start = (-room.ctypes.data // room.itemsize) % lanes
+    out = room[start : start + K * width].reshape(K, width)
+    out[:, :C] = table
+    return out

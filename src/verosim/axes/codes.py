@@ -85,7 +85,7 @@ class Categories(Codes):
         return tuple({v: i for i, v in enumerate(values)} for values in self.values)
 
     @cached_property
-    def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Lookup by whole number for all columns at once, if every value allows it."""
         lows, offsets, tables = [], [0], []
         for j, values in enumerate(self.values):
@@ -127,8 +127,8 @@ class Categories(Codes):
         """Codes with −2 for values not on the axis, and whether there is one."""
         codes = np.empty(block.shape, dtype=np.int32)
         if block.dtype.kind in "iufb":
-            if self._table is not None:
-                return codes, kernels.find_codes(block, *self._table, codes)
+            if self.table is not None:
+                return codes, kernels.find_codes(block, *self.table, codes)
             for j in range(block.shape[1]):
                 codes[:, j] = self._search(j, block[:, j])
             return codes, bool((codes == -2).any())

@@ -62,7 +62,7 @@ class Rule:
     def _evaluate(
         self, X: Any, score: Callable[..., np.ndarray], mode: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        n, d = X.shape
+        n = X.shape[0]
         out = np.empty((n, len(self.log_prior)))
         evidence = np.empty(n)
 
@@ -72,5 +72,5 @@ class Rule:
             self.params.check(block, part, self.columns, start)
             kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
 
-        map_rows(work, n, d)
+        map_rows(work, X)
         return out, evidence

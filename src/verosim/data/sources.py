@@ -21,6 +21,13 @@ def ready(X: Any) -> bool:
     )
 
 
+def cells_per_row(X: Any) -> float:
+    """Cells a row holds: its width, or what is stored of it."""
+    if isinstance(X, SparseRows):
+        return float(X.indptr[-1] - X.indptr[0]) / max(len(X), 1)
+    return float(X.shape[1])
+
+
 def as_block(X: Any) -> Any:
     """Rows the kernels can read: themselves, or a C-ordered float copy of these few."""
     if ready(X):
@@ -44,12 +51,6 @@ class ArraySource:
 
     def __len__(self) -> int:
         return len(self.groups)
-
-    @property
-    def cells(self) -> int:
-        if isinstance(self.X, SparseRows):
-            return len(self.X.data)
-        return int(self.X.shape[0] * self.X.shape[1])
 
     def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """The rows from start to stop, in blocks no larger than they need to be."""

@@ -12,6 +12,7 @@ classification; Rennie et al. (2003), Tackling the poor assumptions of naive Bay
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,10 @@ from verosim.data import SparseRows
 from verosim.data.sources import as_block
 from verosim.densities.base import Density, Params, into
 from verosim.errors import VerosimError
+from verosim.linalg import padded
 from verosim.stats import Counts
 
+LEAST_ALPHA = 1e-10  # smoothing of presence and amounts never vanishes: log 0 decides nothing
 NEVER = 1e-3  # what α = 0 gives a value a class never had, as e1071's `threshold` does
 
 
@@ -44,11 +47,15 @@ class CodeParams(Params):
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         codes, _ = self.codes.encode(block)
         out = into(out, (len(block), self.table.shape[1]))
-        kernels.score_codes(codes, self.table, out)
+        kernels.score_codes(codes, self._lanes, out)
         if not isinstance(self.codes, Categories):
             odd = np.isinf(block) if isinstance(self.codes, Bins) else ~np.isfinite(block)
             out[odd.any(axis=1)] = np.nan  # reported by `check`
         return out
+
+    @cached_property
+    def _lanes(self) -> np.ndarray:
+        return padded(self.table)
 
     def contributions(self, block: Any) -> np.ndarray:
         codes, _ = self.codes.encode(block)
@@ -192,24 +199,33 @@ class JointHistogramDensity(Categorical):
 class ColumnParams(Params):
     """Scores that are linear in the presence, or the amount, of each column."""
 
-    table: np.ndarray  # (d, C) per unit, or when present
-    absent: np.ndarray  # (d, C) when absent; 0 for amounts
+    table: np.ndarray  # (d, C) per unit, or when present less when absent
+    absent: np.ndarray  # (d, C) when absent; (0, C) for amounts, where absence says nothing
     presence: bool
     threshold: float
     n_parameters: int
     length: np.ndarray  # (C,) mean row total, for sampling amounts
-    mass: np.ndarray  # (d, C) φ, for sampling
 
     @property
+    def log_mass(self) -> np.ndarray:
+        """(d, C) log φ."""
+        return self.table + self.absent if self.presence else self.table
+
+    @cached_property
     def base(self) -> np.ndarray:
+        """(C,) the score of a row with nothing in it."""
         return self.absent.sum(axis=0)
+
+    @cached_property
+    def _lanes(self) -> np.ndarray:
+        return padded(self.table)
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), self.table.shape[1]))
         if isinstance(block, SparseRows):
             kernels.score_sparse(
                 block.data, block.indices, block.indptr, self.presence, self.threshold,
-                self.table, self.absent, self.base, out,
+                self._lanes, self.absent, self.base, out,
             )  # fmt: skip
             return out
         amounts = (block > self.threshold).astype(np.float64) if self.presence else block
@@ -221,26 +237,28 @@ class ColumnParams(Params):
         if self.presence:
             if holes.any():
                 out -= holes @ self.absent
-            out[np.isinf(block).any(axis=1)] = np.nan
+            out[np.isinf(block).any(axis=1)] = np.nan  # reported by `check`
         return out
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
         amounts = (block > self.threshold) if self.presence else block
-        parts = amounts[:, None, :] * self.table.T + self.absent.T
+        parts = amounts[:, None, :] * self.table.T
+        if self.presence:
+            parts = parts + self.absent.T
         return np.where(np.isnan(block)[:, None, :], 0.0, parts)
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        mass = np.exp(self.log_mass)
         if self.presence:
-            chance = self.mass.T[classes]
+            chance = mass.T[classes]
             return (rng.random(chance.shape) < chance).astype(np.float64)
         lengths = rng.poisson(self.length[classes])
-        share = self.mass / self.mass.sum(axis=0)
+        share = mass / mass.sum(axis=0)
         return rng.multinomial(lengths, share.T[classes]).astype(np.float64)
 
     def marginal(self, columns: np.ndarray) -> ColumnParams:
-        return replace(
-            self, table=self.table[columns], absent=self.absent[columns], mass=self.mass[columns]
-        )
+        absent = self.absent[columns] if self.presence else self.absent
+        return replace(self, table=self.table[columns], absent=absent)
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]
@@ -251,35 +269,52 @@ class ColumnParams(Params):
         return score
 
 
+@dataclass(frozen=True)
 class ComplementParams(ColumnParams):
     """Decides by complement scores; p(x | k) is the multinomial of the same counts."""
 
+    own: np.ndarray  # (d, C) log φ of that multinomial
+
     @property
-    def generative(self) -> ColumnParams:
-        return replace(self, table=np.log(self.mass))
+    def log_mass(self) -> np.ndarray:
+        return self.own
+
+    @cached_property
+    def generative(self) -> ColumnParams:  # type: ignore[override]
+        return ColumnParams(
+            self.own, self.absent, self.presence, self.threshold, self.n_parameters, self.length
+        )
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return self.generative.sample(classes, rng)
+
+    def marginal(self, columns: np.ndarray) -> ComplementParams:
+        return replace(self, table=self.table[columns], own=self.own[columns])
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
-        return ColumnParams.log_likelihood(self.generative, statistic)
+        return self.generative.log_likelihood(statistic)
 
 
-def _column_params(
-    statistic: Counts,
-    table: np.ndarray,
-    mass: np.ndarray,
-    free: int,
-    absent: np.ndarray | None = None,
-    kind: type[ColumnParams] = ColumnParams,
-) -> ColumnParams:
-    """(C, d) tables to parameters."""
+def _column_fields(
+    statistic: Counts, table: np.ndarray, free: int, absent: np.ndarray | None = None
+) -> dict[str, Any]:
+    """(C, d) tables to the fields of ColumnParams."""
     count = statistic.arrays["count"][:, 0]
     weight = statistic.arrays["weight"][:, 0]
-    length = np.maximum(count, 0).sum(axis=1) / np.where(weight > 0, weight, 1.0)
-    table = np.ascontiguousarray(table.T)
-    absent = np.zeros_like(table) if absent is None else np.ascontiguousarray(absent.T)
-    return kind(
-        table, absent, statistic.what == "presence", statistic.threshold, free, length,
-        np.ascontiguousarray(mass.T),
-    )  # fmt: skip
+    return {
+        "table": np.ascontiguousarray(table.T),
+        "absent": np.empty((0, len(table))) if absent is None else np.ascontiguousarray(absent.T),
+        "presence": statistic.what == "presence",
+        "threshold": statistic.threshold,
+        "n_parameters": free,
+        "length": np.maximum(count.sum(axis=1), 0) / np.where(weight > 0, weight, 1.0),
+    }
+
+
+def _log_shares(statistic: Counts, alpha: float) -> np.ndarray:
+    """(C, d) log of the smoothed share of every column in its class's total."""
+    count = np.maximum(statistic.arrays["count"][:, 0], 0.0) + max(alpha, LEAST_ALPHA)
+    return np.log(count) - np.log(count.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -291,10 +326,10 @@ class Bernoulli(Density):
     def estimate(self, statistic: Counts) -> ColumnParams:
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
         seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
-        alpha = max(self.alpha, 1e-10)
+        alpha = max(self.alpha, LEAST_ALPHA)
         mass = (count + alpha) / (np.maximum(seen, 0.0) + 2 * alpha)
         present, absent = np.log(mass), np.log1p(-mass)
-        return _column_params(statistic, present - absent, mass, mass.size, absent)
+        return ColumnParams(**_column_fields(statistic, present - absent, mass.size, absent))
 
 
 @dataclass(frozen=True)
@@ -304,9 +339,9 @@ class Multinomial(Density):
     alpha: float = 1.0
 
     def estimate(self, statistic: Counts) -> ColumnParams:
-        count = np.maximum(statistic.arrays["count"][:, 0], 0.0) + max(self.alpha, 1e-10)
-        mass = count / count.sum(axis=1, keepdims=True)
-        return _column_params(statistic, np.log(mass), mass, mass.shape[0] * (mass.shape[1] - 1))
+        shares = _log_shares(statistic, self.alpha)
+        C, d = shares.shape
+        return ColumnParams(**_column_fields(statistic, shares, C * (d - 1)))
 
 
 @dataclass(frozen=True)
@@ -316,13 +351,11 @@ class Complement(Density):
     alpha: float = 1.0
     norm: bool = False
 
-    def estimate(self, statistic: Counts) -> ColumnParams:
+    def estimate(self, statistic: Counts) -> ComplementParams:
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-        rest = count.sum(axis=0) - count + max(self.alpha, 1e-10)
+        rest = count.sum(axis=0) - count + max(self.alpha, LEAST_ALPHA)
         log_rest = np.log(rest / rest.sum(axis=1, keepdims=True))
         score = log_rest / log_rest.sum(axis=1, keepdims=True) if self.norm else -log_rest
-        own = count + max(self.alpha, 1e-10)
-        mass = own / own.sum(axis=1, keepdims=True)
-        return _column_params(
-            statistic, score, mass, mass.shape[0] * (mass.shape[1] - 1), kind=ComplementParams
-        )
+        own = np.ascontiguousarray(_log_shares(statistic, self.alpha).T)
+        C, d = score.shape
+        return ComplementParams(**_column_fields(statistic, score, C * (d - 1)), own=own)

@@ -2,7 +2,7 @@
 
     summarise(source, plan) = plan + Σ over spans of rows
 
-The spans do not depend on which thread takes them, so a run can be repeated bit by bit.
+One span a thread, cut by row number: with the same threads a run repeats bit by bit.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache, reduce
-from operator import add
+from operator import iadd
 from typing import Any
 
 from verosim.data import ArraySource
+from verosim.data.sources import cells_per_row
 from verosim.stats import Statistic
 
+BLOCK_CELLS = 1 << 18  # cells scored at a time: 2 MB of float64
 SMALL = 1 << 16  # cells below which threads cost more than they save
-SPANS = 8  # pieces of a large source, whatever the number of threads
-LARGE_STATISTIC = 1 << 22  # bytes; then one piece a thread, to bound memory
 
 _limit: int | None = None
 
@@ -73,29 +73,29 @@ def summarise(source: ArraySource, plan: Statistic) -> Statistic:
     """
     n, count = len(source), threads()
     part = plan.copy()
-    if count == 1 or source.cells < SMALL:
+    if count == 1 or n * cells_per_row(source.X) < SMALL:
         for batch in source.batches():
             part.absorb(batch)
         return part
     for batch in source.batches():
         part.prepare(batch)
         break
-    pieces = SPANS if part.nbytes < LARGE_STATISTIC else count
-    bounds = [n * i // pieces for i in range(pieces + 1)]
+    bounds = [n * i // count for i in range(count + 1)]
 
-    def absorb(piece: int) -> Statistic:
+    def absorb(span: int) -> Statistic:
         own = part.copy()
-        for batch in source.batches(bounds[piece], bounds[piece + 1]):
+        for batch in source.batches(bounds[span], bounds[span + 1]):
             own.absorb(batch)
         return own
 
     with one_blas_thread():
-        return reduce(add, _pool(count).map(absorb, range(pieces)))
+        return reduce(iadd, _pool(count).map(absorb, range(count)))
 
 
-def map_rows(work: Callable[[int, int], None], n: int, d: int, cells: int = 1 << 18) -> None:
-    """Call work(start, stop) over blocks of rows that fill all n, on the threads."""
-    step = max(1, cells // max(d, 1))
+def map_rows(work: Callable[[int, int], None], X: Any) -> None:
+    """Call work(start, stop) over blocks of the rows of X, on the threads."""
+    n = X.shape[0]
+    step = max(1, int(BLOCK_CELLS / max(cells_per_row(X), 1)))
     count = threads()
     if n <= step or count == 1:
         for start in range(0, n, step):

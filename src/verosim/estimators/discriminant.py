@@ -252,5 +252,5 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
             np.matmul((block - pivot) - centre, scalings, out=out[start:stop])
             rule.params.check(block, out[start:stop], rule.columns, start)
 
-        map_rows(work, *rows.shape)
+        map_rows(work, rows)
         return out

@@ -57,7 +57,7 @@ class GaussianClassifier(GenerativeClassifier):
             out[start:stop] = params.mahalanobis(dense)
             params.check(dense, out[start:stop], rule.columns, start)
 
-        map_rows(work, *rows.shape)
+        map_rows(work, rows)
         return out
 
     def boundary(self, i: Any, j: Any) -> Quadratic:

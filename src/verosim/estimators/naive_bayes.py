@@ -70,7 +70,7 @@ class _ColumnClassifier(GenerativeClassifier):
     def feature_log_prob_(self) -> np.ndarray:
         """(C, d) log φ."""
         self._fitted("feature_log_prob_")
-        return np.log(self._rule.params.mass.T)
+        return self._rule.params.log_mass.T
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

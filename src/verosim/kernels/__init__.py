@@ -14,7 +14,14 @@ _HOMES = {
     "labels": ("mark_integers", "code_integers", "first_rows"),
     "sums": ("add_block", "add_pairs", "subtract_pairs"),
     "moments": ("absorb_diagonal", "absorb_diagonal_sparse", "centre_groups"),
-    "counts": ("count_codes", "count_sparse", "count_dense", "find_codes", "find_bins"),
+    "counts": (
+        "count_codes",
+        "count_whole_numbers",
+        "count_sparse",
+        "count_dense",
+        "find_codes",
+        "find_bins",
+    ),
     "scores": (
         "score_diagonal",
         "score_diagonal_sparse",

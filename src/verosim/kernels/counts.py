@@ -1,4 +1,7 @@
-"""Counting: codes of cells, values stored in sparse rows, values of dense rows."""
+"""Counting: codes of cells, values stored in sparse rows, values of dense rows.
+
+Scattered indices are made unsigned, which spares the test for negative ones and doubles the speed.
+"""
 
 import numpy as np
 
@@ -12,68 +15,100 @@ def count_codes(codes, groups, weights, folds, rows, weight, count, cells):
     weighted = weights.size > 0
     for i in range(n):
         g = groups[i]
+        f = g % folds
         w = weights[i] if weighted else 1.0
         rows[g] += 1
         weight[g] += w
-        if folds == 1:
-            for j in range(d):
-                k = codes[i, j]
-                if k >= 0:
-                    count[g, k] += w
-                    cells[0, k] += 1
-        else:
-            f = g % folds
-            for j in range(d):
-                k = codes[i, j]
-                if k >= 0:
-                    count[g, k] += w
-                    cells[f, k] += 1
+        row = count[g]
+        for j in range(d):
+            if codes[i, j] >= 0:
+                k = np.uint64(codes[i, j])
+                row[k] += w
+                cells[f, k] += 1
 
 
 @exact
-def count_sparse(data, indices, indptr, groups, weights, presence, threshold, missing, count):
+def count_whole_numbers(X, low, offset, table, groups, start, rows, weight, count):
+    """Find the codes of unweighted rows by table, as `find_codes` does, and count them at once.
+
+    Stops before a row with a value the table does not know and returns its number.
+    """
+    n, d = X.shape
+    found = np.empty(d, dtype=np.int32)
+    for i in range(start, n):
+        for j in range(d):
+            x = X[i, j]
+            at = x - low[j]
+            code = -2
+            if 0 <= at < offset[j + 1] - offset[j]:
+                whole = int(at)
+                if whole == at:
+                    code = table[np.uint64(offset[j] + whole)]
+            elif x != x:
+                code = -1
+            if code == -2:
+                return i
+            found[j] = code
+        g = groups[i]
+        rows[g] += 1
+        weight[g] += 1.0
+        row = count[g]
+        for j in range(d):
+            if found[j] >= 0:
+                row[np.uint64(found[j])] += 1.0
+    return n
+
+
+@exact
+def count_sparse(data, indices, indptr, groups, weights, presence, threshold, careful, count):
     """count (G, d) += w·x, or w where x > threshold when `presence`, over the stored cells.
 
-    NaN is added to `missing` instead. Returns the least value met.
+    Returns whether a cell was no count: NaN, infinite or, as an amount, negative. Such amounts
+    spoil the sums unless `careful`, which leaves them out and takes longer.
     """
-    least = 0.0
+    odd = False
     weighted = weights.size > 0
     for i in range(groups.size):
-        g = groups[i]
+        row = count[groups[i]]
         w = weights[i] if weighted else 1.0
-        for t in range(indptr[i], indptr[i + 1]):
-            x = data[t]
-            if np.isnan(x):
-                missing[g, indices[t]] += w
-            elif presence:
-                if x > threshold:
-                    count[g, indices[t]] += w
-            else:
-                least = min(least, x)
-                count[g, indices[t]] += w * x
-    return least
+        stored = range(np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
+        if presence:
+            for t in stored:
+                odd |= not (abs(data[t]) < np.inf)
+                row[np.uint64(indices[t])] += w if data[t] > threshold else 0.0
+        elif careful:
+            for t in stored:
+                if 0.0 <= data[t] < np.inf:
+                    row[np.uint64(indices[t])] += w * data[t]
+        else:
+            for t in stored:
+                odd |= not (data[t] >= 0.0)
+                row[np.uint64(indices[t])] += w * data[t]
+    return odd
 
 
 @exact
-def count_dense(X, groups, weights, presence, threshold, missing, count):
+def count_dense(X, groups, weights, presence, threshold, careful, count):
     """The same over every cell of dense rows."""
-    least = 0.0
+    odd = False
     n, d = X.shape
     weighted = weights.size > 0
     for i in range(n):
-        g = groups[i]
+        row = count[groups[i]]
         w = weights[i] if weighted else 1.0
-        for j in range(d):
-            x = X[i, j]
-            if np.isnan(x):
-                missing[g, j] += w
-            elif presence:
-                if x > threshold:
-                    count[g, j] += w
-            else:
-                least = min(least, x)
-                count[g, j] += w * x
-    return least
+        if presence:
+            for j in range(d):
+                odd |= not (abs(X[i, j]) < np.inf)
+                row[j] += w if X[i, j] > threshold else 0.0
+        elif careful:
+            for j in range(d):
+                if 0.0 <= X[i, j] < np.inf:
+                    row[j] += w * X[i, j]
+        else:
+            for j in range(d):
+                odd |= not (X[i, j] >= 0.0)
+                row[j] += w * X[i, j]
+    return odd
 
 
 @exact
@@ -96,7 +131,7 @@ def find_codes(X, low, offset, table, codes):
             if 0 <= at < size:
                 whole = int(at)
                 if whole == at:
-                    code = table[offset[j] + whole]
+                    code = table[np.uint64(offset[j] + whole)]
             codes[i, j] = code
             if code == -2:
                 strange = True

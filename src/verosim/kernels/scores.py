@@ -80,44 +80,70 @@ def square_norms(Z, out):
         out[i] = total
 
 
-@exact
+LANES = 8  # classes scored side by side: a row of a padded table is one cache line
+
+
+@loose
 def score_codes(codes, table, out):
-    """out (n, C) = Σ_j table[code_ij], table (codes, C); negative codes are left out."""
+    """out (n, C) = Σ_j table[code_ij]; negative codes are left out.
+
+    table (codes, ⌈C/8⌉·8) is padded to whole lanes.
+    """
     n, d = codes.shape
-    C = table.shape[1]
+    C = out.shape[1]
+    lanes = np.zeros(LANES)
     for i in range(n):
-        for c in range(C):
-            out[i, c] = 0.0
-        for j in range(d):
-            k = codes[i, j]
-            if k >= 0:
-                for c in range(C):
-                    out[i, c] += table[k, c]
+        for first in range(0, C, LANES):
+            lanes[:] = 0.0
+            for j in range(d):
+                if codes[i, j] >= 0:
+                    k = np.uint64(codes[i, j])
+                    for c in range(LANES):
+                        lanes[c] += table[k, first + c]
+            for c in range(first, min(C, first + LANES)):
+                out[i, c] = lanes[c - first]
+
+
+@loose
+def _score_stored(data, indices, indptr, presence, threshold, table, base, out):
+    C = out.shape[1]
+    lanes = np.zeros(LANES)
+    for i in range(indptr.size - 1):
+        for first in range(0, C, LANES):
+            lanes[:] = 0.0
+            for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                x = float(data[t])
+                if presence:  # x − x keeps NaN and infinity in sight
+                    x = (1.0 if x > threshold else 0.0) + (x - x)
+                k = np.uint64(indices[t])
+                for c in range(LANES):
+                    lanes[c] += x * table[k, first + c]
+            for c in range(first, min(C, first + LANES)):
+                out[i, c] = base[c] + lanes[c - first]
 
 
 @exact
 def score_sparse(data, indices, indptr, presence, threshold, table, absent, base, out):
     """out (n, C) = base + Σ x·table[j] over stored cells, or table[j] where x > threshold.
 
-    A NaN cell takes its share of the base, absent[j], away again.
+    A NaN cell takes its share of the base, absent[j], away again; an infinite one leaves NaN.
     """
-    C = table.shape[1]
+    _score_stored(data, indices, indptr, presence, threshold, table, base, out)
+    C = out.shape[1]
     for i in range(indptr.size - 1):
+        if not np.isnan(out[i, 0]):
+            continue
         for c in range(C):
-            out[i, c] = base[c]
-        for t in range(indptr[i], indptr[i + 1]):
-            j = indices[t]
-            x = data[t]
-            if np.isnan(x):
-                for c in range(C):
-                    out[i, c] -= absent[j, c]
-            elif presence:
-                if x > threshold:
-                    for c in range(C):
-                        out[i, c] += table[j, c]
-            else:
-                for c in range(C):
-                    out[i, c] += x * table[j, c]
+            total = base[c]
+            for t in range(indptr[i], indptr[i + 1]):
+                x = float(data[t])
+                if np.isnan(x):
+                    total -= absent[indices[t], c] if presence else 0.0
+                    continue
+                if presence:
+                    x = (1.0 if x > threshold else 0.0) + (x - x)
+                total += x * table[indices[t], c]
+            out[i, c] = total
 
 
 @exact

@@ -160,9 +160,13 @@ class Statistic(ABC):
     def __sub__(self, other: Self) -> Self:
         return self._combined(other, -1)
 
-    def _combined(self, other: Self, sign: int) -> Self:
+    def __iadd__(self, other: Self) -> Self:
+        """For an engine that owns the statistic; it may reuse its arrays."""
+        return self._combined(other, 1, owned=True)
+
+    def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
         mine, theirs = self._meet(other)
-        out = mine.copy()
+        out = mine if owned else mine.copy()
         pairs = kernels.add_pairs if sign > 0 else kernels.subtract_pairs
         for name, field in out.fields.items():
             array, added = out.arrays[name], theirs.arrays[name]

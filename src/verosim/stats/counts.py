@@ -70,7 +70,8 @@ class Counts(Statistic):
 
     def _absorb_codes(self, batch: Batch) -> None:
         step = max(1, BLOCK_CELLS // batch.block.shape[1])
-        for start in range(0, len(batch), step):
+        start = self._count_whole_numbers(batch)
+        while start < len(batch):
             part = batch.cut(start, min(len(batch), start + step))
             assert self.axes.codes is not None
             self._check_numbers(part)
@@ -78,12 +79,40 @@ class Counts(Statistic):
             if strange:
                 self._widen(part.block)
                 codes, _ = self.axes.codes.encode(part.block)
-            count = self.arrays["count"]
             kernels.count_codes(
                 codes, part.groups, part.weights, self.axes.groups.folds,
-                self.arrays["rows"].reshape(-1), self.arrays["weight"].reshape(-1),
-                count.reshape(-1, count.shape[-1]), self.arrays["cells"],
+                *self._flat(), self.arrays["cells"],
             )  # fmt: skip
+            start = self._count_whole_numbers(batch, start + len(part))
+
+    def _count_whole_numbers(self, batch: Batch, start: int = 0) -> int:
+        """The fast road of small whole numbers: as far as it goes, which row comes next."""
+        codes = self.axes.codes
+        if (
+            not isinstance(codes, Categories)
+            or len(batch.weights)
+            or self.axes.groups.folds > 1
+            or batch.block.dtype.kind not in "iuf"
+            or not codes.size
+            or codes.table is None
+        ):
+            return start
+        before = self.arrays["count"].sum(axis=0)
+        stop = kernels.count_whole_numbers(
+            batch.block, *codes.table, batch.groups, start, *self._flat()
+        )
+        # Without weights a count is a number of rows.
+        self.arrays["cells"] += (self.arrays["count"].sum(axis=0) - before).astype(np.int64)
+        return int(stop)
+
+    def _flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """rows (G,), weight (G,) and count (G, …) as the kernels index them."""
+        count = self.arrays["count"]
+        return (
+            self.arrays["rows"].reshape(-1),
+            self.arrays["weight"].reshape(-1),
+            count.reshape(-1, count.shape[-1]),
+        )
 
     def _check_numbers(self, batch: Batch) -> None:
         """Bins are for finite numbers, and a joint cell needs all of them."""
@@ -106,44 +135,51 @@ class Counts(Statistic):
             self.axes, self.arrays, self.lows = wider.axes, wider.arrays, wider.lows
 
     def _absorb_columns(self, batch: Batch) -> None:
-        count = self.arrays["count"]
-        count = count.reshape(-1, count.shape[-1])
-        presence = self.what == "presence"
-        missing = self.arrays["missing"].reshape(count.shape) if presence else np.zeros(count.shape)
-        rest = (batch.groups, batch.weights, presence, self.threshold, missing, count)
-        block = batch.block
-        if isinstance(block, SparseRows):
-            least = kernels.count_sparse(block.data, block.indices, block.indptr, *rest)
-        else:
-            least = kernels.count_dense(block, *rest)
-        if least < 0 or not np.isfinite(count).all():
-            raise self._bad_amount(batch)
-        groups = len(count)
-        self.arrays["rows"] += np.bincount(batch.groups, minlength=groups).reshape(
-            self.arrays["rows"].shape
-        )
+        rows, weight, count = self._flat()
+        before = count.copy() if rows.any() else None
+        if self._count_columns(batch, count, careful=False) or not np.isfinite(count).all():
+            self._note_odd_cells(batch)
+            if self.what == "amount":  # a missing amount has spoilt the sums: once more without
+                count[...] = 0.0 if before is None else before
+                self._count_columns(batch, count, careful=True)
+        rows += np.bincount(batch.groups, minlength=len(rows))
         weights = batch.weights if len(batch.weights) else None
-        self.arrays["weight"] += np.bincount(
-            batch.groups, weights=weights, minlength=groups
-        ).reshape(self.arrays["weight"].shape)
+        weight += np.bincount(batch.groups, weights=weights, minlength=len(rows))
 
-    def _bad_amount(self, batch: Batch) -> VerosimError:
+    def _count_columns(self, batch: Batch, count: np.ndarray, careful: bool) -> bool:
+        block, presence = batch.block, self.what == "presence"
+        rest = (batch.groups, batch.weights, presence, self.threshold, careful, count)
+        if isinstance(block, SparseRows):
+            return kernels.count_sparse(block.data, block.indices, block.indptr, *rest)
+        return kernels.count_dense(block, *rest)
+
+    def _note_odd_cells(self, batch: Batch) -> None:
+        """A missing cell is noted, a cell that is no count is an error."""
         block = batch.block
         if isinstance(block, SparseRows):
             stored = block.data[block.indptr[0] : block.indptr[-1]]
-            t = int(np.flatnonzero((stored < 0) | np.isinf(stored))[0]) + int(block.indptr[0])
-            i, j = int(np.searchsorted(block.indptr, t, side="right")) - 1, int(block.indices[t])
-            value = block.data[t]
+            columns = block.indices[block.indptr[0] : block.indptr[-1]]
+            row_of = np.repeat(np.arange(len(block)), np.diff(block.indptr))
         else:
-            i, j = (int(v) for v in np.argwhere((block < 0) | np.isinf(block))[0])
-            value = block[i, j]
-        if np.isinf(value):
-            return bad_cell(self.axes, batch, i, j)
-        return VerosimError(
-            f"Negative values in data passed to a model of counts: column "
-            f"{self.axes.columns.name(j)!r}, row {batch.row(i)}: {value:g}.",
-            "counts are 0, 1, 2 …; for numbers of any sign use GaussianNB or HistogramNB.",
-        )
+            stored = block.ravel()
+            row_of, columns = (v.ravel() for v in np.indices(block.shape))
+        wrong = np.isinf(stored) if self.what == "presence" else np.isinf(stored) | (stored < 0)
+        if wrong.any():
+            t = int(np.flatnonzero(wrong)[0])
+            i, j, value = int(row_of[t]), int(columns[t]), stored[t]
+            if np.isinf(value):
+                raise bad_cell(self.axes, batch, i, j)
+            raise VerosimError(
+                f"Negative values in data passed to a model of counts: column "
+                f"{self.axes.columns.name(j)!r}, row {batch.row(i)}, class "
+                f"{self.axes.groups.name(int(batch.groups[i]))}: {value:g}.",
+                "counts are 0, 1, 2 …; for numbers of any sign use GaussianNB or HistogramNB.",
+            )
+        if self.what == "presence":
+            holes = np.flatnonzero(np.isnan(stored))
+            w = batch.weights[row_of[holes]] if len(batch.weights) else 1.0
+            missing = self.arrays["missing"].reshape(-1, self.arrays["missing"].shape[-1])
+            np.add.at(missing, (batch.groups[row_of[holes]], columns[holes]), w)
 
     def check_not_negative(self) -> None:
         super().check_not_negative()

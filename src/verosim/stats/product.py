@@ -69,14 +69,17 @@ class Product(Statistic):
         """Parts share groups, not columns: only the groups of `axes` are read."""
         return self._each(lambda part: part.align(part.axes.with_groups(axes.groups)))
 
-    def _combined(self, other: Self, sign: int) -> Self:
+    def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
         if type(other) is not type(self) or self.parts.keys() != other.parts.keys():
             raise VerosimError(
                 f"Parts {sorted(self.parts)} here, others in the other model.",
                 "merge models fitted with the same columns.",
             )
         return type(self)(
-            {name: part._combined(other.parts[name], sign) for name, part in self.parts.items()}
+            {
+                name: part._combined(other.parts[name], sign, owned)
+                for name, part in self.parts.items()
+            }
         )
 
     def __mul__(self, factor: float) -> Self:
