@@ -117,6 +117,11 @@ class Statistic(ABC):
     def __getitem__(self, name: str) -> np.ndarray:
         return self.arrays[name]
 
+    def _flat(self, name: str, low: bool = False) -> np.ndarray:
+        """(G, …) view of a (class, fold, …) array, as kernels index groups."""
+        array = self.lows[name] if low else self.arrays[name]
+        return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+
     @property
     def nbytes(self) -> int:
         return sum(a.nbytes for a in (*self.arrays.values(), *self.lows.values()))

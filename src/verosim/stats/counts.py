@@ -81,7 +81,7 @@ class Counts(Statistic):
                 codes, _ = self.axes.codes.encode(part.block)
             kernels.count_codes(
                 codes, part.groups, part.weights, self.axes.groups.folds,
-                *self._flat(), self.arrays["cells"],
+                *self._sums(), self.arrays["cells"],
             )  # fmt: skip
             start = self._count_whole_numbers(batch, start + len(part))
 
@@ -99,20 +99,15 @@ class Counts(Statistic):
             return start
         before = self.arrays["count"].sum(axis=0)
         stop = kernels.count_whole_numbers(
-            batch.block, *codes.table, batch.groups, start, *self._flat()
+            batch.block, *codes.table, batch.groups, start, *self._sums()
         )
         # Without weights a count is a number of rows.
         self.arrays["cells"] += (self.arrays["count"].sum(axis=0) - before).astype(np.int64)
         return int(stop)
 
-    def _flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """rows (G,), weight (G,) and count (G, …) as the kernels index them."""
-        count = self.arrays["count"]
-        return (
-            self.arrays["rows"].reshape(-1),
-            self.arrays["weight"].reshape(-1),
-            count.reshape(-1, count.shape[-1]),
-        )
+    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """rows (G,), weight (G,) and count (G, …) as the kernels take them."""
+        return self._flat("rows"), self._flat("weight"), self._flat("count")
 
     def _check_numbers(self, batch: Batch) -> None:
         """Bins are for finite numbers, and a joint cell needs all of them."""
@@ -135,7 +130,7 @@ class Counts(Statistic):
             self.axes, self.arrays, self.lows = wider.axes, wider.arrays, wider.lows
 
     def _absorb_columns(self, batch: Batch) -> None:
-        rows, weight, count = self._flat()
+        rows, weight, count = self._sums()
         before = count.copy() if rows.any() else None
         if self._count_columns(batch, count, careful=False) or not np.isfinite(count).all():
             self._note_odd_cells(batch)
@@ -178,8 +173,7 @@ class Counts(Statistic):
         if self.what == "presence":
             holes = np.flatnonzero(np.isnan(stored))
             w = batch.weights[row_of[holes]] if len(batch.weights) else 1.0
-            missing = self.arrays["missing"].reshape(-1, self.arrays["missing"].shape[-1])
-            np.add.at(missing, (batch.groups[row_of[holes]], columns[holes]), w)
+            np.add.at(self._flat("missing"), (batch.groups[row_of[holes]], columns[holes]), w)
 
     def check_not_negative(self) -> None:
         super().check_not_negative()

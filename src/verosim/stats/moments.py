@@ -107,21 +107,12 @@ class Moments(Statistic):
             self._absorb_full(batch)
         self._remember()
 
-    def _flat(self, name: str) -> np.ndarray:
-        """(G, …) view of a (class, fold, …) array."""
-        array = self.arrays[name]
-        return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
-
-    def _flat_low(self, name: str) -> np.ndarray:
-        low = self.lows[name]
-        return low.reshape(low.shape[0] * low.shape[1], *low.shape[2:])
-
     def _absorb_diagonal(self, batch: Batch) -> None:
         rest = (
             batch.groups, batch.weights, self.axes.groups.folds, self.arrays["pivot"],
             self._flat("rows"), self._flat("weight"), self._flat("cells"),
-            self._flat("sum"), self._flat_low("sum"),
-            self._flat("square"), self._flat_low("square"),
+            self._flat("sum"), self._flat("sum", low=True),
+            self._flat("square"), self._flat("square", low=True),
         )  # fmt: skip
         block = batch.block
         if isinstance(block, SparseRows):
@@ -173,7 +164,7 @@ class Moments(Statistic):
         pooled = self.layout == "pooled"
         folds = self.axes.groups.folds
         scatter = self.arrays["scatter"] if pooled else self._flat("scatter")
-        low = self.lows["scatter"] if pooled else self._flat_low("scatter")
+        low = self.lows["scatter"] if pooled else self._flat("scatter", low=True)
         if pooled and folds == 1:  # the groups lie side by side: one product serves all
             starts = starts[[0, -1]]
         for g in range(len(starts) - 1):

@@ -1,0 +1,139 @@
+"""The laws of verosim.testing on every statistic, a thousand examples each."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tests.laws.strategies import KINDS, NUMERIC, operands, statistic
+from verosim import testing
+from verosim.data import Batch
+from verosim.stats import Moments
+
+thousand = settings(
+    max_examples=1000, deadline=None, derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)  # fmt: skip
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def law(count: int, kinds=KINDS, **bounds):
+    """A test of a law on `count` statistics of each kind."""
+
+    def decorate(check):
+        @pytest.mark.parametrize("kind", kinds)
+        @thousand
+        @given(data=st.data())
+        def test(kind, data):
+            tables = data.draw(operands(kind, count, **bounds))
+            check(kind, tables, data)
+
+        test.__doc__ = check.__doc__
+        return test
+
+    return decorate
+
+
+@law(3)
+def test_associative(kind, tables, data):
+    testing.associative(*(statistic(kind, t) for t in tables))
+
+
+@law(2)
+def test_commutative(kind, tables, data):
+    testing.commutative(*(statistic(kind, t) for t in tables))
+
+
+@law(1)
+def test_zero(kind, tables, data):
+    testing.has_zero(statistic(kind, tables[0]))
+
+
+@law(2)
+def test_invertible(kind, tables, data):
+    testing.invertible(*(statistic(kind, t) for t in tables))
+
+
+@law(2)
+def test_scales(kind, tables, data):
+    factor = data.draw(st.sampled_from([0.5, 0.99, 1e-3, 7.0]))
+    testing.scales(*(statistic(kind, t) for t in tables), factor)
+
+
+@law(2)
+def test_passes_through_empty_groups(kind, tables, data):
+    testing.passes_through_empty(*(statistic(kind, t) for t in tables))
+
+
+@law(1)
+def test_folds(kind, tables, data):
+    testing.folds_add_up(statistic(kind, tables[0], folded=True), statistic(kind, tables[0]))
+
+
+@law(2)
+def test_aligns(kind, tables, data):
+    testing.aligns(*(statistic(kind, t) for t in tables))
+
+
+@law(1, at_least=2, most=9)
+def test_splitting_and_permuting(kind, tables, data):
+    (table,) = tables
+    n = len(table.y)
+    order = data.draw(st.permutations(range(n)))
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), max_size=3)))
+    parts = [order[a:b] for a, b in zip([0, *cuts], [*cuts, n], strict=True)]
+    if table.weights is not None:  # a part of nothing but zero weights is refused at the door
+        assume(all(len(p) == 0 or table.weights[p].any() for p in map(list, parts)))
+    testing.splits(lambda rows: statistic(kind, table.take(rows)), [list(p) for p in parts])
+
+
+@law(1, kinds=NUMERIC)
+def test_repivoting(kind, tables, data):
+    a = statistic(kind, tables[0])
+    at = a.arrays["pivot"]
+    step = data.draw(st.sampled_from([0.5, -3.0, 20.0]))
+    spread = np.maximum(np.sqrt(np.nanmax(np.abs(a.arrays["absorbed"]), initial=0)), 1e-3)
+    testing.repivots(a, at + step * spread / 10)
+
+
+@law(1, kinds=NUMERIC, at_least=2)
+def test_a_pivot_first_seen_mid_stream(kind, tables, data):
+    """Row by row from unset pivots, or at once: the same."""
+    (table,) = tables
+    table.weights = None
+    whole = statistic(kind, table)
+    labels = whole.axes.groups.classes.tolist()
+    batches = [
+        Batch(table.X[i : i + 1], np.array([labels.index(label)], dtype=np.int32))
+        for i, label in enumerate(table.y)
+    ]
+    testing.streams(whole.like(whole.axes), batches, whole)
+
+
+@law(1, kinds=("diagonal", "full"), at_least=2, most=9)
+def test_squares_are_exact(kind, tables, data):
+    """Σ(x − mean)² against rational arithmetic, offset 1e8 and scales 1e12 apart included."""
+    (table,) = tables
+    table.weights = None
+    s = statistic(kind, table)
+    assert isinstance(s, Moments)
+    for c, label in enumerate(s.axes.groups.classes.tolist()):
+        for j in range(table.X.shape[1]):
+            x = [Fraction(v) for v, y in zip(table.X[:, j], table.y, strict=True)
+                 if y == label and not np.isnan(v)]  # fmt: skip
+            if not x:
+                continue
+            mean = sum(x) / len(x)
+            exact = sum((v - mean) ** 2 for v in x)
+            W = len(x)
+            S, Q = s.arrays["sum"][c, 0, j], s.squares()[c, 0, j]
+            found = Q - S * S / W
+            peak = s.arrays["absorbed"][c, 0, j]
+            assert abs(found - float(exact)) <= 1e-14 * max(peak, float(exact))
+            about = float(mean - Fraction(float(s.arrays["pivot"][c, j])))
+            assert abs(S / W - about) <= 1e-14 * np.sqrt(max(peak, 1e-300))
