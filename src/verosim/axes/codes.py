@@ -93,7 +93,7 @@ class Categories(Codes):
                 return None
             low = int(min(values, default=0))
             span = int(max(values, default=-1)) - low + 1
-            if span > TABLE_SPAN:
+            if span > TABLE_SPAN or abs(low) > 1 << 52:
                 return None
             table = np.full(span, -2, dtype=np.int32)
             table[[int(v) - low for v in values]] = np.arange(len(values)) + self.first[j]
@@ -141,11 +141,11 @@ class Categories(Codes):
 
     def _search(self, j: int, column: np.ndarray) -> np.ndarray:
         known = self._sorted[j]
-        if known is None:
+        # Unlike kinds would be compared as floats, which above 2⁵³ are not exact.
+        if known is None or known[0].dtype.kind != column.dtype.kind:
             get = self.index[j].get
-            found = np.array([get(v, -2) for v in column.tolist()], dtype=np.int64)
-            at = np.where(found >= 0, found, 0)
-            hit = found >= 0
+            at = np.array([get(v, -2) for v in column.tolist()], dtype=np.int64)
+            hit = at >= 0
         else:
             numbers, order = known
             if not len(numbers):

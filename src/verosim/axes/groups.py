@@ -80,10 +80,9 @@ def union_of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
             f"{plain(first[0])!r}, are {kinds[0]}s.",
             "give all labels as text or all as numbers.",
         )
-    dtype = object if object in (first.dtype, second.dtype) else None
     both = set(first.tolist()) | set(second.tolist())
-    if dtype is None:
-        dtype = np.result_type(first.dtype, second.dtype)
+    mixed = object in (first.dtype, second.dtype)
+    dtype: Any = object if mixed else np.result_type(first.dtype, second.dtype)
     return as_labels(sorted_labels(both), dtype)
 
 

@@ -35,6 +35,11 @@ def log_priors(
                 f"Class {listed(idle)} has no rows, so it cannot be given prior mass.",
                 "leave it out of priors until rows of it have been seen.",
             )
+    if not mass.sum() > 0:
+        raise VerosimError(
+            "No class has any weight left: everything has faded away.",
+            "fit again, or decay less.",
+        )
     with np.errstate(divide="ignore"):
         return np.log(mass / mass.sum())
 
@@ -67,4 +72,5 @@ def _given(setting: Any, classes: np.ndarray) -> np.ndarray:
 
 def free_priors(setting: Any, classes: int) -> int:
     """How many priors were estimated: K − 1, or none if they were fixed."""
-    return classes - 1 if setting is None or setting == "laplace" else 0
+    fixed = setting is not None and not (isinstance(setting, str) and setting == "laplace")
+    return 0 if fixed else classes - 1

@@ -16,7 +16,7 @@ from verosim.axes import Columns
 from verosim.densities import Params
 from verosim.engines import map_rows
 
-JOINT, LOG_POSTERIOR, POSTERIOR = 0, 1, 2
+JOINT, LOG_POSTERIOR, POSTERIOR, DISCRIMINANT = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Rule:
 
     def discriminants(self, X: Any) -> np.ndarray:
         """(n, C) δ_k(x) up to a term all classes share: linear in x where the model is."""
-        return self._evaluate(X, self.params.log_ratio, JOINT)[0]
+        return self._evaluate(X, self.params.log_ratio, DISCRIMINANT)[0]
 
     def posterior(self, X: Any) -> np.ndarray:
         """(n, C) p(k | x)."""

@@ -73,8 +73,10 @@ def as_matrix(X: Any, *, sparse_allowed: bool = False, values: bool = False) -> 
         raise VerosimError(
             f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
         )
-    if not values and X.dtype.kind not in "fiub":
-        X = _as_numbers(X)
+    if X.dtype.kind not in "fiub":
+        return X if values else _as_numbers(X)
+    if values and (not X.dtype.isnative or X.dtype in (np.float16, np.longdouble)):
+        X = X.astype(np.float64 if X.dtype.kind == "f" else X.dtype.newbyteorder("="))
     return X
 
 

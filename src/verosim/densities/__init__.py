@@ -1,16 +1,11 @@
 """Densities: from a statistic to the parameters of p(x | class), and from those to numbers."""
 
 from verosim.densities.base import Density, Params
-from verosim.densities.discrete import (
-    Bernoulli,
-    Categorical,
-    Complement,
-    Histogram,
-    JointHistogramDensity,
-    Multinomial,
-)
+from verosim.densities.columns import Bernoulli, Complement, Multinomial
+from verosim.densities.discrete import Categorical
 from verosim.densities.full import FullGaussian, FullParams
 from verosim.densities.gaussian import DiagonalGaussian, DiagonalParams
+from verosim.densities.histogram import Histogram, JointHistogramDensity
 from verosim.densities.product import ProductDensity
 
 __all__ = [

@@ -11,6 +11,7 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,7 +63,7 @@ class FullParams(Located):
         return self._with_holes(block, out, "log_density")
 
     def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        if not self.shared:
+        if not self.shared or self.far_apart:
             return self.log_density(block, out)
         return self._with_holes(block, self.linear_scores(block, out), "log_ratio")
 
@@ -70,11 +71,9 @@ class FullParams(Located):
         """Rows with missing cells get the exact marginal, one factor per pattern of holes."""
         if not self.marginalise or not np.isnan(out).any():
             return out
-        rows = np.flatnonzero(np.isnan(block).any(axis=1))
-        patterns, which = np.unique(np.isnan(block[rows]), axis=0, return_inverse=True)
-        for p, holes in enumerate(patterns):
-            at = rows[which.reshape(-1) == p]
-            seen = np.flatnonzero(~holes)
+        for at, seen in holes(block):
+            if seen.size == block.shape[1]:
+                continue
             if len(seen):
                 rest = np.ascontiguousarray(block[np.ix_(at, seen)])
                 out[at] = getattr(self.marginal(seen), method)(rest)
@@ -94,6 +93,13 @@ class FullParams(Located):
         return self._squared_distance(block, np.empty((len(block), len(self.pivot))))
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
+        if self.marginalise and np.isnan(block).any():
+            out = np.zeros((len(block), *self.pivot.shape))
+            for at, seen in holes(block):
+                rest = np.ascontiguousarray(block[np.ix_(at, seen)])
+                part = self.marginal(seen).contributions(rest)
+                out[at[:, None, None], np.arange(len(self.pivot))[:, None], seen] = part
+            return out
         z = (block[:, None, :] - self.pivot) - self.offset  # (n, C, d)
         quadratic = z * np.einsum("ncj,cjk->nck", z, np.broadcast_to(
             self.precision, (len(self.pivot), *self.precision.shape[1:])))  # fmt: skip
@@ -152,6 +158,13 @@ class FullParams(Located):
         return self.covariance_[0 if self.shared else c]
 
 
+def holes(block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For every pattern of missing cells: the rows that have it, and the columns they do have."""
+    patterns, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
+    for p, missing in enumerate(patterns):
+        yield np.flatnonzero(which.reshape(-1) == p), np.flatnonzero(~missing)
+
+
 def make_params(
     pivot: np.ndarray,
     offset: np.ndarray,
@@ -190,15 +203,16 @@ class FullGaussian(Density):
     def estimate(self, statistic: Moments) -> FullParams:
         scatter = Scatter(statistic)
         one = self.pooling == 1
-        wanted = [None] if one else list(np.flatnonzero(scatter.present))
+        present: list[int] = np.flatnonzero(scatter.present).tolist()
+        wanted: list[int | None] = [None] if one else [*present]
         used = scatter.total_variance > 0
         trouble: list[tuple[int | None, np.ndarray]] = []
         d = len(used)
         C = 1 if one else len(scatter.present)
-        covariances = np.zeros((C, d, d))
+        covariances = np.tile(np.eye(d), (C, 1, 1))  # of a class with no rows, never used
         factors = [Factor(np.eye(int(used.sum())), 0.0)] * C
         for c in wanted:
-            at = 0 if c is None else int(c)
+            at = c or 0
             sigma, found = self._class_covariance(scatter, c, used, trouble)
             covariances[at], factors[at] = sigma, found
         self._report(scatter, statistic, used, trouble)
@@ -219,9 +233,11 @@ class FullGaussian(Density):
         at = np.flatnonzero(used)
         square = np.ix_(at, at)
         diagonal = S.diagonal()
-        noise = np.maximum(EPS, EPS * peak / np.where(diagonal > 0, diagonal, 1.0))
+        least = EPS * peak  # below this a sum of squares is rounding error
+        known = diagonal > least
+        noise = np.where(known, np.maximum(EPS, least / np.where(known, diagonal, 1.0)), 1.0)
         S = S.copy()
-        S.flat[:: len(S) + 1] = np.maximum(diagonal, EPS * peak)
+        S.flat[:: len(S) + 1] = np.maximum(diagonal, least)
         sigma = S / freedom if freedom > 0 else np.zeros_like(S)
         if self.shrinkage is not None:
             sigma[square] = sphere(sigma[square], self._intensity(scatter, c, S[square] / W, W))
@@ -236,7 +252,8 @@ class FullGaussian(Density):
             a = len(at) / (W + len(at))
             fallback = scatter.pooled_variance(self.covariance)
             sigma = (1 - a) * sigma
-            sigma.flat[:: len(S) + 1] += a * fallback
+            diagonal = sigma.diagonal() + a * fallback
+            sigma.flat[:: len(S) + 1] = np.maximum(diagonal, SEPARATOR * scatter.total_variance)
             found = factor(sigma[square], np.zeros(len(at)))
             if found is None:  # not even so: keep the diagonal alone
                 sigma = np.diag(np.maximum(sigma.diagonal(), fallback))
@@ -263,13 +280,13 @@ class FullGaussian(Density):
         name, label = statistic.axes.columns.name, statistic.axes.groups.name
         lines = []
         if not used.all():
-            constant = [name(j) for j in np.flatnonzero(~used)]
+            constant = [name(j) for j in np.flatnonzero(~used).tolist()]
             lines.append(f"constant columns {listed(constant)} are left out")
         for c, columns in trouble[:3]:
             whose = "the pooled covariance" if c is None else f"the covariance of class {label(c)}"
             rows = scatter.class_weight.sum() if c is None else scatter.class_weight[c]
             why = f"{rows:g} rows for {int(used.sum())} columns"
-            which = listed([name(j) for j in columns])
+            which = listed([name(j) for j in columns.tolist()])
             lines.append(f"{whose} is singular ({why}; constant or dependent: {which})")
         if len(trouble) > 3:
             lines.append(f"so are those of {len(trouble) - 3} more classes")
@@ -357,7 +374,15 @@ class Scatter(Centred):
                 'fit again with this setting, or use shrinkage="oas".',
             )
         about = self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
-        return about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
+        found = about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
+        # Forgetting a gross outlier can leave nothing of a fourth power: then what a Gaussian
+        # has, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
+        W = np.where(self.class_weight > 0, self.class_weight, 1.0)
+        trace = np.trace(self.each, axis1=1, axis2=2)
+        gaussian = (trace**2 + 2 * (self.each**2).sum(axis=(1, 2))) / W
+        noise = EPS * self.statistic.arrays["absorbed_quartic"][:, 0]
+        known = np.isfinite(found) & (found > 1e8 * noise)
+        return np.where(known, found, gaussian)
 
     def mixed_quartic(self, c: int | None, pooling: float) -> float:
         pooled = float(self.quartics[self.present].sum())

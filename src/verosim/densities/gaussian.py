@@ -8,6 +8,7 @@ A missing cell is left out, which is its exact marginal.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,9 +54,14 @@ class Located(Params):
         coef = self.solve(shift)
         return coef, -0.5 * (shift * coef).sum(axis=1)
 
+    @abstractmethod
     def solve(self, shift: np.ndarray) -> np.ndarray:
-        """Σ⁻¹ applied to rows; only shared covariances have it."""
-        raise NotImplementedError
+        """Σ⁻¹ applied to rows, Σ the shared covariance."""
+
+    @cached_property
+    def far_apart(self) -> bool:
+        """Whether classes lie so far apart that linear scores would cancel: 10⁵ deviations."""
+        return bool(-2 * self.linear[1].min() > 1e10)
 
     def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
         coef, bias = self.linear
@@ -93,7 +99,11 @@ class DiagonalParams(Located):
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.pivot)))
-        if isinstance(block, SparseRows):
+        if isinstance(block, SparseRows) and self._zero_is_far:
+            for start in range(0, len(block), 64):  # the sparse form would cancel
+                rows = np.arange(start, min(len(block), start + 64))
+                self.log_density(block.take(rows), out[start : start + 64])
+        elif isinstance(block, SparseRows):
             means = self.means
             log_zero = (self.log_cell - 0.5 * means**2 * self.precision).sum(axis=1)
             kernels.score_diagonal_sparse(
@@ -107,11 +117,16 @@ class DiagonalParams(Located):
             )  # fmt: skip
         return out
 
+    @cached_property
+    def _zero_is_far(self) -> bool:
+        """Whether a zero is more than a hundred deviations from some mean."""
+        return bool((self.means**2 * self.precision).max(initial=0) > 1e4)
+
     def solve(self, shift: np.ndarray) -> np.ndarray:
         return shift * self.precision[0]
 
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
-        if not self.shared or isinstance(block, SparseRows):
+        if not self.shared or isinstance(block, SparseRows) or self.far_apart:
             return self.log_density(block, out)
         out = self.linear_scores(block, out)
         holes = np.isnan(out).any(axis=1)
@@ -177,7 +192,7 @@ class DiagonalGaussian(Density):
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.shared:
                 weight = W.sum(axis=0)
-                variance = squares.sum(axis=0) / (weight - lost * moments.present.sum())
+                variance = squares.sum(axis=0) / (weight - lost * (W > 0).sum(axis=0))
                 noise = moments.noise.sum(axis=0) / weight
                 variance, noise = (np.broadcast_to(v, W.shape) for v in (variance, noise))
             else:
@@ -192,7 +207,8 @@ class DiagonalGaussian(Density):
         variance = np.maximum(variance, max(self.floor, EPS) * total)
         variance = np.maximum(variance, np.where(np.isfinite(noise), noise, 0.0))
         # A class that never showed a column is taken to be like everybody there.
-        variance = np.where(W > 0, variance, total)
+        if not self.shared:
+            variance = np.where(W > 0, variance, total)
         share = moments.class_weight / moments.class_weight.sum()
         return DiagonalParams(
             moments.pivot, offset, np.where(used, variance, 0.0), share, self.shared
@@ -203,10 +219,13 @@ class DiagonalGaussian(Density):
             return variance
         out = variance.copy()
         for c in range(1 if self.shared else len(variance)):
-            v = variance[c, used]
+            seen = used if self.shared else used & (moments.weight[c] > 0)
+            if not seen.any():
+                continue
+            v = variance[c, seen]
             a = self.intensity(v, moments.class_weight.sum() if self.shared
                                else moments.class_weight[c])  # fmt: skip
-            out[c, used] = (1 - a) * v + a * v.mean()
+            out[c, seen] = (1 - a) * v + a * v.mean()
         if self.shared:
             out[1:] = out[0]
         return out
@@ -232,7 +251,7 @@ class Centred:
         if statistic.axes.groups.folds != 1:
             raise VerosimError("Estimation takes one fold.", "use `total('fold')` or `fold(f)`.")
         arrays, lows = statistic.arrays, statistic.lows
-        self.present = arrays["rows"][:, 0] > 0
+        self.present = (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0)
         self.class_weight = np.where(self.present, arrays["weight"][:, 0], 0.0)
         S, S_low = arrays["sum"][:, 0], lows["sum"][:, 0]
         cells = arrays["cells"][:, 0] if "cells" in arrays else arrays["weight"][:, 0][:, None]

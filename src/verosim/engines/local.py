@@ -77,9 +77,9 @@ def summarise(source: ArraySource, plan: Statistic) -> Statistic:
         for batch in source.batches():
             part.absorb(batch)
         return part
-    for batch in source.batches():
-        part.prepare(batch)
-        break
+    first = next((batch for batch in source.batches() if len(batch)), None)
+    if first is not None:
+        part.prepare(first)
     bounds = [n * i // count for i in range(count + 1)]
 
     def absorb(span: int) -> Statistic:

@@ -190,8 +190,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _derive(self, statistic: Statistic) -> Rule:
-        present = statistic.arrays["rows"][:, 0] > 0
         weight = statistic.arrays["weight"][:, 0]
+        present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
         log_prior = log_priors(self.priors, statistic.axes.groups.classes, weight, present)
         return Rule(log_prior, self._density().estimate(statistic), statistic.axes.columns)
 
@@ -306,6 +306,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         rows, classes = self._rule.sample(n, classes, rng)
         return rows, self.classes_[classes]
 
+    @property
+    def _params(self) -> Any:
+        """The parameters the statistic and the settings give."""
+        return self._rule.params
+
     # Fitted attributes, all read off the statistic -------------------------------------------
 
     def _fitted(self, name: str) -> Statistic:
@@ -342,7 +347,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def n_parameters_(self) -> int:
         """Free parameters: K − 1 priors where they are estimated, and those of the densities."""
         self._fitted("n_parameters_")
-        return self._rule.params.n_parameters + free_priors(self.priors, len(self.classes_))
+        return self._params.n_parameters + free_priors(self.priors, len(self.classes_))
 
     def _warn_of_lost_digits(self, statistic: Statistic) -> None:
         digits = statistic.digits()

@@ -140,7 +140,7 @@ class RDA(FullGaussianClassifier):
         self.on_singular = on_singular
 
     @property
-    def shrinkage(self) -> Any:  # type: ignore[override]
+    def shrinkage(self) -> Any:
         return self.sphericity
 
     def _mixing(self) -> float:
@@ -224,7 +224,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
     def _fisher(self) -> tuple[np.ndarray, np.ndarray]:
         """Directions and singular values of the class means in whitened space."""
         self._current()
-        params = self._rule.params
+        params = self._params
         shift = params.reference[2]  # (C, d)
         W = params.whitener[0]
         weighted = np.sqrt(params.share)[:, None] * (shift @ W.T)
@@ -244,7 +244,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
         """(n, m) the rows along Fisher's directions, about the overall mean."""
         rule, rows = self._ready(X)
         scalings = self._fisher()[0]
-        pivot, centre, _ = rule.params.reference
+        pivot, centre, _ = self._params.reference
         out = np.empty((rows.shape[0], scalings.shape[1]))
 
         def work(start: int, stop: int) -> None:

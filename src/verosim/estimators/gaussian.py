@@ -35,18 +35,18 @@ class GaussianClassifier(GenerativeClassifier):
     def means_(self) -> np.ndarray:
         """(C, d) class means."""
         self._fitted("means_")
-        return self._rule.params.means
+        return self._params.means
 
     @property
     def covariances_(self) -> np.ndarray:
         """The covariances in use: (C, d, d), shared (d, d); diagonals (C, d), shared (d,)."""
         self._fitted("covariances_")
-        return self._rule.params.covariances()
+        return self._params.covariances()
 
     def mahalanobis(self, X: Any) -> np.ndarray:
         """(n, C) Mahalanobis distance of every row to every class mean, not squared."""
         rule, rows = self._ready(X)
-        params = rule.params
+        params = self._params
         out = np.empty((rows.shape[0], len(self.classes_)))
 
         def work(start: int, stop: int) -> None:

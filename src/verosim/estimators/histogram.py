@@ -58,12 +58,15 @@ class _BinnedClassifier(GenerativeClassifier):
             return np.zeros(1)
         if self.strategy == "uniform":
             return np.unique(np.linspace(values.min(), values.max(), self.bins + 1))
-        steps = np.linspace(0, 1, self.bins + 1)
-        return np.unique(
-            np.quantile(
-                values, steps, weights=weights if len(weights) else None, method="inverted_cdf"
-            )
-        )
+        # Edges fall halfway between neighbouring values, so that no value is split from itself.
+        distinct, where = np.unique(values, return_inverse=True)
+        mass = np.bincount(where, weights=weights if len(weights) else None)
+        reached = np.cumsum(mass)
+        steps = np.linspace(0, reached[-1], self.bins + 1)[1:-1]
+        below = np.searchsorted(reached, steps * (1 - 1e-12))
+        below = below[below < len(distinct) - 1]
+        inner = (distinct[below] + distinct[below + 1]) / 2
+        return np.unique(np.concatenate([distinct[:1], inner, distinct[-1:]]))
 
     @property
     def bin_edges_(self) -> list[np.ndarray]:

@@ -70,7 +70,7 @@ class _ColumnClassifier(GenerativeClassifier):
     def feature_log_prob_(self) -> np.ndarray:
         """(C, d) log φ."""
         self._fitted("feature_log_prob_")
-        return self._rule.params.log_mass.T
+        return self._params.log_mass.T
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -139,7 +139,7 @@ class MultinomialNB(_ColumnClassifier):
         return Multinomial(self.alpha)
 
     @property
-    def decision_function(self) -> Any:  # type: ignore[override]
+    def decision_function(self) -> Any:
         # There once the model is fitted: scikit-learn's check of this method gives an unfitted
         # model negative counts, whatever its positive_only tag says.
         self._current()
@@ -156,8 +156,9 @@ class ComplementNB(MultinomialNB):
 
     score_k(x) = log π_k − Σ_i x_i log φ̃_i|k,   φ̃ from the rows outside class k
 
-    Steadier than the multinomial when classes differ in size. Decisions and posteriors come from
-    the scores; `log_density` and `sample` from the multinomial of the same counts.
+    Steadier than the multinomial when classes differ in size. Decisions, posteriors and
+    `log_joint` come from the scores, which are no density; `log_density` and `sample` come from
+    the multinomial of the same counts.
 
     Parameters
     ----------

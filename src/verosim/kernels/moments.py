@@ -119,6 +119,8 @@ def absorb_diagonal_sparse(
     s = np.zeros((G, d))
     q = np.zeros((G, d))
     stored = np.zeros((G, d))
+    times = np.zeros((G, d), dtype=np.int64)  # rows that store the cell, NaN included
+    count = np.zeros(G, dtype=np.int64)
     missing = np.zeros((G, d))
     w = np.zeros(G)
     for i in range(groups.size):
@@ -126,10 +128,12 @@ def absorb_diagonal_sparse(
         c = g // folds
         u = weights[i] if weights.size > 0 else 1.0
         rows[g] += 1
+        count[g] += 1
         w[g] += u
         for t in range(indptr[i], indptr[i + 1]):
             j = indices[t]
             x = data[t]
+            times[g, j] += 1
             if np.isnan(x):
                 missing[g, j] += u
                 continue
@@ -148,7 +152,8 @@ def absorb_diagonal_sparse(
         c = g // folds
         for j in range(d):
             p = pivot[c, j]
-            zeros = w[g] - stored[g, j] - missing[g, j]
+            # Weights left over by rounding are not zeros: whole rows decide.
+            zeros = w[g] - stored[g, j] - missing[g, j] if times[g, j] < count[g] else 0.0
             cells[g, j] += w[g] - missing[g, j]
             accumulate(sums_flat, sums_low_flat, g * d + j, s[g, j] - zeros * p)
             accumulate(squares_flat, squares_low_flat, g * d + j, q[g, j] + zeros * p * p)

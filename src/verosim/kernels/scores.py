@@ -6,17 +6,29 @@ import numpy as np
 
 from verosim.kernels._compile import exact, loose
 
+LANES = 8  # sums run side by side; a row of a padded table is one cache line
 
-@loose
+
+@exact
 def _score_diagonal_rows(X, pivot, offset, precision, log_scale, out):
+    # Compiled to the letter: free to reorder, (x − p) − o becomes x − (p + o) and loses digits.
     n, d = X.shape
     C = pivot.shape[0]
+    lanes = np.zeros(LANES)
+    whole = d - d % LANES
     for i in range(n):
         for c in range(C):
+            lanes[:] = 0.0
+            for j in range(0, whole, LANES):
+                for a in range(LANES):
+                    z = (X[i, j + a] - pivot[c, j + a]) - offset[c, j + a]
+                    lanes[a] += z * z * precision[c, j + a]
             total = 0.0
-            for j in range(d):
+            for j in range(whole, d):
                 z = (X[i, j] - pivot[c, j]) - offset[c, j]
                 total += z * z * precision[c, j]
+            for a in range(LANES):
+                total += lanes[a]
             out[i, c] = log_scale[c] - 0.5 * total
 
 
@@ -34,7 +46,7 @@ def score_diagonal(X, pivot, offset, precision, log_cell, log_scale, out):
         for c in range(C):
             total = 0.0
             for j in range(d):
-                if not np.isnan(X[i, j]):
+                if not np.isnan(X[i, j]) and precision[c, j] > 0.0:
                     z = (X[i, j] - pivot[c, j]) - offset[c, j]
                     total += log_cell[c, j] - 0.5 * z * z * precision[c, j]
             out[i, c] = total
@@ -80,10 +92,7 @@ def square_norms(Z, out):
         out[i] = total
 
 
-LANES = 8  # classes scored side by side: a row of a padded table is one cache line
-
-
-@loose
+@exact
 def score_codes(codes, table, out):
     """out (n, C) = Σ_j table[code_ij]; negative codes are left out.
 
@@ -104,7 +113,7 @@ def score_codes(codes, table, out):
                 out[i, c] = lanes[c - first]
 
 
-@loose
+@exact
 def _score_stored(data, indices, indptr, presence, threshold, table, base, out):
     C = out.shape[1]
     lanes = np.zeros(LANES)
@@ -149,18 +158,22 @@ def score_sparse(data, indices, indptr, presence, threshold, table, absent, base
 @exact
 def normalise(joint, log_prior, mode, evidence):
     """joint (n, C) of log p(x|k), in place: + log π, then by mode
-    0: joint · 1: log posterior · 2: posterior; evidence (n,) = log p(x)."""
+    0: joint · 1: log posterior · 2: posterior · 3: joint up to a term classes share;
+    evidence (n,) = log p(x)."""
     n, C = joint.shape
     for i in range(n):
         top = -np.inf
         for c in range(C):
             joint[i, c] += log_prior[c]
-            top = max(top, joint[i, c])
-        if not np.isfinite(top):  # no class explains the row at all: the prior is what is left
+            if joint[i, c] > top:
+                top = joint[i, c]
+        if top == -np.inf:  # no class explains the row at all: the prior is what is left
             evidence[i] = top
             if mode > 0:
                 for c in range(C):
-                    joint[i, c] = log_prior[c] if mode == 1 else math.exp(log_prior[c])
+                    joint[i, c] = math.exp(log_prior[c]) if mode == 2 else log_prior[c]
+            continue
+        if mode == 3:
             continue
         total = 0.0
         if mode == 2:

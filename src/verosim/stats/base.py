@@ -103,7 +103,7 @@ class Statistic(ABC):
         )
 
     def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for name, field in self.fields.items():
             shape = tuple(axes.size(dim) for dim in field.dims)
             if field.kind == "rows":
@@ -244,9 +244,9 @@ class Statistic(ABC):
         def picked(name: str, array: np.ndarray) -> np.ndarray:
             dims = self.fields[name].dims
             if "fold" not in dims:
-                return array
+                return array.copy()
             at = dims.index("fold")
-            return np.ascontiguousarray(np.moveaxis(pick(np.moveaxis(array, at, 0)), 0, at))
+            return np.array(np.moveaxis(pick(np.moveaxis(array, at, 0)), 0, at), order="C")
 
         return self.like(
             self.axes.with_groups(groups),

@@ -78,7 +78,8 @@ class Counts(Statistic):
             codes, strange = self.axes.codes.encode(part.block)
             if strange:
                 self._widen(part.block)
-                codes, _ = self.axes.codes.encode(part.block)
+                codes, strange = self.axes.codes.encode(part.block)
+                assert not strange
             kernels.count_codes(
                 codes, part.groups, part.weights, self.axes.groups.folds,
                 *self._sums(), self.arrays["cells"],
@@ -102,7 +103,8 @@ class Counts(Statistic):
             batch.block, *codes.table, batch.groups, start, *self._sums()
         )
         # Without weights a count is a number of rows.
-        self.arrays["cells"] += (self.arrays["count"].sum(axis=0) - before).astype(np.int64)
+        added = self.arrays["count"].sum(axis=0) - before
+        self.arrays["cells"] += np.rint(added).astype(np.int64)
         return int(stop)
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -17,9 +17,11 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes
 from verosim.data import Batch, SparseRows
+from verosim.errors import VerosimError
 from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
 
 LOOK = 31  # rows of a class that choose its pivot
+TOO_LARGE = 1e150  # squares of larger sums overflow
 BLOCK_CELLS = 1 << 18  # cells centred at a time for a matrix product
 
 PIVOT = {"pivot": Field(("class", "column"), "pivot")}
@@ -38,6 +40,7 @@ FIELDS = {
         "cube": Field((*G, "column"), "pair"),
         "quartic": Field(G, "pair"),
         "absorbed": Field((*G, "column"), "peak"),
+        "absorbed_quartic": Field(G, "peak"),
     },
     "pooled": {
         **HEAD, **PIVOT,
@@ -116,9 +119,11 @@ class Moments(Statistic):
         )  # fmt: skip
         block = batch.block
         if isinstance(block, SparseRows):
-            # A column no row of the class stores is all zeros there: zero is its pivot.
+            # A column that no row of a class stores is all zeros there: zero is its pivot.
             pivot = self.arrays["pivot"]
-            pivot[np.isnan(pivot)] = 0.0
+            seen = np.zeros(len(pivot), dtype=bool)
+            seen[np.unique(batch.groups) // self.axes.groups.folds] = True
+            pivot[seen[:, None] & np.isnan(pivot)] = 0.0
             i, j = kernels.absorb_diagonal_sparse(block.data, block.indices, block.indptr, *rest)
         else:
             i, j = kernels.absorb_diagonal(block, *rest)
@@ -143,8 +148,10 @@ class Moments(Statistic):
                 part.block, part.groups, part.weights, folds, self.arrays["pivot"],
                 starts, Z, V, s, cube, quartic, mass,
             )  # fmt: skip
-            if not np.isfinite(s).all():
-                i, j = np.argwhere(~np.isfinite(part.block))[0]
+            if not np.isfinite(s).all() or np.abs(s).max(initial=0) > TOO_LARGE:
+                bad = ~np.isfinite(part.block)
+                bad = bad if bad.any() else np.abs(part.block) == np.abs(part.block).max()
+                i, j = (int(v) for v in np.argwhere(bad)[0])
                 raise bad_cell(
                     self.axes, part, i, j, "a full covariance needs complete rows",
                     "drop or impute such rows; GaussianNB and NaiveLDA skip missing cells.",
@@ -186,6 +193,9 @@ class Moments(Statistic):
         """absorbed = the largest |Σw z²| these sums have ever held."""
         peak = self.arrays["absorbed"]
         np.maximum(peak, np.abs(self.squares()), out=peak)
+        if self.layout == "full":
+            peak = self.arrays["absorbed_quartic"]
+            np.maximum(peak, np.abs(self.arrays["quartic"]), out=peak)
 
     def digits(self) -> np.ndarray | None:
         """−log10 of eps · absorbed over the squares about the mean."""
@@ -198,7 +208,26 @@ class Moments(Statistic):
         noise = np.finfo(float).eps * self.arrays["absorbed"]
         with np.errstate(divide="ignore", invalid="ignore"):
             digits = np.log10(np.maximum(central, 0) / noise)
-        return np.where(noise > 0, digits, 16.0).min(axis=1)
+        # Sums that cancel to exactly nothing were exact all along.
+        return np.where((noise > 0) & (central != 0), digits, 16.0).min(axis=1)
+
+    def check_not_negative(self) -> None:
+        super().check_not_negative()
+        if self.layout == "pooled":
+            return
+        W = self.arrays["cells" if self.layout == "diagonal" else "weight"]
+        W = W if self.layout == "diagonal" else W[..., None]
+        S, some = self.arrays["sum"], W > 0
+        central = np.where(some, self.squares() - S * S / np.where(some, W, 1.0), 0.0)
+        bad = central < -1e-6 * self.arrays["absorbed"]
+        if bad.any():
+            c, _, j = (int(v) for v in np.argwhere(bad)[0])
+            raise VerosimError(
+                f"Column {self.axes.columns.name(j)!r}, class "
+                f"{self.axes.groups.name(c * self.axes.groups.folds)}: the variance would become "
+                "negative, so some of these rows were never seen.",
+                "forget only rows (and weights) this model was fitted on.",
+            )
 
     def squares(self) -> np.ndarray:
         """Σw z² per column: the diagonal of the scatter."""

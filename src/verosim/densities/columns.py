@@ -1,0 +1,195 @@
+"""Densities of columns that are present or absent, or come in amounts such as tokens.
+
+    Bernoulli     φ_i|k = (n_ik + α) / (n_k + 2α)              absent columns count
+    multinomial   φ_i|k = (ñ_ik + α) / (ñ_k + α V)             absent columns do not
+    complement    as multinomial, from the counts of all other classes
+
+References: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
+classification; Rennie et al. (2003), Tackling the poor assumptions of naive Bayes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.data import SparseRows
+from verosim.densities.base import Density, Params, into
+from verosim.linalg import padded
+from verosim.stats import Counts
+
+LEAST_ALPHA = 1e-10  # smoothing never vanishes altogether: log 0 decides nothing
+
+
+@dataclass(frozen=True)
+class ColumnParams(Params):
+    """Scores that are linear in the presence, or the amount, of each column."""
+
+    table: np.ndarray  # (d, C) per unit, or when present less when absent
+    absent: np.ndarray  # (d, C) when absent; (0, C) for amounts, where absence says nothing
+    presence: bool
+    threshold: float
+    length: np.ndarray  # (C,) mean row total, for sampling amounts
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        d, C = self.table.shape
+        return C * d if self.presence else C * (d - 1)
+
+    def _present(self, block: np.ndarray) -> np.ndarray:
+        return block > np.float64(self.threshold)  # a float32 block does not round the threshold
+
+    @property
+    def log_mass(self) -> np.ndarray:
+        """(d, C) log φ."""
+        return self.table + self.absent if self.presence else self.table
+
+    @cached_property
+    def base(self) -> np.ndarray:
+        """(C,) the score of a row with nothing in it."""
+        return self.absent.sum(axis=0)
+
+    @cached_property
+    def _lanes(self) -> np.ndarray:
+        return padded(self.table)
+
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        out = into(out, (len(block), self.table.shape[1]))
+        if isinstance(block, SparseRows):
+            kernels.score_sparse(
+                block.data, block.indices, block.indptr, self.presence, self.threshold,
+                self._lanes, self.absent, self.base, out,
+            )  # fmt: skip
+            return out
+        amounts = self._present(block).astype(np.float64) if self.presence else block
+        holes = np.isnan(block)
+        if holes.any():
+            amounts = np.where(holes, 0.0, amounts)
+        np.matmul(amounts, self.table, out=out)
+        out += self.base
+        if self.presence:
+            if holes.any():
+                out -= holes @ self.absent
+            out[np.isinf(block).any(axis=1)] = np.nan  # reported by `check`
+        return out
+
+    def contributions(self, block: np.ndarray) -> np.ndarray:
+        amounts = self._present(block) if self.presence else block
+        parts = amounts[:, None, :] * self.table.T
+        if self.presence:
+            parts = parts + self.absent.T
+        return np.where(np.isnan(block)[:, None, :], 0.0, parts)
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        mass = np.exp(self.log_mass)
+        if self.presence:
+            chance = mass.T[classes]
+            return (rng.random(chance.shape) < chance).astype(np.float64)
+        lengths = rng.poisson(self.length[classes])
+        share = mass / mass.sum(axis=0)
+        return rng.multinomial(lengths, share.T[classes]).astype(np.float64)
+
+    def marginal(self, columns: np.ndarray) -> ColumnParams:
+        if self.presence:
+            return replace(self, table=self.table[columns], absent=self.absent[columns])
+        kept = np.exp(self.log_mass[columns]).sum(axis=0)  # the share of the tokens that is left
+        return replace(self, table=self.table[columns], length=self.length * kept)
+
+    def log_likelihood(self, statistic: Counts) -> np.ndarray:
+        count = statistic.arrays["count"][:, 0]
+        score = (count * self.table.T).sum(axis=1)
+        if self.presence:
+            seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
+            score += (seen * self.absent.T).sum(axis=1)
+        return score
+
+
+@dataclass(frozen=True)
+class ComplementParams(ColumnParams):
+    """Decides by complement scores; p(x | k) is the multinomial of the same counts."""
+
+    own: np.ndarray  # (d, C) log φ of that multinomial
+
+    @property
+    def log_mass(self) -> np.ndarray:
+        return self.own
+
+    @cached_property
+    def generative(self) -> ColumnParams:
+        return ColumnParams(self.own, self.absent, self.presence, self.threshold, self.length)
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return self.generative.sample(classes, rng)
+
+    def marginal(self, columns: np.ndarray) -> ComplementParams:
+        return replace(self, table=self.table[columns], own=self.own[columns])
+
+    def log_likelihood(self, statistic: Counts) -> np.ndarray:
+        return self.generative.log_likelihood(statistic)
+
+
+def _column_fields(
+    statistic: Counts, table: np.ndarray, absent: np.ndarray | None = None
+) -> dict[str, Any]:
+    """(C, d) tables to the fields of ColumnParams."""
+    count = statistic.arrays["count"][:, 0]
+    weight = statistic.arrays["weight"][:, 0]
+    return {
+        "table": np.ascontiguousarray(table.T),
+        "absent": np.empty((0, len(table))) if absent is None else np.ascontiguousarray(absent.T),
+        "presence": statistic.what == "presence",
+        "threshold": statistic.threshold,
+        "length": np.maximum(count.sum(axis=1), 0) / np.where(weight > 0, weight, 1.0),
+    }
+
+
+def _log_shares(statistic: Counts, alpha: float) -> np.ndarray:
+    """(C, d) log of the smoothed share of every column in its class's total."""
+    count = np.maximum(statistic.arrays["count"][:, 0], 0.0) + max(alpha, LEAST_ALPHA)
+    return np.log(count) - np.log(count.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Bernoulli(Density):
+    """Presence or absence of every column."""
+
+    alpha: float = 1.0
+
+    def estimate(self, statistic: Counts) -> ColumnParams:
+        count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
+        seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
+        alpha = max(self.alpha, LEAST_ALPHA)
+        total = np.maximum(seen, 0.0) + 2 * alpha
+        present = np.log((count + alpha) / total)
+        absent = np.log((np.maximum(seen - count, 0.0) + alpha) / total)
+        return ColumnParams(**_column_fields(statistic, present - absent, absent))
+
+
+@dataclass(frozen=True)
+class Multinomial(Density):
+    """A sequence of tokens: p(x | k) = Π φ_i^x_i, the chance of the row's tokens in their order."""
+
+    alpha: float = 1.0
+
+    def estimate(self, statistic: Counts) -> ColumnParams:
+        return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.alpha)))
+
+
+@dataclass(frozen=True)
+class Complement(Density):
+    """Scores from the counts of all other classes: −log φ̃_i|k, normalised if `norm`."""
+
+    alpha: float = 1.0
+    norm: bool = False
+
+    def estimate(self, statistic: Counts) -> ComplementParams:
+        count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
+        rest = count.sum(axis=0) - count + max(self.alpha, LEAST_ALPHA)
+        log_rest = np.log(rest / rest.sum(axis=1, keepdims=True))
+        score = log_rest / log_rest.sum(axis=1, keepdims=True) if self.norm else -log_rest
+        own = np.ascontiguousarray(_log_shares(statistic, self.alpha).T)
+        return ComplementParams(**_column_fields(statistic, score), own=own)

@@ -1,0 +1,112 @@
+"""Histograms as densities: smoothed shares of bins, or of joint cells, over their volume.
+
+    p(x_j | k) = (n_bjk + α) / (n_jk + α B_j) / width_b          one column
+    p(x | k)   = (n_ck + α) / (n_k + α B^d) / volume_c           all columns at once
+
+The end bins are open; as densities they are as wide as drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Bins, Cells, Codes
+from verosim.data.sources import as_block
+from verosim.densities.discrete import Categorical, CodeParams
+from verosim.errors import VerosimError
+from verosim.stats import Counts
+
+
+@dataclass(frozen=True)
+class BinParams(CodeParams):
+    """The table holds log mass − log width."""
+
+    def read(self, rows: Any) -> Any:
+        return as_block(rows)
+
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        out = super().log_density(block, out)
+        out[np.isinf(block).any(axis=1)] = np.nan  # reported by `check`
+        return out
+
+    def log_mass(self) -> np.ndarray:
+        assert isinstance(self.codes, Bins)
+        return super().log_mass() + log_widths(self.codes)[:, None]
+
+    def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        assert isinstance(self.codes, Bins)
+        low, high = (edge[drawn] for edge in self.codes.bounds())
+        return low + (high - low) * rng.random(low.shape)
+
+    def _narrowed(self, columns: np.ndarray) -> Codes:
+        assert isinstance(self.codes, Bins)
+        return Bins(self.codes.edges[j] for j in columns)
+
+
+@dataclass(frozen=True)
+class CellParams(CodeParams):
+    """The table holds log mass; a row's own cell, occupied or not, gives the volume."""
+
+    codes: Cells
+
+    def read(self, rows: Any) -> Any:
+        return as_block(rows)
+
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        out = super().log_density(block, out)
+        bins = self.codes.bins
+        out -= log_widths(bins)[bins.encode(block)[0]].sum(axis=1)[:, None]
+        out[~np.isfinite(block).all(axis=1)] = np.nan  # reported by `check`
+        return out
+
+    def contributions(self, block: Any) -> np.ndarray:
+        """A joint cell belongs to no column: each gets the same part."""
+        d = block.shape[1]
+        return np.repeat(self.log_density(block)[:, :, None] / d, d, axis=2)
+
+    def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        low, high = (corner[drawn[:, 0]] for corner in self.codes.corners())
+        return low + (high - low) * rng.random(low.shape)
+
+    def marginal(self, columns: np.ndarray) -> CodeParams:
+        raise VerosimError("A joint histogram has no cheap marginal.", "use HistogramNB.")
+
+    def log_likelihood(self, statistic: Counts) -> np.ndarray:
+        low, high = self.codes.corners()
+        volume = np.log(np.where(high > low, high - low, 1.0)).sum(axis=1)
+        count = statistic.arrays["count"][:, 0]
+        return (count * (self.log_mass() - volume[:, None]).T).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Histogram(Categorical):
+    """A histogram per column."""
+
+    def estimate(self, statistic: Counts) -> BinParams:
+        codes = statistic.axes.codes
+        assert isinstance(codes, Bins)
+        kinds = codes.counts().astype(float)  # every bin exists, whether or not a row fell in it
+        log_mass = np.log(self.shares(statistic, codes, kinds))
+        log_mass[:, : codes.size] -= log_widths(codes)
+        return BinParams(codes, np.ascontiguousarray(log_mass.T), kinds)
+
+
+@dataclass(frozen=True)
+class JointHistogramDensity(Categorical):
+    """One histogram over all columns; all B^d cells share the smoothing."""
+
+    def estimate(self, statistic: Counts) -> CellParams:
+        codes = statistic.axes.codes
+        assert isinstance(codes, Cells)
+        kinds = np.array([codes.possible])
+        log_mass = np.log(self.shares(statistic, codes, kinds))
+        return CellParams(codes, np.ascontiguousarray(log_mass.T), kinds)
+
+
+def log_widths(bins: Bins) -> np.ndarray:
+    """(K,) log width of every bin; the one bin of a constant column counts as 1."""
+    low, high = bins.bounds()
+    return np.log(np.where(high > low, high - low, 1.0))

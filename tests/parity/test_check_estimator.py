@@ -1,0 +1,45 @@
+"""scikit-learn's own checks: every estimator, no failure, no expected failure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import verosim
+from verosim import estimators
+
+ALL = [getattr(verosim, name) for name in estimators.__all__]
+VARIANTS = [
+    verosim.QDA(missing="marginalise", shrinkage="ledoit_wolf"),
+    verosim.LDA(missing="marginalise", shrinkage="oas", covariance="unbiased"),
+    verosim.RDA(pooling=1.0, sphericity="ledoit_wolf"),
+    verosim.GaussianNB(covariance="unbiased", shrinkage=0.1, priors="laplace"),
+    verosim.HistogramNB(strategy="uniform", priors="uniform"),
+    verosim.ComplementNB(norm=True),
+]
+
+
+@parametrize_with_checks([estimator() for estimator in ALL])
+def test_default(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(VARIANTS)
+def test_variants(estimator, check):
+    if "check_estimators_nan_inf" in str(check):
+        pytest.skip("only offered where allow_nan is off")
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [verosim.MultinomialNB, verosim.ComplementNB])
+def test_decision_and_proba_rank_alike(estimator, rng):
+    """The check scikit-learn skips for these, on the counts they are made for."""
+    X, y = rng.poisson(2, (100, 5)), rng.integers(0, 2, 100)
+    model = estimator().fit(X, y)
+    assert model.decision_function(X).shape == (100,)
+    np.testing.assert_array_equal(
+        rankdata(model.decision_function(X).round(10)),
+        rankdata(model.predict_proba(X)[:, 1].round(12)),
+    )
