@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class VerosimError(ValueError):
     """Every error verosim raises. The message names the place; the hint says what to do."""
@@ -24,6 +27,14 @@ class SingularWarning(VerosimWarning):
 
 class PrecisionWarning(VerosimWarning):
     """Forgetting left fewer correct digits than a fit on the remaining rows would have."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, pointing at the user's line rather than at ours."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("verosim"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def listed(names: list[str], most: int = 5) -> str:

@@ -47,13 +47,15 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
     return Factor(np.ascontiguousarray(inverse / scale), log_det)
 
 
-def dependent_columns(covariance: np.ndarray) -> np.ndarray:
+def dependent_columns(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """The columns a pivoted Cholesky leaves over: constant, or combinations of the others."""
     variance = covariance.diagonal()
+    variance = np.where(noise < 0.5, variance, 0.0)  # what is mostly rounding error is constant
     alive = np.flatnonzero(variance > 0)
     scale = np.sqrt(variance[alive])
     R = covariance[np.ix_(alive, alive)] / (scale[:, None] * scale)
-    _, order, rank, _ = lapack.dpstrf(R, tol=64 * max(len(R), 1) * EPS, lower=1)
+    share = float(noise[alive].max(initial=EPS))
+    _, order, rank, _ = lapack.dpstrf(R, tol=64 * max(len(R), 1) * share, lower=1)
     left = alive[order[rank:] - 1] if len(alive) else alive
     return np.sort(np.concatenate([np.flatnonzero(~(variance > 0)), left]))
 
@@ -74,7 +76,7 @@ def oas(covariance: np.ndarray, weight: float) -> float:
     estimation, eq. 23.
     """
     d = len(covariance)
-    if d == 1:
+    if d <= 1 or not covariance.any():
         return 0.0
     squares = float((covariance**2).mean())
     mean = float(np.trace(covariance)) / d
@@ -89,7 +91,7 @@ def ledoit_wolf(covariance: np.ndarray, weight: float, quartic: float) -> float:
     Ledoit & Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices.
     """
     d = len(covariance)
-    if d == 1:
+    if d <= 1 or not covariance.any():
         return 0.0
     norm = float((covariance**2).sum())
     mean = float(np.trace(covariance)) / d

@@ -102,7 +102,7 @@ def mixed(data, name, laplace):
 
     kinds = json.loads(kinds)["kinds"]
     y = np.array(columns[TARGET[name]])
-    names = [n for n in columns if n not in (TARGET[name], "split")]
+    names = [n for n in columns if n not in (TARGET[name], "split", "year")]
     numeric = [n for n in names if kinds[n] == "numeric"]
     nominal = [n for n in names if kinds[n] != "numeric"]
     parts, densities, blocks = {}, {}, {}

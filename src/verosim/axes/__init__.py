@@ -38,10 +38,11 @@ class Axes:
         """The smallest axes that hold both; mismatched columns or bins are an error."""
         if self is other:
             return self
+        groups, columns = self.groups.union(other.groups), self.columns.union(other.columns)
         codes = self.codes
         if codes is not None and other.codes is not None:
-            codes = codes.union(other.codes, self.columns)
-        return Axes(self.groups.union(other.groups), self.columns.union(other.columns), codes)
+            codes = codes.union(other.codes, columns)
+        return Axes(groups, columns, codes)
 
     def positions(self, dim: str, wider: Axes) -> np.ndarray | None:
         """Where each coordinate of `dim` stands on the wider axes; None if nothing moves."""

@@ -60,7 +60,8 @@ class Codes(ABC):
 
 
 def is_missing(value: Any) -> bool:
-    return value is None or value != value
+    """None, NaN, and pandas' NA, whose comparisons are themselves NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def is_whole(value: float) -> bool:

@@ -47,7 +47,7 @@ def log_priors(
 def _given(setting: Any, classes: np.ndarray) -> np.ndarray:
     labels = classes.tolist()
     if isinstance(setting, Mapping):
-        by_label = {plain(label): float(p) for label, p in setting.items()}
+        by_label = {plain(label): _number(p) for label, p in setting.items()}
         unknown = [str(label) for label in by_label if label not in labels]
         left_out = [str(label) for label in labels if label not in by_label]
         if unknown or left_out:
@@ -56,7 +56,7 @@ def _given(setting: Any, classes: np.ndarray) -> np.ndarray:
             raise VerosimError(f"priors: {what}.", f"the classes are {labels[:10]}.")
         mass = np.array([by_label[label] for label in labels])
     else:
-        mass = np.asarray(setting, dtype=np.float64)
+        mass = np.array([_number(p) for p in np.asarray(setting, dtype=object).ravel()])
         if mass.shape != (len(labels),):
             raise VerosimError(
                 f"priors has shape {mass.shape} and there are {len(labels)} classes.",
@@ -65,9 +65,16 @@ def _given(setting: Any, classes: np.ndarray) -> np.ndarray:
     if not np.isfinite(mass).all() or (mass < 0).any() or abs(mass.sum() - 1) > 1e-6:
         raise VerosimError(
             f"priors must be non-negative and sum to 1; these sum to {mass.sum():g}.",
-            f"divide them by their sum: {(mass / mass.sum()).tolist() if mass.sum() else None}.",
+            "divide them by their sum.",
         )
     return mass
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise VerosimError(f"priors holds {value!r}, which is not a number.") from None
 
 
 def free_priors(setting: Any, classes: int) -> int:

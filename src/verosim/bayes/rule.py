@@ -68,7 +68,8 @@ class Rule:
 
         def work(start: int, stop: int) -> None:
             block, part = self.params.read(X[start:stop]), out[start:stop]
-            score(block, part)
+            with np.errstate(over="ignore", invalid="ignore"):  # named by `check` instead
+                score(block, part)
             self.params.check(block, part, self.columns, start)
             kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
 

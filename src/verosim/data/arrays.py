@@ -5,12 +5,14 @@ Cells are not inspected here. The statistics meet every cell anyway, and report 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from verosim.axes.codes import is_missing
 from verosim.errors import VerosimError
 
 
@@ -36,6 +38,15 @@ class SparseRows:
             self.data, self.indices, self.indptr[start : max(stop, start) + 1], self.columns
         )
 
+    @property
+    def stored(self) -> slice:
+        """Where these rows lie in `data`."""
+        return slice(int(self.indptr[0]), int(self.indptr[-1]))
+
+    @property
+    def has_holes(self) -> bool:
+        return bool(np.isnan(self.data[self.stored]).any())
+
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some rows, dense."""
         out = np.zeros((len(rows), self.columns))
@@ -43,6 +54,19 @@ class SparseRows:
             stored = slice(self.indptr[i], self.indptr[i + 1])
             out[at, self.indices[stored]] = self.data[stored]
         return out
+
+    def dense_blocks(self, cells: int = 1 << 18) -> Iterator[tuple[slice, np.ndarray]]:
+        """All rows, dense, a few at a time."""
+        step = max(1, cells // self.columns)
+        for start in range(0, len(self), step):
+            rows = slice(start, min(len(self), start + step))
+            yield rows, self.take(np.arange(rows.start, rows.stop))
+
+    def place(self, t: int) -> tuple[int, int]:
+        """Row and column of the t-th stored cell of these rows."""
+        at = t + int(self.indptr[0])
+        row = int(np.searchsorted(self.indptr, at, side="right")) - 1
+        return row, int(self.indices[at])
 
 
 Matrix = np.ndarray | SparseRows
@@ -54,6 +78,8 @@ def as_matrix(X: Any, *, sparse_allowed: bool = False, values: bool = False) -> 
         return _as_sparse_rows(X, sparse_allowed)
     if type(X) is not np.ndarray:
         X = _as_array(X, values)
+    if isinstance(X, np.ma.MaskedArray):  # a masked cell is a missing one
+        X = np.ma.filled(X.astype(object if values else np.float64), None if values else np.nan)
     if X.dtype.kind == "c":
         raise VerosimError(
             f"Complex data not supported: X has dtype {X.dtype}.",
@@ -86,19 +112,26 @@ def _as_array(X: Any, values: bool) -> np.ndarray:
         out = np.empty(X.shape, dtype=object)
         for j in range(X.shape[1]):
             column = X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
-            out[:, j] = [None if _is_na(v) else v for v in column.to_numpy().tolist()]
-        kinds = {type(v) for v in out.ravel().tolist()}
-        if kinds <= {int, bool}:
-            return out.astype(np.int64)
+            out[:, j] = [None if is_missing(v) else v for v in column.to_numpy().tolist()]
+        if {type(v) for v in out.ravel().tolist()} <= {int, bool}:
+            small = all(abs(int(v)) < 1 << 62 for v in (out.min(), out.max()))
+            return out.astype(np.int64) if small else out
         return out
-    if isinstance(X, list | tuple) and values:
-        return np.asarray(X, dtype=object) if _holds_text(X) else np.asarray(X)
-    return np.asarray(X)
-
-
-def _is_na(value: Any) -> bool:
-    """None, NaN and pandas' NA, whose comparisons are themselves NA."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+    if isinstance(X, np.ma.MaskedArray):
+        return X
+    if not values and hasattr(X, "dtypes") and hasattr(X, "to_numpy"):
+        try:  # pandas' nullable numbers: NA becomes NaN without a Python object per cell
+            return X.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError):
+            pass
+    try:
+        if isinstance(X, list | tuple) and values and _holds_text(X):
+            return np.asarray(X, dtype=object)
+        return np.asarray(X)
+    except ValueError as error:
+        raise VerosimError(
+            f"X is not a table: {error}.", "give every row the same number of cells."
+        ) from None
 
 
 def _holds_text(X: Any) -> bool:
@@ -116,8 +149,7 @@ def _as_numbers(X: np.ndarray) -> np.ndarray:
         return X.astype(np.float64)
     except (TypeError, ValueError) as error:
         for i, j in np.ndindex(*X.shape):
-            if _is_na(X[i, j]):
-                X = X.copy() if X.base is None else X
+            if is_missing(X[i, j]):
                 continue
             try:
                 float(X[i, j])
@@ -131,7 +163,7 @@ def _as_numbers(X: np.ndarray) -> np.ndarray:
                     raise _WrongType(message, hint) from None
                 raise VerosimError(message, hint) from None
         return np.array(
-            [[np.nan if _is_na(v) else float(v) for v in row] for row in X], dtype=np.float64
+            [[np.nan if is_missing(v) else float(v) for v in row] for row in X], dtype=np.float64
         )
 
 
@@ -148,6 +180,8 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
         )
     if X.dtype.kind == "c":
         raise VerosimError("Complex data not supported: X is a complex sparse matrix.")
+    if X.ndim != 2:
+        raise VerosimError(f"Expected 2D array, got {X.ndim}D sparse array instead.")
     rows = X.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
+from verosim.axes.codes import is_missing
 from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labels
 from verosim.errors import VerosimError
 
@@ -16,6 +17,8 @@ TABLE_SPAN = 1 << 20  # widest range of integer labels coded by table
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(codes (n,) int32, sorted labels): the labels of y together with those already known."""
     y = np.asarray(y)
+    if not y.dtype.isnative:
+        y = y.astype(y.dtype.newbyteorder("="))
     if y.dtype.kind == "f":
         _check_float_labels(y)
     if y.dtype.kind in "iub" and len(y):
@@ -47,12 +50,18 @@ def _encode_integers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values = y.tolist()
     for i, value in enumerate(values):
-        if value is None or value != value:
+        if is_missing(value):
             raise VerosimError(
                 f"Input y contains NaN or None: the label of row {i} is missing.",
                 "leave such rows out of the fit.",
             )
-    distinct = set(values)
+    try:
+        distinct = set(values)
+    except TypeError:
+        raise VerosimError(
+            "y should be a 1d array of labels, and some of these are lists or the like.",
+            "one string, bool or number for each row.",
+        ) from None
     kinds = {type(value) for value in distinct}
     if str in kinds and len(kinds) > 1:
         raise VerosimError(
@@ -83,7 +92,8 @@ def _check_float_labels(y: np.ndarray) -> None:
 
 def check_known(labels: np.ndarray, known: np.ndarray) -> None:
     """Every label must be one of the model's."""
-    strange = [label for label in labels.tolist() if label not in set(known.tolist())]
+    classes = known.tolist()
+    strange = [label for label in labels.tolist() if label not in classes]
     if strange:
         raise VerosimError(
             f"The label {strange[0]!r} is not one of the model's classes.",

@@ -57,7 +57,8 @@ class ArraySource:
         stop = len(self) if stop is None else stop
         thinned = len(self.weights) > 0 and not self.weights[start:stop].all()
         whole = (self.raw or ready(self.X)) and not thinned
-        step = max(stop - start, 1) if whole else max(1, BLOCK_CELLS // self.X.shape[1])
+        step = max(1, int(BLOCK_CELLS / max(cells_per_row(self.X), 1)))
+        step = max(stop - start, 1) if whole else step
         for a in range(start, stop, step):
             b = min(stop, a + step)
             block, groups = self.X[a:b], self.groups[a:b]

@@ -14,7 +14,10 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     """(n,) float64, or empty when every row counts once."""
     if sample_weight is None:
         return UNWEIGHTED
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise VerosimError(f"Sample weights are numbers, one for each row: {error}.") from None
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.ndim != 1:

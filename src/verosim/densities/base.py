@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Columns
+from verosim.data import SparseRows
 from verosim.data.sources import as_block
 from verosim.errors import VerosimError
 
@@ -60,17 +61,14 @@ class Params(ABC):
         """A score that is not a number points at a cell that is not one: name it."""
         if np.isfinite(scores).all():
             return
-        values = (
-            block.data[block.indptr[0] : block.indptr[-1]] if hasattr(block, "indptr") else block
-        )
+        values = block.data[block.stored] if isinstance(block, SparseRows) else block
         bad = np.argwhere(~np.isfinite(values))
         infinite = np.argwhere(np.isinf(values))
         if len(infinite) or (len(bad) and np.isnan(scores).any()):
             place = (infinite if len(infinite) else bad)[0]
             name = "infinity" if len(infinite) else "NaN"
-            where = ""
-            if len(place) == 2:
-                where = f": column {columns.name(int(place[1]))!r}, row {start + int(place[0])}"
+            i, j = block.place(int(place[0])) if isinstance(block, SparseRows) else place
+            where = f": column {columns.name(int(j))!r}, row {start + int(i)}"
             hint = (
                 "replace it with NaN where the model skips missing cells, or drop the row."
                 if name == "infinity"

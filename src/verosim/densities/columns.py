@@ -88,7 +88,7 @@ class ColumnParams(Params):
         mass = np.exp(self.log_mass)
         if self.presence:
             chance = mass.T[classes]
-            return (rng.random(chance.shape) < chance).astype(np.float64)
+            return self.threshold + (rng.random(chance.shape) < chance).astype(np.float64)
         lengths = rng.poisson(self.length[classes])
         share = mass / mass.sum(axis=0)
         return rng.multinomial(lengths, share.T[classes]).astype(np.float64)

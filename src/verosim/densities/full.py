@@ -10,7 +10,6 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ import numpy as np
 from verosim import kernels
 from verosim.densities.base import Density, into
 from verosim.densities.gaussian import LOG_2PI, Centred, Located
-from verosim.errors import SingularWarning, VerosimError, listed
+from verosim.errors import SingularWarning, VerosimError, listed, warn
 from verosim.linalg import EPS, Factor, dependent_columns, factor, ledoit_wolf, oas, sphere
 from verosim.stats import Moments
 
@@ -239,7 +238,7 @@ class FullGaussian(Density):
         S = S.copy()
         S.flat[:: len(S) + 1] = np.maximum(diagonal, least)
         sigma = S / freedom if freedom > 0 else np.zeros_like(S)
-        if self.shrinkage is not None:
+        if self.shrinkage is not None and len(at) and W > 0:
             sigma[square] = sphere(sigma[square], self._intensity(scatter, c, S[square] / W, W))
         if self.floor > 0:
             least = self.floor * scatter.total_variance
@@ -247,7 +246,7 @@ class FullGaussian(Density):
         shrunk = self.shrinkage is not None or self.floor > 0
         found = factor(sigma[square], np.full(len(at), EPS) if shrunk else noise[at])
         if found is None:
-            trouble.append((c, at[dependent_columns(sigma[square])]))
+            trouble.append((c, at[dependent_columns(sigma[square], noise[at])]))
             # As if d more rows had been seen whose covariance is the pooled diagonal.
             a = len(at) / (W + len(at))
             fallback = scatter.pooled_variance(self.covariance)
@@ -263,9 +262,10 @@ class FullGaussian(Density):
 
     def _intensity(self, scatter: Scatter, c: int | None, mle: np.ndarray, W: float) -> float:
         if self.shrinkage == "oas":
-            return oas(mle, W)
+            return oas(mle / scatter.scale, W)
         if self.shrinkage == "ledoit_wolf":
-            return ledoit_wolf(mle, W, scatter.mixed_quartic(c, self.pooling))
+            quartic = scatter.mixed_quartic(c, self.pooling)
+            return ledoit_wolf(mle / scatter.scale, W, quartic)
         assert self.shrinkage is not None
         return float(self.shrinkage)
 
@@ -299,7 +299,7 @@ class FullGaussian(Density):
             )
         if trouble:
             lines.append("shrunk towards the pooled diagonal")
-        warnings.warn("; ".join(lines) + ".", SingularWarning, stacklevel=2)
+        warn("; ".join(lines) + ".", SingularWarning)
 
 
 class Scatter(Centred):
@@ -312,10 +312,9 @@ class Scatter(Centred):
         arrays, lows = statistic.arrays, statistic.lows
         S = arrays["sum"][:, 0] + lows["sum"][:, 0]
         W = np.where(self.class_weight > 0, self.class_weight, 1.0)
-        outer = S[:, :, None] * (S / W[:, None])[:, None, :]
-        outer[~self.present] = 0.0
+        S = np.where(self.present[:, None], S, 0.0)
         if self.pooled_only:
-            self.pooled = arrays["scatter"][0] - outer.sum(axis=0) + lows["scatter"][0]
+            self.pooled = arrays["scatter"][0] - S.T @ (S / W[:, None]) + lows["scatter"][0]
             self.pooled_peak = arrays["absorbed"][0]
             centre, shift = self.reference_mean()
             between = (self.class_weight[:, None] * (shift - centre) ** 2).sum(axis=0)
@@ -323,6 +322,7 @@ class Scatter(Centred):
             noise = EPS * self.pooled_peak
             self.total_variance = np.maximum(spread, noise) / self.class_weight.sum()
             return
+        outer = S[:, :, None] * (S / W[:, None])[:, None, :]
         self.each = (arrays["scatter"][:, 0] - outer) + lows["scatter"][:, 0]
         self.each[~self.present] = 0.0
         self.peak = np.where(self.present[:, None], arrays["absorbed"][:, 0], 0.0)
@@ -366,7 +366,7 @@ class Scatter(Centred):
 
     @cached_property
     def quartics(self) -> np.ndarray:
-        """(C,) Σw‖x − μ_k‖⁴ from the sums about the pivot, moved to the mean."""
+        """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²: the sums about the pivot, moved to the mean."""
         if self.pooled_only:
             raise VerosimError(
                 'shrinkage="ledoit_wolf" needs the scatter of every class, and this model kept '
@@ -374,15 +374,24 @@ class Scatter(Centred):
                 'fit again with this setting, or use shrinkage="oas".',
             )
         about = self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
-        found = about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
+        unit = self.scale
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            found = (about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]) / unit / unit
+            noise = EPS * self.statistic.arrays["absorbed_quartic"][:, 0] / unit / unit
         # Forgetting a gross outlier can leave nothing of a fourth power: then what a Gaussian
         # has, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
         W = np.where(self.class_weight > 0, self.class_weight, 1.0)
-        trace = np.trace(self.each, axis1=1, axis2=2)
-        gaussian = (trace**2 + 2 * (self.each**2).sum(axis=(1, 2))) / W
-        noise = EPS * self.statistic.arrays["absorbed_quartic"][:, 0]
-        known = np.isfinite(found) & (found > 1e8 * noise)
+        each = self.each / unit
+        gaussian = (np.trace(each, axis1=1, axis2=2) ** 2 + 2 * (each**2).sum(axis=(1, 2))) / W
+        ordinary = 1e-70 < unit < 1e70  # else fourth powers leave the range of a double
+        known = np.isfinite(found) & (found > 1e8 * noise) & ordinary
         return np.where(known, found, gaussian)
+
+    @property
+    def scale(self) -> float:
+        """The mean within-class variance: the unit of fourth powers."""
+        mean = float(np.trace(self.pooled)) / max(len(self.pooled), 1) / self.class_weight.sum()
+        return mean if mean > 0 else 1.0
 
     def mixed_quartic(self, c: int | None, pooling: float) -> float:
         pooled = float(self.quartics[self.present].sum())

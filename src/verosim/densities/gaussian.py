@@ -19,7 +19,7 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
 from verosim.errors import VerosimError
-from verosim.linalg import EPS
+from verosim.linalg import EPS, padded
 from verosim.stats import Moments
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -99,10 +99,9 @@ class DiagonalParams(Located):
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.pivot)))
-        if isinstance(block, SparseRows) and self._zero_is_far:
-            for start in range(0, len(block), 64):  # the sparse form would cancel
-                rows = np.arange(start, min(len(block), start + 64))
-                self.log_density(block.take(rows), out[start : start + 64])
+        if isinstance(block, SparseRows) and self._zero_is_far:  # the sparse form would cancel
+            for rows, dense in block.dense_blocks():
+                self.log_density(dense, out[rows])
         elif isinstance(block, SparseRows):
             means = self.means
             log_zero = (self.log_cell - 0.5 * means**2 * self.precision).sum(axis=1)
@@ -126,12 +125,26 @@ class DiagonalParams(Located):
         return shift * self.precision[0]
 
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
-        if not self.shared or isinstance(block, SparseRows) or self.far_apart:
+        if not self.shared or self.far_apart:
             return self.log_density(block, out)
+        if isinstance(block, SparseRows):
+            if block.has_holes or self._zero_is_far:
+                return self.log_density(block, out)
+            return self._sparse_linear_scores(block, out)
         out = self.linear_scores(block, out)
         holes = np.isnan(out).any(axis=1)
         if holes.any():  # a missing cell has no linear form: marginalise those rows
             out[holes] = self.log_density(np.ascontiguousarray(block[holes]))
+        return out
+
+    def _sparse_linear_scores(self, block: SparseRows, out: np.ndarray | None) -> np.ndarray:
+        coef, bias = self.linear
+        pivot, centre, _ = self.reference
+        out = into(out, (len(block), len(coef)))
+        kernels.score_sparse(
+            block.data, block.indices, block.indptr, False, 0.0,
+            padded(coef.T), np.empty((0, len(coef))), bias - coef @ (pivot + centre), out,
+        )  # fmt: skip
         return out
 
     def mahalanobis(self, block: np.ndarray) -> np.ndarray:
@@ -198,13 +211,16 @@ class DiagonalGaussian(Density):
             else:
                 variance = squares / (W - lost)
                 noise = moments.noise / W
-        # No weight, or one row where one degree of freedom is lost, says nothing of variance.
-        variance = np.where(lost < W, variance, 0.0) if not self.shared else variance.copy()
+            pooled = squares.sum(axis=0) / W.sum(axis=0)
+        # One row, where one degree of freedom is lost, says nothing of variance: pool.
+        free = W.sum(axis=0) > lost * (W > 0).sum(axis=0) if self.shared else lost < W
+        variance = np.where(free, variance, pooled)
         variance[~np.isfinite(variance)] = 0.0
         total = moments.total_variance  # (d,)
         used = total > 0
         variance = self._shrunk(variance, moments, used)
-        variance = np.maximum(variance, max(self.floor, EPS) * total)
+        variance = np.maximum(variance, self.floor * total)
+        variance = np.where(variance > 0, variance, EPS * total)  # no floor still leaves a density
         variance = np.maximum(variance, np.where(np.isfinite(noise), noise, 0.0))
         # A class that never showed a column is taken to be like everybody there.
         if not self.shared:

@@ -11,7 +11,6 @@ parameters, at fit and whenever a parameter changes, never by predict.
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -29,7 +28,7 @@ from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.data.labels import check_known
 from verosim.densities import Density
 from verosim.engines import summarise
-from verosim.errors import PrecisionWarning, VerosimError
+from verosim.errors import PrecisionWarning, VerosimError, warn
 from verosim.stats import Statistic
 
 
@@ -83,21 +82,18 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self._check_columns(X)
         part = self._summarise(X, y, sample_weight, known)
         check_known(part.axes.groups.classes[part.arrays["rows"].sum(axis=1) > 0], self.classes_)
-        rest = known - part
-        rest.check_not_negative()
-        rest = rest.prune()
-        if not len(rest.axes.groups.classes):
+        rest = known.without(part)
+        if not rest.arrays["rows"].any():
             raise VerosimError(
                 "Every row would be forgotten, and a model of no rows predicts nothing.",
                 "keep some rows, or start a new model.",
             )
-        self._adopt(rest)
-        self._warn_of_lost_digits(rest)
-        return self
+        self._warn_of_lost_digits(rest)  # first, so that a warning made an error changes nothing
+        return self._adopt(rest)
 
     def decay(self, factor: float) -> Self:
         """Fade what was seen so far, in place: every weight × factor, 0 < factor ≤ 1."""
-        if not 0 < factor <= 1:
+        if not isinstance(factor, int | float | np.number) or not 0 < factor <= 1:
             raise VerosimError(f"decay({factor!r}): the factor lies above 0 and is at most 1.")
         return self._adopt(self._current() * factor)
 
@@ -169,10 +165,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def _one_column(self, y: Any) -> np.ndarray:
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected.",
-                DataConversionWarning,
-                stacklevel=4,
+            warn(
+                "A column-vector y was passed when a 1d array was expected.", DataConversionWarning
             )
             y = y.ravel()
         if y.ndim != 1:
@@ -198,13 +192,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters. On a fitted model they take effect at once, without data."""
         before = {name: getattr(self, name, None) for name in self.get_params(deep=False)}
-        super().set_params(**parameters)
-        if self._is_fitted() and not self._stale():
-            try:
+        try:
+            super().set_params(**parameters)
+            if self._is_fitted() and not self._stale():
                 self._rule = self._derive(self.stats_)
-            except Exception:
-                super().set_params(**before)
-                raise
+        except Exception:  # nothing is lost
+            super().set_params(**before)
+            raise
         return self
 
     def _is_fitted(self) -> bool:
@@ -295,10 +289,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         Returns the rows and their labels.
         """
         self._current()
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise VerosimError(f"sample({n!r}): a whole number of rows, zero or more, is needed.")
         rng = _generator(random_state)
         classes = None
         if y is not None:
             wanted = np.full(n, y) if np.ndim(y) == 0 else np.asarray(y)
+            if wanted.ndim != 1:
+                raise VerosimError(f"y is one label, or one for each row, not {wanted.ndim}D.")
             codes, labels = encode_labels(wanted)
             check_known(labels, self.classes_)
             place = {label: i for i, label in enumerate(self.classes_.tolist())}
@@ -354,13 +352,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if digits is None or not (digits < 8).any():
             return
         c, j = (int(v) for v in np.argwhere(digits == digits.min())[0])
-        warnings.warn(
-            f"Column {statistic.axes.columns.name(j)!r}, class "
-            f"{statistic.axes.groups.name(c * statistic.axes.groups.folds)}: what was forgotten "
-            f"was so large that about {max(digits[c, j], 0):.0f} digits remain of the variance. "
+        one = len(digits) == len(statistic.axes.groups.classes)
+        whose = f"class {statistic.axes.groups.name(c)}" if one else "all classes"
+        warn(
+            f"Column {statistic.axes.columns.name(j)!r}, {whose}: what was forgotten was so large "
+            f"that about {max(digits[c, j], 0):.0f} digits remain of the variance. "
             "Refit on the remaining rows to get them back.",
             PrecisionWarning,
-            stacklevel=3,
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from verosim.axes import Axes
 from verosim.densities import FullGaussian
 from verosim.engines import map_rows
+from verosim.errors import VerosimError
 from verosim.estimators.base import not_negative, one_of, share
 from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
 from verosim.stats import Moments
@@ -207,6 +208,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
     def _density(self) -> FullGaussian:
         if self.n_components is not None:
             not_negative("n_components", self.n_components)
+            if self.n_components != int(self.n_components):
+                raise VerosimError(f"n_components={self.n_components!r}: a whole number is needed.")
         return super()._density()
 
     @property
@@ -237,7 +240,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
 
     @property
     def _n_features_out(self) -> int:
-        most = max(min(len(self.classes_) - 1, self.n_features_in_), 1)
+        classes = int((self.class_count_ > 0).sum())
+        most = max(min(classes - 1, self.n_features_in_), 1)
         return most if self.n_components is None else min(self.n_components, most)
 
     def transform(self, X: Any) -> np.ndarray:

@@ -50,12 +50,14 @@ class GaussianClassifier(GenerativeClassifier):
         out = np.empty((rows.shape[0], len(self.classes_)))
 
         def work(start: int, stop: int) -> None:
-            block = rows[start:stop]
-            if isinstance(block, SparseRows):
-                block = block.take(np.arange(len(block)))
-            dense = params.read(block)
-            out[start:stop] = params.mahalanobis(dense)
-            params.check(dense, out[start:stop], rule.columns, start)
+            block, part = params.read(rows[start:stop]), out[start:stop]
+            pieces = (
+                block.dense_blocks() if isinstance(block, SparseRows) else [(slice(None), block)]
+            )
+            for at, dense in pieces:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    part[at] = params.mahalanobis(dense)
+                params.check(dense, part[at], rule.columns, start + (at.start or 0))
 
         map_rows(work, rows)
         return out
@@ -63,7 +65,9 @@ class GaussianClassifier(GenerativeClassifier):
     def boundary(self, i: Any, j: Any) -> Quadratic:
         """Where classes i and j (labels) tie, as the equation δ_i(x) − δ_j(x) = 0."""
         self._current()
-        check_known(np.array([i, j], dtype=object), self.classes_)
+        wanted = np.empty(2, dtype=object)
+        wanted[:] = [i, j]
+        check_known(wanted, self.classes_)
         labels = self.classes_.tolist()
         return boundary(
             self._rule.params, self._rule.log_prior, labels.index(i), labels.index(j),

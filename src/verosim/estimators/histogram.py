@@ -10,7 +10,7 @@ import numpy as np
 from verosim.axes import Axes, Bins, Categories, Cells
 from verosim.bayes.enough import rows_for_histogram
 from verosim.densities import Histogram, JointHistogramDensity
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier, not_negative, one_of
 from verosim.stats import Counts
 
@@ -29,6 +29,12 @@ class _BinnedClassifier(GenerativeClassifier):
         if isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool):
             if self.bins < 1:
                 raise VerosimError(f"bins={self.bins}: at least one bin is needed.")
+            if len(X) < self.bins:
+                warn(
+                    f"The bins of every column are fixed by these first {len(X)} rows, fewer than "
+                    f"the {self.bins} bins asked for. Start with more rows, or give edges.",
+                    VerosimWarning,
+                )
             return Bins(self._edges_of(X[:, j], weights) for j in range(d))
         if not isinstance(self.bins, Iterable) or isinstance(self.bins, str):
             raise VerosimError(
@@ -39,9 +45,12 @@ class _BinnedClassifier(GenerativeClassifier):
             given = [given] * d
         if len(given) != d:
             raise VerosimError(f"bins has edges for {len(given)} columns and X has {d}.")
-        edges = [np.asarray(e, dtype=np.float64) for e in given]
+        try:
+            edges = [np.asarray(e, dtype=np.float64) for e in given]
+        except (TypeError, ValueError) as error:
+            raise VerosimError(f"bins holds something that is no edge: {error}.") from None
         for j, e in enumerate(edges):
-            if len(e) < 2 or not np.isfinite(e).all() or (np.diff(e) <= 0).any():
+            if e.ndim != 1 or len(e) < 2 or not np.isfinite(e).all() or (np.diff(e) <= 0).any():
                 raise VerosimError(
                     f"Column {axes.columns.name(j)!r}: edges must be finite and increasing, "
                     f"two or more; got {e.tolist()[:10]}.",
@@ -65,7 +74,7 @@ class _BinnedClassifier(GenerativeClassifier):
         steps = np.linspace(0, reached[-1], self.bins + 1)[1:-1]
         below = np.searchsorted(reached, steps * (1 - 1e-12))
         below = below[below < len(distinct) - 1]
-        inner = (distinct[below] + distinct[below + 1]) / 2
+        inner = distinct[below] / 2 + distinct[below + 1] / 2
         return np.unique(np.concatenate([distinct[:1], inner, distinct[-1:]]))
 
     @property

@@ -19,7 +19,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes
 from verosim.data import Batch, SparseRows
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Field:
     kind: str = "sum"
 
 
+RESIDUE = 1e-9  # parts of a weight that subtraction may leave behind, and nobody stands for
 G = ("class", "fold")
 HEAD = {"rows": Field(G, "rows"), "weight": Field(G)}  # what every statistic has
 
@@ -256,32 +257,62 @@ class Statistic(ABC):
 
     # Housekeeping ------------------------------------------------------------------------
 
-    def check_not_negative(self) -> None:
-        """A statistic of real rows has no negative count: something was forgotten twice."""
-        short = self.arrays["rows"].sum(axis=1) < 0
-        # A weight may fall below zero by rounding, never by more.
-        weight = self.arrays["weight"]
-        short |= (weight < -1e-9 * (1 + np.abs(weight).max(initial=0))).any(axis=1)
-        if short.any():
-            names = [str(label) for label in self.axes.groups.classes[short].tolist()]
+    def without(self, part: Self) -> Self:
+        """self − part, for rows that were seen: checked, and rid of what they alone stood for."""
+        rest = self - part
+        before = self.align(rest.axes)
+        rest._check_not_negative(before)
+        rest._settle_rows(before)
+        gone = (before.arrays["rows"] > 0).any(axis=1) & (rest.arrays["rows"] == 0).all(axis=1)
+        rest = rest._cleared()
+        return rest._keep("class", ~gone) if gone.any() else rest
+
+    def _check_not_negative(self, before: Self) -> None:
+        """A weight may fall below zero by rounding, never by more."""
+        for name, field in self.fields.items():
+            if field.kind != "sum":
+                continue
+            bad = self.arrays[name] < -RESIDUE * (1 + np.abs(before.arrays[name]))
+            if not bad.any():
+                continue
+            at = tuple(int(i) for i in np.argwhere(bad)[0])
+            place = f"Class {self.axes.groups.name(at[0] * self.axes.groups.folds)}"
+            if field.dims[-1] == "column":
+                place += f", column {self.axes.columns.name(at[-1])!r}"
+            elif field.dims[-1] == "code" and self.axes.codes is not None:
+                column, value = self.axes.codes.label(at[-1], self.axes.columns)
+                place += f", column {column!r}, value {value}"
             raise VerosimError(
-                f"Class {listed(names)}: more rows would be forgotten than were ever seen, so "
-                "its weight would become negative.",
+                f"{place}: more would be forgotten than was ever seen, so its weight would "
+                "become negative.",
                 "forget only rows (and weights) this model was fitted on.",
             )
 
+    def _settle_rows(self, before: Self) -> None:
+        """Rows forgotten by a part of their weight are still there; nobody has less than none."""
+        self._settle("rows", self.arrays["weight"], before.arrays["weight"])
+
+    def _settle(self, name: str, weight: np.ndarray, before: np.ndarray) -> None:
+        rows = self.arrays[name]
+        left = weight > RESIDUE * (1 + before)
+        rows[...] = np.where(left, np.maximum(rows, 1), np.maximum(rows, 0))
+
     def prune(self) -> Self:
         """Drop what no row stands for: classes with no rows, codes no row has."""
-        rows = self.arrays["rows"]
+        out = self._cleared()
+        kept = (out.arrays["rows"] != 0).any(axis=1)
+        return out if kept.all() else out._keep("class", kept)
+
+    def _cleared(self) -> Self:
+        """Exact zeros where there are no rows: what subtraction left there is rounding."""
         out = self.copy()
-        empty = rows == 0
+        empty = self.arrays["rows"] == 0
         for name, field in out.fields.items():
             if field.dims[:2] == ("class", "fold") and field.kind != "rows":
                 out.arrays[name][empty] = 0
                 if field.kind == "pair":
                     out.lows[name][empty] = 0
-        kept = (rows != 0).any(axis=1)
-        return out if kept.all() else out._keep("class", kept)
+        return out
 
     def _keep(self, dim: str, kept: np.ndarray) -> Self:
         if dim == "class":

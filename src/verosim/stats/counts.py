@@ -177,28 +177,15 @@ class Counts(Statistic):
             w = batch.weights[row_of[holes]] if len(batch.weights) else 1.0
             np.add.at(self._flat("missing"), (batch.groups[row_of[holes]], columns[holes]), w)
 
-    def check_not_negative(self) -> None:
-        super().check_not_negative()
-        count = self.arrays["count"]
-        low = count < -1e-9 * (1 + np.abs(count).max(initial=0))
+    def _settle_rows(self, before: Self) -> None:
+        super()._settle_rows(before)
         if self.what == "codes":
-            low |= (self.arrays["cells"] < 0)[None]
-        if low.any():
-            c, _, k = np.argwhere(low)[0]
-            column, value = (
-                self.axes.codes.label(int(k), self.axes.columns)
-                if self.axes.codes is not None
-                else (self.axes.columns.name(int(k)), "count")
-            )
-            raise VerosimError(
-                f"Column {column!r}, value {value}, class {self.axes.groups.name(int(c))}: more "
-                "would be forgotten than was ever seen.",
-                "forget only rows (and weights) this model was fitted on.",
-            )
+            count, then = (x.arrays["count"].sum(axis=0) for x in (self, before))
+            self._settle("cells", count, then)
 
-    def prune(self) -> Self:
-        out = super().prune()
-        if out.what != "codes":
+    def _cleared(self) -> Self:
+        out = super()._cleared()
+        if out.what != "codes" or isinstance(out.axes.codes, Bins):  # bins are there for good
             return out
         cells = out.arrays["cells"]  # (F, K)
         out.arrays["count"] = np.where(cells[None] == 0, 0.0, out.arrays["count"])

@@ -21,7 +21,6 @@ from verosim.errors import VerosimError
 from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
 
 LOOK = 31  # rows of a class that choose its pivot
-TOO_LARGE = 1e150  # squares of larger sums overflow
 BLOCK_CELLS = 1 << 18  # cells centred at a time for a matrix product
 
 PIVOT = {"pivot": Field(("class", "column"), "pivot")}
@@ -88,17 +87,20 @@ class Moments(Statistic):
         rows = np.zeros((C, most), dtype=np.int64)
         found = np.zeros(C, dtype=np.int64)
         kernels.first_rows(batch.groups, self.axes.groups.folds, rows, found)
-        taken = batch.block.take(rows.ravel()) if isinstance(batch.block, SparseRows) else (
-            batch.block[rows.ravel()]
-        )  # fmt: skip
-        values = taken.reshape(C, most, d).astype(np.float64)
-        values[np.arange(most) >= found[:, None]] = np.nan
+        here = np.flatnonzero((found > 0) & unset.any(axis=1))
+        if not len(here):
+            return
+        block = batch.block
+        at = rows[here].ravel()
+        taken = block.take(at) if isinstance(block, SparseRows) else block[at]
+        values = taken.reshape(len(here), most, d).astype(np.float64)
+        values[np.arange(most) >= found[here, None]] = np.nan
         values[~np.isfinite(values)] = np.nan
         values.sort(axis=1)  # NaN goes last
-        finite = np.isfinite(values).sum(axis=1)  # (C, d)
+        finite = np.isfinite(values).sum(axis=1)  # (classes here, d)
         middle = np.maximum(finite - 1, 0) // 2
         median = np.take_along_axis(values, middle[:, None, :], axis=1)[:, 0, :]
-        pivot[unset] = median[unset]
+        pivot[here] = np.where(unset[here], median, pivot[here])
 
     def absorb(self, batch: Batch) -> None:
         if not len(batch):
@@ -148,26 +150,21 @@ class Moments(Statistic):
                 part.block, part.groups, part.weights, folds, self.arrays["pivot"],
                 starts, Z, V, s, cube, quartic, mass,
             )  # fmt: skip
-            if not np.isfinite(s).all() or np.abs(s).max(initial=0) > TOO_LARGE:
-                bad = ~np.isfinite(part.block)
-                bad = bad if bad.any() else np.abs(part.block) == np.abs(part.block).max()
-                i, j = (int(v) for v in np.argwhere(bad)[0])
-                raise bad_cell(
-                    self.axes, part, i, j, "a full covariance needs complete rows",
-                    "drop or impute such rows; GaussianNB and NaiveLDA skip missing cells.",
-                )  # fmt: skip
+            if not np.isfinite(s).all():
+                raise self._not_finite(part)
             rows += np.diff(starts)
             weight += mass
             self._add("sum", s)
             if self.layout == "full":
                 self._add("cube", cube)
                 self._add("quartic", quartic)
-            self._add_products(starts, Z, V if weighted else Z, product)
+            if not self._add_products(starts, Z, V if weighted else Z, product):
+                raise self._not_finite(part)
 
     def _add_products(
         self, starts: np.ndarray, Z: np.ndarray, V: np.ndarray, product: np.ndarray
-    ) -> None:
-        """scatter += Vᵀ Z, group by group; pooled, fold by fold."""
+    ) -> bool:
+        """scatter += Vᵀ Z, group by group; pooled, fold by fold. False if a square overflows."""
         pooled = self.layout == "pooled"
         folds = self.axes.groups.folds
         scatter = self.arrays["scatter"] if pooled else self._flat("scatter")
@@ -178,9 +175,22 @@ class Moments(Statistic):
             a, b = starts[g], starts[g + 1]
             if a == b:
                 continue
-            np.matmul(V[a:b].T, Z[a:b], out=product)
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.matmul(V[a:b].T, Z[a:b], out=product)
+            if not np.isfinite(product).all():
+                return False
             at = g % folds if pooled else g
             kernels.add_block(scatter[at].reshape(-1), low[at].reshape(-1), product.reshape(-1))
+        return True
+
+    def _not_finite(self, batch: Batch) -> VerosimError:
+        bad = ~np.isfinite(batch.block)
+        bad = bad if bad.any() else np.abs(batch.block) == np.abs(batch.block).max()
+        i, j = (int(v) for v in np.argwhere(bad)[0])
+        return bad_cell(
+            self.axes, batch, i, j, "a full covariance needs complete rows",
+            "drop or impute such rows; GaussianNB and NaiveLDA skip missing cells.",
+        )  # fmt: skip
 
     def _add(self, name: str, block: np.ndarray) -> None:
         kernels.add_block(
@@ -198,34 +208,48 @@ class Moments(Statistic):
             np.maximum(peak, np.abs(self.arrays["quartic"]), out=peak)
 
     def digits(self) -> np.ndarray | None:
-        """−log10 of eps · absorbed over the squares about the mean."""
-        if self.layout == "pooled":
-            return None
+        """−log10 of eps · absorbed over the squares about the mean; pooled, one row for all.
+
+        A spread below a billionth of the column's total is nobody's loss: a floor covers it.
+        """
         S = self.arrays["sum"]
-        W = self.arrays["cells" if self.layout == "diagonal" else "weight"]
-        W = W if self.layout == "diagonal" else W[..., None]
-        central = self.squares() - S * S / np.where(W > 0, W, 1.0)
+        W = self.arrays["cells"] if self.layout == "diagonal" else self.arrays["weight"][..., None]
+        some = W > 0
+        mean = S / np.where(some, W, 1.0)  # about the pivot
+        within = self.squares() - (S * mean if self.layout != "pooled" else (S * mean).sum(axis=0))
+        pivot = self.arrays["pivot"]
+        place = (pivot - np.nanmin(np.where(np.isnan(pivot), np.inf, pivot), axis=0))[
+            :, None
+        ] + mean
+        weight = np.where(some & np.isfinite(place), W, 0.0)
+        place = np.where(weight > 0, place, 0.0)
+        total = np.where(weight.sum(axis=0) > 0, weight.sum(axis=0), 1.0)
+        centre = (weight * place).sum(axis=0) / total
+        spread = within.sum(axis=0) if self.layout != "pooled" else within
+        spread = np.maximum(spread + (weight * (place - centre) ** 2).sum(axis=0), 0) / total
+        share = weight if self.layout != "pooled" else total
+        known = np.maximum(within, 1e-9 * share * spread)
         noise = np.finfo(float).eps * self.arrays["absorbed"]
         with np.errstate(divide="ignore", invalid="ignore"):
-            digits = np.log10(np.maximum(central, 0) / noise)
+            digits = np.log10(known / noise)
         # Sums that cancel to exactly nothing were exact all along.
-        return np.where((noise > 0) & (central != 0), digits, 16.0).min(axis=1)
+        digits = np.where((noise > 0) & (within != 0), digits, 16.0)
+        return digits.min(axis=1) if self.layout != "pooled" else digits.min(axis=0)[None]
 
-    def check_not_negative(self) -> None:
-        super().check_not_negative()
+    def _check_not_negative(self, before: Self) -> None:
+        super()._check_not_negative(before)
         if self.layout == "pooled":
             return
-        W = self.arrays["cells" if self.layout == "diagonal" else "weight"]
-        W = W if self.layout == "diagonal" else W[..., None]
+        W = self.arrays["cells"] if self.layout == "diagonal" else self.arrays["weight"][..., None]
         S, some = self.arrays["sum"], W > 0
         central = np.where(some, self.squares() - S * S / np.where(some, W, 1.0), 0.0)
         bad = central < -1e-6 * self.arrays["absorbed"]
         if bad.any():
             c, _, j = (int(v) for v in np.argwhere(bad)[0])
             raise VerosimError(
-                f"Column {self.axes.columns.name(j)!r}, class "
-                f"{self.axes.groups.name(c * self.axes.groups.folds)}: the variance would become "
-                "negative, so some of these rows were never seen.",
+                f"Class {self.axes.groups.name(c * self.axes.groups.folds)}, column "
+                f"{self.axes.columns.name(j)!r}: the variance would become negative, so some of "
+                "these rows were never seen.",
                 "forget only rows (and weights) this model was fitted on.",
             )
 
@@ -279,27 +303,29 @@ class Moments(Statistic):
         change = cross + np.swapaxes(cross, -1, -2)
         change = change + W[..., None] * (D[..., :, None] * D[..., None, :])
         if self.layout == "full":
-            M, T = self.arrays["scatter"], self.arrays["cube"]
-            w = self.arrays["weight"]
-            c = (D * D).sum(-1)  # (C, 1)
-            trace = np.trace(M, axis1=-2, axis2=-1)
-            dot = (S * D).sum(-1)
-            Md = np.einsum("cfij,cj->cfi", M, delta)
-            out._add("cube", 2 * Md + c[..., None] * S + (trace + 2 * dot + w * c)[..., None] * D)
-            out._add(
-                "quartic",
-                4 * (Md * D).sum(-1)
-                + 4 * (T * D).sum(-1)
-                + 2 * c * trace
-                + 4 * c * dot
-                + w * c * c,
-            )
+            with np.errstate(over="ignore", invalid="ignore"):  # huge units have no fourth powers
+                cube, quartic = self._moved_fourths(delta)
+            out._add("cube", cube)
+            out._add("quartic", quartic)
             out._add("scatter", change)
         else:
             out._add("scatter", change.sum(axis=0))
         out._add("sum", W * D)
         out._remember()
         return out
+
+    def _moved_fourths(self, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What `moved` adds to Σ‖z‖²z and Σ‖z‖⁴."""
+        M, T, S = (self.arrays[name] for name in ("scatter", "cube", "sum"))
+        w = self.arrays["weight"]
+        D = delta[:, None, :]
+        c = (D * D).sum(-1)  # (C, 1)
+        trace = np.trace(M, axis1=-2, axis2=-1)
+        dot = (S * D).sum(-1)
+        Md = np.einsum("cfij,cj->cfi", M, delta)
+        cube = 2 * Md + c[..., None] * S + (trace + 2 * dot + w * c)[..., None] * D
+        quartic = 4 * ((Md + T) * D).sum(-1) + 2 * c * trace + 4 * c * dot + w * c * c
+        return cube, quartic
 
     def pool(self) -> Self:
         """Give up the scatter of each class for their sum: what LDA needs at the least."""

@@ -96,9 +96,10 @@ class Product(Statistic):
     def complement(self, dim: str = "fold") -> Self:
         return self._each(lambda part: part.complement(dim))
 
-    def check_not_negative(self) -> None:
-        for part in self.parts.values():
-            part.check_not_negative()
+    def without(self, part: Self) -> Self:
+        return type(self)(
+            {name: mine.without(part.parts[name]) for name, mine in self.parts.items()}
+        )
 
     def prune(self) -> Self:
         return self._each(lambda part: part.prune())

@@ -1,0 +1,132 @@
+"""Constant and collinear columns, tiny classes: one warning, and a fallback that predicts."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+
+import verosim
+
+FULL = [verosim.QDA, verosim.LDA]
+
+
+@pytest.fixture
+def collinear(rng):
+    X, y = rng.normal(size=(120, 3)), np.repeat(["a", "b", "c"], 40)
+    X += 2 * (y == "b")[:, None]
+    return np.column_stack([X, X[:, 0] - 2 * X[:, 1], np.full(120, 7.0)]), y
+
+
+@pytest.mark.parametrize("estimator", FULL)
+def test_one_warning_names_class_and_columns(estimator, collinear):
+    X, y = collinear
+    with pytest.warns(verosim.SingularWarning) as caught:
+        model = estimator().fit(X, y)
+    assert len(caught) == 1
+    text = str(caught[0].message)
+    assert "constant columns 'x4'" in text
+    assert ("class 'a'" in text) == (estimator is verosim.QDA)
+    assert any(f"'x{j}'" in text.split("dependent:")[1] for j in (0, 1, 3))
+    assert caught[0].filename == __file__
+    assert model.score(X, y) > 0.6
+    with pytest.raises(verosim.VerosimError, match="singular"):
+        estimator(on_singular="raise").fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [*FULL, verosim.RDA, verosim.GaussianNB, verosim.NaiveLDA])
+def test_units_do_not_matter(estimator, collinear):
+    X, y = collinear
+    settings = {"sphericity": 0.0} if estimator is verosim.RDA else {}
+    units = np.array([1e6, 1e-6, 1.0, 1e3, 1e-3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.SingularWarning)
+        a = estimator(**settings).fit(X, y).predict_proba(X)
+        b = estimator(**settings).fit(X * units, y).predict_proba(X * units)
+    np.testing.assert_allclose(a, b, atol=1e-7)
+
+
+def test_fewer_rows_than_columns(rng):
+    X, y = load_digits(return_X_y=True)
+    train = rng.permutation(len(y))[:300]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.SingularWarning)
+        for model, least in ((verosim.QDA(), 0.85), (verosim.LDA(), 0.85)):
+            assert model.fit(X[train], y[train]).score(X, y) > least
+
+
+def test_a_class_of_one_row(rng):
+    X, y = rng.normal(size=(41, 3)), np.repeat(["a", "b", "rare"], [20, 20, 1])
+    X[40] += 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.SingularWarning)
+        for model in (verosim.QDA(), verosim.LDA(), verosim.QDA(covariance="unbiased"),
+                      verosim.GaussianNB(covariance="unbiased"), verosim.NaiveLDA()):  # fmt: skip
+            model.fit(X, y)
+            assert np.isfinite(model.predict_proba(X)).all()
+            near = X[40:] + 0.1
+            assert model.predict(near).tolist() == ["rare"]
+
+
+def test_a_perfect_separator_decides(rng):
+    """A column constant within each class and different between them is not thrown away."""
+    X, y = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
+    X[:, 1] = y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.SingularWarning)
+        for model in (verosim.LDA(), verosim.QDA(), verosim.GaussianNB(), verosim.NaiveLDA()):
+            assert model.fit(X, y).score(X, y) == 1.0
+
+
+def test_a_constant_column_says_nothing(rng):
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    X[:, 1] = 3.0
+    for model in (verosim.GaussianNB(), verosim.NaiveLDA(), verosim.HistogramNB()):
+        model.fit(X, y)
+        Z = X.copy()
+        Z[:, 1] = 1e5
+        np.testing.assert_allclose(model.predict_proba(Z), model.predict_proba(X))
+
+
+def test_constant_after_forgetting(rng):
+    """A column that becomes constant in a class by subtraction is as one that always was."""
+    X, y = rng.normal(size=(200, 2)), np.repeat([0, 1], 100)
+    X[:, 1] = rng.integers(0, 2, 200)
+    X[y == 0, 1] = 0
+    X[:3, 1] = 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.SingularWarning)
+        forgotten = verosim.QDA().fit(X, y).forget(X[:3], y[:3])
+        refitted = verosim.QDA().fit(X[3:], y[3:])
+    np.testing.assert_allclose(forgotten.log_joint(X), refitted.log_joint(X), rtol=1e-6)
+
+
+def test_nothing_varies():
+    X, y = np.ones((4, 2)), [0, 0, 1, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model in (verosim.QDA(shrinkage="oas"), verosim.LDA(shrinkage="ledoit_wolf"),
+                      verosim.RDA(), verosim.GaussianNB(shrinkage=0.5), verosim.HistogramNB()):  # fmt: skip
+            np.testing.assert_allclose(model.fit(X, y).predict_proba(X), 0.5)
+
+
+def test_no_warning_on_healthy_data():
+    X, y = load_breast_cancer(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model in (verosim.QDA(), verosim.LDA(), verosim.GaussianNB(), verosim.NaiveLDA()):
+            model.fit(X, y).predict_proba(X)
+
+
+def test_floor_is_relative_to_each_column(rng):
+    """max(var, floor · total var), never added, never taken from the largest column."""
+    X, y = rng.normal(size=(100, 2)) * [1.0, 1e6], rng.integers(0, 2, 100)
+    plain, floored = verosim.GaussianNB(floor=0).fit(X, y), verosim.GaussianNB(floor=0.01).fit(X, y)
+    np.testing.assert_allclose(plain.covariances_, floored.covariances_)
+    X[y == 0, 0] = 1.0
+    model = verosim.GaussianNB(floor=0.01).fit(X, y)
+    assert model.covariances_[0, 0] == pytest.approx(0.01 * X[:, 0].var())
+    full = verosim.QDA(floor=0.01).fit(X, y)
+    assert full.covariances_[0, 0, 0] == pytest.approx(0.01 * X[:, 0].var())
