@@ -25,6 +25,7 @@ from sklearn import discriminant_analysis, naive_bayes
 from sklearn.datasets import load_iris
 
 import verosim
+from benchmarks.pages import keep
 
 try:
     import mlpack
@@ -246,28 +247,39 @@ def main() -> None:
         )
         print(lines[-1])
     if not options.quick:
-        keep(header + lines, options.repeats)
+        keep_pages(header + lines, options.repeats)
 
 
-def keep(lines: list[str], repeats: int) -> None:
+def keep_pages(lines: list[str], repeats: int) -> None:
     import sklearn
 
     cpu = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
          if line.startswith("model name")), platform.processor(),
     )  # fmt: skip
-    page = Path(__file__).parents[1] / "docs" / "speed.md"
-    text = page.read_text()
-    start, stop = "<!-- table -->\n", "<!-- end -->"
     note = (
         f"{cpu}, {verosim.threads()} threads; Python {platform.python_version()}, numpy "
         f"{np.__version__}, scikit-learn {sklearn.__version__}"
         f"{', mlpack ' + mlpack.__version__ if mlpack is not None else ''}; medians of {repeats}."
     )
-    head, rest = text.split(start)
-    page.write_text(
-        head + start + note + "\n\n" + "\n".join(lines) + "\n" + stop + rest.split(stop)[1]
+    keep("docs/speed.md", "table", note + "\n\n" + "\n".join(lines))
+    shown_first = (
+        "GaussianNB fit",
+        "GaussianNB proba",
+        "LDA fit",
+        "QDA fit",
+        "QDA proba",
+        "Cat",
+        "Mult",
     )
+    short = ["| work | verosim | scikit-learn | ratio |", "|---|---|---|---|"]
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0].startswith(shown_first) and cells[2].startswith("scikit-learn "):
+            peer = cells[2].removeprefix("scikit-learn ")
+            if "lsqr" not in peer:
+                short.append(f"| {cells[0]} | {cells[1]} | {peer} | {cells[3]} |")
+    keep("README.md", "speed", "\n".join(short))
 
 
 if __name__ == "__main__":

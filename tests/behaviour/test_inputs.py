@@ -60,8 +60,9 @@ def test_every_container(name, tmp_path):
 
 @pytest.mark.parametrize(
     "labels",
-    [y, y.astype(str), y == 0, y.astype(np.int8), y.astype(float), y.astype(object), y.astype(">i4"),
-     np.array(["rojo", "añil", "紫"])[y], (y + 10**12), pd.Series(y.astype(str)), y.tolist()],
+    [y, y.astype(str), y == 0, y.astype(np.int8), y.astype(float), y.astype(object),
+     y.astype(">i4"), np.array(["rojo", "añil", "紫"])[y], (y + 10**12),
+     pd.Series(y.astype(str)), y.tolist()],
     ids=lambda v: str(getattr(v, "dtype", "list")),
 )  # fmt: skip
 def test_every_kind_of_label(labels):
@@ -196,7 +197,8 @@ def test_not_fitted():
 @pytest.mark.parametrize(
     ("setting", "match"),
     [({"priors": [0.5, 0.5]}, "3 classes"), ({"priors": [0.5, 0.4, 0.4]}, "sum to 1"),
-     ({"priors": {0: 1.0}}, "no prior for class '1', '2'"), ({"priors": {9: 1.0}}, "unknown classes '9'"),
+     ({"priors": {0: 1.0}}, "no prior for class '1', '2'"),
+     ({"priors": {9: 1.0}}, "unknown classes '9'"),
      ({"priors": "equal"}, "priors='equal'"), ({"covariance": "ml"}, "covariance='ml'"),
      ({"shrinkage": 1.5}, "shrinkage=1.5"), ({"shrinkage": "lw"}, "shrinkage='lw'"),
      ({"floor": -1}, "floor=-1")],

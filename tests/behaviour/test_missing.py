@@ -29,8 +29,9 @@ def test_gaussian_nb_skips_cells(holes):
 
 
 @pytest.mark.parametrize(
-    "model", [verosim.GaussianNB(), verosim.NaiveLDA(), verosim.HistogramNB(), verosim.CategoricalNB(),
-              verosim.BernoulliNB(binarize=2.0)], ids=lambda m: type(m).__name__,
+    "model", [verosim.GaussianNB(), verosim.NaiveLDA(), verosim.HistogramNB(),
+              verosim.CategoricalNB(), verosim.BernoulliNB(binarize=2.0)],
+    ids=lambda m: type(m).__name__,
 )  # fmt: skip
 def test_a_missing_cell_is_the_model_without_its_column(model, holes):
     X, y = holes

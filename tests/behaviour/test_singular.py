@@ -108,7 +108,8 @@ def test_nothing_varies():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for model in (verosim.QDA(shrinkage="oas"), verosim.LDA(shrinkage="ledoit_wolf"),
-                      verosim.RDA(), verosim.GaussianNB(shrinkage=0.5), verosim.HistogramNB()):  # fmt: skip
+                      verosim.RDA(), verosim.GaussianNB(shrinkage=0.5),
+                      verosim.HistogramNB()):  # fmt: skip
             np.testing.assert_allclose(model.fit(X, y).predict_proba(X), 0.5)
 
 

@@ -145,7 +145,7 @@ class JointHistogram(_BinnedClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = JointHistogram(bins=4).fit(X[:, 2:], y)
     >>> model.n_cells_, model.n_occupied_
-    (16, 8)
+    (16, 10)
     """
 
     def __init__(

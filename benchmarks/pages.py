@@ -1,0 +1,15 @@
+"""Keeps a measured table in a page, between two marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def keep(page: str, mark: str, text: str) -> None:
+    """Replace what stands between `<!-- mark -->` and `<!-- end mark -->` in a page."""
+    path = ROOT / page
+    start, stop = f"<!-- {mark} -->\n", f"<!-- end {mark} -->"
+    head, rest = path.read_text().split(start)
+    path.write_text(head + start + text.rstrip() + "\n" + stop + rest.split(stop)[1])

@@ -1,0 +1,98 @@
+"""The main job on a small table: fit, check, predict softly, simulate, merge and forget.
+
+make demo
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.datasets import load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+import verosim
+
+
+def title(text: str) -> None:
+    print(f"\n\033[1m{text}\033[0m\n" + "─" * len(text))
+
+
+def main() -> None:
+    wine = load_wine()
+    X, names = wine.data, [name.split("/")[0] for name in wine.feature_names]
+    y = np.array(["Barolo", "Grignolino", "Barbera"])[wine.target]
+    print(
+        f"verosim {verosim.__version__}: {len(y)} wines, {X.shape[1]} measurements, three grapes."
+    )
+    print("Read the data once; everything after is algebra.")
+
+    title("1. Fit: one pass over the rows, every model from its sums")
+    print(
+        f"{'model':<12} {'free parameters':>16} {'errors on the rows':>19} {'10-fold errors':>15}"
+    )
+    folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
+    for model in (verosim.NaiveLDA(), verosim.GaussianNB(), verosim.LDA(), verosim.QDA(),
+                  verosim.RDA(pooling=0.3, sphericity=0.0)):  # fmt: skip
+        model.fit(X, y)
+        held_out = 0
+        for _, test in folds:  # the model that never saw a fold is the whole minus the fold
+            rest = model.with_priors(model.priors).forget(X[test], y[test])
+            held_out += int((rest.predict(X[test]) != y[test]).sum())
+        errors = int((model.predict(X) != y).sum())
+        name = type(model).__name__
+        print(f"{name:<12} {model.n_parameters_:>16} {errors:>19} {held_out:>15}")
+
+    lda = verosim.LDA().fit(X, y)
+    peer = cross_val_predict(LinearDiscriminantAnalysis(), X, y, cv=folds)
+    apart = np.abs(lda.predict_proba(X) - LinearDiscriminantAnalysis().fit(X, y).predict_proba(X))
+    print(
+        f"\nCross-check: scikit-learn's LDA, refitted on every fold, makes "
+        f"{int((peer != y).sum())}; its posteriors differ from ours by at most {apart.max():.0e}."
+    )
+
+    title("2. A soft prediction: δ_k = log π_k + log p(x | k), posterior = softmax δ")
+    row = X[[61]]
+    joint, proba = lda.log_joint(row)[0], lda.predict_proba(row)[0]
+    for label, delta, p in zip(lda.classes_, joint, proba, strict=True):
+        print(f"  {label:<11} δ = {delta:9.3f}   p = {p:8.6f}   {'█' * round(40 * p)}")
+    print(f"  truly {y[61]}; log p(x) = {lda.log_density(row)[0]:.3f}")
+    small = verosim.LDA().fit(X[:, [0, 9]], y)
+    line = small.boundary("Barbera", "Barolo")
+    print(f"  on two columns, x0 = {names[0]} and x1 = {names[9]}, Barbera and Barolo tie where")
+    print(f"    {line}")
+
+    title("3. Simulate: k ~ Cat(π), then x ~ p(x | k)")
+    drawn, labels = lda.sample(4, random_state=7)
+    print("  " + " ".join(f"{name[:10]:>10}" for name in names[:5]) + "  …")
+    for values, label in zip(drawn, labels, strict=True):
+        print("  " + " ".join(f"{v:10.2f}" for v in values[:5]) + f"  …  {label}")
+
+    title("4. Merge: two cellars, two models, one sum")
+    left, right = verosim.LDA().fit(X[::2], y[::2]), verosim.LDA().fit(X[1::2], y[1::2])
+    merged = left + right
+    apart = np.abs(merged.predict_proba(X) - lda.predict_proba(X)).max()
+    print(f"  {left.class_count_.sum():.0f} + {right.class_count_.sum():.0f} rows; posteriors")
+    print(f"  differ from one fit on all rows by at most {apart:.0e}")
+
+    title("5. Forget: a customer leaves, the model is the one that never saw them")
+    gone = slice(100, 140)
+    forgotten = merged.forget(X[gone], y[gone])
+    kept = np.r_[0:100, 140 : len(y)]
+    refit = verosim.LDA().fit(X[kept], y[kept])
+    apart = np.abs(forgotten.predict_proba(X) - refit.predict_proba(X)).max()
+    print(f"  {forgotten.class_count_.sum():.0f} rows remain; posteriors differ from a refit")
+    print(f"  without the others by at most {apart:.0e}")
+
+    title("6. Change your mind: settings take effect without the data")
+    for setting in ({"covariance": "unbiased"}, {"priors": "uniform"}):
+        forgotten.set_params(**setting)
+        print(f"  {setting}: {int((forgotten.predict(X) != y).sum())} errors")
+    need = verosim.rows_for_priors(0.05, 0.05, n_classes=3)
+    print(f"  and to know all three priors within 0.05 with 95 % certainty takes {need:,} rows")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("default")
+    main()
