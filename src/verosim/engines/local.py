@@ -72,21 +72,21 @@ def summarise(source: ArraySource, plan: Statistic) -> Statistic:
     `plan` is a zero statistic and is left as it was.
     """
     n, count = len(source), threads()
-    part = plan.copy()
+    first = plan.copy()
     if count == 1 or n * cells_per_row(source.X) < SMALL:
         for batch in source.batches():
-            part.absorb(batch)
-        return part
-    first = next((batch for batch in source.batches() if len(batch)), None)
-    if first is not None:
-        part.prepare(first)
+            first.absorb(batch)
+        return first
+    look = next((batch for batch in source.batches() if len(batch)), None)
+    if look is not None:
+        first.prepare(look)
+    parts = [first, *(first.copy() for _ in range(count - 1))]
     bounds = [n * i // count for i in range(count + 1)]
 
     def absorb(span: int) -> Statistic:
-        own = part.copy()
         for batch in source.batches(bounds[span], bounds[span + 1]):
-            own.absorb(batch)
-        return own
+            parts[span].absorb(batch)
+        return parts[span]
 
     with one_blas_thread():
         return reduce(iadd, _pool(count).map(absorb, range(count)))

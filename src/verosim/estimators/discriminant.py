@@ -26,6 +26,22 @@ class FullGaussianClassifier(GaussianClassifier):
     on_singular: str
     _pooling = 0.0
 
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 0.0,
+        missing: str = "error",
+        on_singular: str = "fallback",
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.missing = missing
+        self.on_singular = on_singular
+
     def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
         return Moments(axes, layout="full")
 
@@ -77,22 +93,6 @@ class QDA(FullGaussianClassifier):
     >>> int((model.predict(X) != y).sum()), model.n_parameters_
     (3, 44)
     """
-
-    def __init__(
-        self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
-        floor: float = 0.0,
-        missing: str = "error",
-        on_singular: str = "fallback",
-    ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
-        self.missing = missing
-        self.on_singular = on_singular
 
 
 class RDA(FullGaussianClassifier):
@@ -192,12 +192,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
         on_singular: str = "fallback",
         n_components: int | None = None,
     ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
-        self.missing = missing
-        self.on_singular = on_singular
+        super().__init__(priors, covariance, shrinkage, floor, missing, on_singular)
         self.n_components = n_components
 
     def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:

@@ -110,6 +110,18 @@ class DiagonalClassifier(GaussianClassifier):
     _sparse = True
     _shared = False
 
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 1e-9,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+
     def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
         return Moments(axes, layout="diagonal")
 
@@ -149,18 +161,6 @@ class GaussianNB(DiagonalClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
-        floor: float = 1e-9,
-    ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
-
 
 class NaiveLDA(LinearMixin, DiagonalClassifier):
     """Naive LDA: independent Gaussians with one variance per column, shared by all classes.
@@ -184,15 +184,3 @@ class NaiveLDA(LinearMixin, DiagonalClassifier):
     """
 
     _shared = True
-
-    def __init__(
-        self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
-        floor: float = 1e-9,
-    ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor

@@ -16,7 +16,7 @@ _HOMES = {
     "moments": ("absorb_diagonal", "absorb_diagonal_sparse", "centre_groups"),
     "counts": (
         "count_codes",
-        "count_whole_numbers",
+        "tally_whole_numbers",
         "count_sparse",
         "count_dense",
         "find_codes",

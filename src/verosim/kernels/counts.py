@@ -28,34 +28,24 @@ def count_codes(codes, groups, weights, folds, rows, weight, count, cells):
 
 
 @exact
-def count_whole_numbers(X, low, offset, table, groups, start, rows, weight, count):
-    """Find the codes of unweighted rows by table, as `find_codes` does, and count them at once.
+def tally_whole_numbers(X, low, offset, groups, start, tally):
+    """tally (G, slots) += 1 at offset_j + x − low_j, for rows of small whole numbers.
 
-    Stops before a row with a value the table does not know and returns its number.
+    NaN is skipped. Stops before the first row with a value outside the slots; returns its number.
     """
     n, d = X.shape
-    found = np.empty(d, dtype=np.int32)
     for i in range(start, n):
+        row = tally[groups[i]]
         for j in range(d):
             x = X[i, j]
             at = x - low[j]
-            code = -2
-            if 0 <= at < offset[j + 1] - offset[j]:
-                whole = int(at)
-                if whole == at:
-                    code = table[np.uint64(offset[j] + whole)]
-            elif x != x:
-                code = -1
-            if code == -2:
+            if 0 <= at < offset[j + 1] - offset[j] and int(at) == at:
+                row[np.uint64(offset[j] + int(at))] += 1
+            elif x == x:
+                for k in range(j):  # take the first cells of this row back
+                    if X[i, k] == X[i, k]:
+                        row[offset[k] + int(X[i, k] - low[k])] -= 1
                 return i
-            found[j] = code
-        g = groups[i]
-        rows[g] += 1
-        weight[g] += 1.0
-        row = count[g]
-        for j in range(d):
-            if found[j] >= 0:
-                row[np.uint64(found[j])] += 1.0
     return n
 
 

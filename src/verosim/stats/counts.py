@@ -19,6 +19,7 @@ from verosim.errors import VerosimError
 from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
 
 BLOCK_CELLS = 1 << 18  # cells encoded at a time
+MOST_SLOTS = 1 << 20  # whole numbers × groups tallied directly
 
 FIELDS = {
     "codes": {
@@ -87,25 +88,49 @@ class Counts(Statistic):
             start = self._count_whole_numbers(batch, start + len(part))
 
     def _count_whole_numbers(self, batch: Batch, start: int = 0) -> int:
-        """The fast road of small whole numbers: as far as it goes, which row comes next."""
+        """The fast road of small whole numbers: as far as it goes; returns the row that is next.
+
+        Rows are tallied by value, and the tallies turned into codes once at the end.
+        """
         codes = self.axes.codes
         if (
             not isinstance(codes, Categories)
             or len(batch.weights)
-            or self.axes.groups.folds > 1
             or batch.block.dtype.kind not in "iuf"
             or not codes.size
             or codes.table is None
         ):
             return start
-        before = self.arrays["count"].sum(axis=0)
-        stop = kernels.count_whole_numbers(
-            batch.block, *codes.table, batch.groups, start, *self._sums()
+        low, offset, table = codes.table
+        groups = self.arrays["rows"].size
+        if groups * len(table) > MOST_SLOTS:
+            return start
+        tally = np.zeros((groups, len(table)), dtype=np.int64)
+        stop = int(
+            kernels.tally_whole_numbers(batch.block, low, offset, batch.groups, start, tally)
         )
-        # Without weights a count is a number of rows.
-        added = self.arrays["count"].sum(axis=0) - before
-        self.arrays["cells"] += np.rint(added).astype(np.int64)
-        return int(stop)
+        if stop == start:
+            return stop
+        seen = np.flatnonzero(tally.any(axis=0))
+        if (table[seen] < 0).any():  # whole numbers between the known ones
+            column = np.searchsorted(offset, seen, side="right") - 1
+            block = np.full((len(seen), len(low)), np.nan)
+            block[np.arange(len(seen)), column] = seen - offset[column] + low[column]
+            self._widen(block)
+            assert isinstance(self.axes.codes, Categories)
+            block_codes, _ = self.axes.codes.encode(block)
+            at = block_codes[np.arange(len(seen)), column]
+        else:
+            at = table[seen]
+        rows, weight, count = self._sums()
+        count[:, at] += tally[:, seen]
+        folds = self.axes.groups.folds
+        by_fold = tally[:, seen].reshape(groups // folds, folds, len(seen)).sum(axis=0)
+        self.arrays["cells"][:, at] += by_fold
+        added = np.bincount(batch.groups[start:stop], minlength=groups)
+        rows += added
+        weight += added
+        return stop
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """rows (G,), weight (G,) and count (G, …) as the kernels take them."""
@@ -139,9 +164,13 @@ class Counts(Statistic):
             if self.what == "amount":  # a missing amount has spoilt the sums: once more without
                 count[...] = 0.0 if before is None else before
                 self._count_columns(batch, count, careful=True)
-        rows += np.bincount(batch.groups, minlength=len(rows))
-        weights = batch.weights if len(batch.weights) else None
-        weight += np.bincount(batch.groups, weights=weights, minlength=len(rows))
+        added = np.bincount(batch.groups, minlength=len(rows))
+        rows += added
+        weight += (
+            np.bincount(batch.groups, weights=batch.weights, minlength=len(rows))
+            if len(batch.weights)
+            else added
+        )
 
     def _count_columns(self, batch: Batch, count: np.ndarray, careful: bool) -> bool:
         block, presence = batch.block, self.what == "presence"
