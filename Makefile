@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto tests src docs README.md
+	$(BIN)/python -m pytest -n auto --dist worksteal tests src docs README.md
 
 lint: $(READY)
 	$(BIN)/ruff check .

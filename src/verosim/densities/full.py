@@ -18,12 +18,11 @@ import numpy as np
 
 from verosim import kernels
 from verosim.densities.base import Density, into
-from verosim.densities.gaussian import LOG_2PI, Centred, Located
+from verosim.densities.central import SEPARATOR, Scatter
+from verosim.densities.gaussian import LOG_2PI, Located
 from verosim.errors import SingularWarning, VerosimError, listed, warn
 from verosim.linalg import EPS, Factor, dependent_columns, factor, ledoit_wolf, oas, sphere
 from verosim.stats import Moments
-
-SEPARATOR = 1e-9  # variance, in parts of the total, of a column constant within every class
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,8 @@ class FullParams(Located):
     log_det: np.ndarray  # (C or 1,)
     share: np.ndarray  # (C,)
     used: np.ndarray  # (d,) bool: False for constant columns
+    shared: bool  # one covariance for all classes
     marginalise: bool = False
-
-    @property
-    def shared(self) -> bool:
-        return len(self.whitener) == 1
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -132,7 +128,7 @@ class FullParams(Located):
         covariance = self.covariance_[np.ix_(np.arange(len(self.covariance_)), columns, columns)]
         return make_params(
             self.pivot[:, columns], self.offset[:, columns], covariance,
-            self.share, self.used[columns],
+            self.share, self.used[columns], self.shared,
         )  # fmt: skip
 
     def log_likelihood(self, statistic: Moments) -> np.ndarray:
@@ -170,6 +166,7 @@ def make_params(
     covariance: np.ndarray,
     share: np.ndarray,
     used: np.ndarray,
+    shared: bool,
     factors: list[Factor] | None = None,
     marginalise: bool = False,
 ) -> FullParams:
@@ -185,7 +182,9 @@ def make_params(
     for c, f in enumerate(factors):
         whitener[c][np.ix_(at, at)] = f.whitener
     log_det = np.array([f.log_det for f in factors])
-    return FullParams(pivot, offset, covariance, whitener, log_det, share, used, marginalise)
+    return FullParams(
+        pivot, offset, covariance, whitener, log_det, share, used, shared, marginalise
+    )
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ class FullGaussian(Density):
         self._report(scatter, statistic, used, trouble)
         share = scatter.class_weight / scatter.class_weight.sum()
         return make_params(
-            scatter.pivot, scatter.offset, covariances, share, used, factors,
+            scatter.pivot, scatter.offset, covariances, share, used, one, factors,
             self.missing == "marginalise",
         )  # fmt: skip
 
@@ -300,99 +299,3 @@ class FullGaussian(Density):
         if trouble:
             lines.append("shrunk towards the pooled diagonal")
         warn("; ".join(lines) + ".", SingularWarning)
-
-
-class Scatter(Centred):
-    """Scatter of every class about its own mean, S_k = M_k − S Sᵀ/W, and their pooled sum."""
-
-    def __init__(self, statistic: Moments) -> None:
-        super().__init__(statistic)
-        self.statistic = statistic
-        self.pooled_only = statistic.layout == "pooled"
-        arrays, lows = statistic.arrays, statistic.lows
-        S = arrays["sum"][:, 0] + lows["sum"][:, 0]
-        W = np.where(self.class_weight > 0, self.class_weight, 1.0)
-        S = np.where(self.present[:, None], S, 0.0)
-        if self.pooled_only:
-            self.pooled = arrays["scatter"][0] - S.T @ (S / W[:, None]) + lows["scatter"][0]
-            self.pooled_peak = arrays["absorbed"][0]
-            centre, shift = self.reference_mean()
-            between = (self.class_weight[:, None] * (shift - centre) ** 2).sum(axis=0)
-            spread = self.pooled.diagonal() + between
-            noise = EPS * self.pooled_peak
-            self.total_variance = np.maximum(spread, noise) / self.class_weight.sum()
-            return
-        outer = S[:, :, None] * (S / W[:, None])[:, None, :]
-        self.each = (arrays["scatter"][:, 0] - outer) + lows["scatter"][:, 0]
-        self.each[~self.present] = 0.0
-        self.peak = np.where(self.present[:, None], arrays["absorbed"][:, 0], 0.0)
-        self.pooled = self.each.sum(axis=0)
-        self.pooled_peak = self.peak.sum(axis=0)
-
-    def reference_mean(self) -> tuple[np.ndarray, np.ndarray]:
-        """The overall mean and the class means about one class's pivot."""
-        shift = (self.pivot - self.pivot[0]) + self.offset
-        return (self.class_weight @ shift) / self.class_weight.sum(), shift
-
-    def mix(
-        self, c: int | None, pooling: float, estimator: str
-    ) -> tuple[np.ndarray, float, float, np.ndarray]:
-        """Friedman's pooled scatter, its weight, its degrees of freedom, its error budget."""
-        lost = float(estimator == "unbiased")
-        W = float(self.class_weight.sum())
-        K = int(self.present.sum())
-        if c is None:
-            return self.pooled, W, W - lost * K, self.pooled_peak
-        if self.pooled_only:
-            raise VerosimError(
-                "This model kept one scatter for all classes, and per-class covariances need "
-                "one each.",
-                "fit again with this setting.",
-            )
-        own = float(self.class_weight[c])
-        return (
-            (1 - pooling) * self.each[c] + pooling * self.pooled,
-            (1 - pooling) * own + pooling * W,
-            (1 - pooling) * max(own - lost, 0.0) + pooling * (W - lost * K),
-            (1 - pooling) * self.peak[c] + pooling * self.pooled_peak,
-        )
-
-    def pooled_variance(self, estimator: str) -> np.ndarray:
-        """(d,) within-class variance of each column; a sliver of the total where there is none."""
-        _, W, freedom, _ = self.mix(None, 1.0, estimator)
-        within = self.pooled.diagonal() / (freedom if freedom > 0 else W)
-        noise = EPS * self.pooled_peak / W
-        return np.where(within > noise, within, SEPARATOR * self.total_variance)
-
-    @cached_property
-    def quartics(self) -> np.ndarray:
-        """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²: the sums about the pivot, moved to the mean."""
-        if self.pooled_only:
-            raise VerosimError(
-                'shrinkage="ledoit_wolf" needs the scatter of every class, and this model kept '
-                "only their sum.",
-                'fit again with this setting, or use shrinkage="oas".',
-            )
-        about = self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
-        unit = self.scale
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            found = (about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]) / unit / unit
-            noise = EPS * self.statistic.arrays["absorbed_quartic"][:, 0] / unit / unit
-        # Forgetting a gross outlier can leave nothing of a fourth power: then what a Gaussian
-        # has, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
-        W = np.where(self.class_weight > 0, self.class_weight, 1.0)
-        each = self.each / unit
-        gaussian = (np.trace(each, axis1=1, axis2=2) ** 2 + 2 * (each**2).sum(axis=(1, 2))) / W
-        ordinary = 1e-70 < unit < 1e70  # else fourth powers leave the range of a double
-        known = np.isfinite(found) & (found > 1e8 * noise) & ordinary
-        return np.where(known, found, gaussian)
-
-    @property
-    def scale(self) -> float:
-        """The mean within-class variance: the unit of fourth powers."""
-        mean = float(np.trace(self.pooled)) / max(len(self.pooled), 1) / self.class_weight.sum()
-        return mean if mean > 0 else 1.0
-
-    def mixed_quartic(self, c: int | None, pooling: float) -> float:
-        pooled = float(self.quartics[self.present].sum())
-        return pooled if c is None else float((1 - pooling) * self.quartics[c] + pooling * pooled)

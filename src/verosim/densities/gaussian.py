@@ -18,7 +18,7 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
-from verosim.errors import VerosimError
+from verosim.densities.central import Centred
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
 
@@ -258,56 +258,3 @@ class DiagonalGaussian(Density):
         spread = 2 * float((variance**2).sum()) / max(weight, 1)
         distance = float(((variance - variance.mean()) ** 2).sum())
         return 1.0 if distance <= spread else spread / distance
-
-
-class Centred:
-    """What estimation reads off pivot sums: weights, offsets, central squares and their noise."""
-
-    def __init__(self, statistic: Moments) -> None:
-        if statistic.axes.groups.folds != 1:
-            raise VerosimError("Estimation takes one fold.", "use `total('fold')` or `fold(f)`.")
-        arrays, lows = statistic.arrays, statistic.lows
-        self.present = (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0)
-        self.class_weight = np.where(self.present, arrays["weight"][:, 0], 0.0)
-        S, S_low = arrays["sum"][:, 0], lows["sum"][:, 0]
-        cells = arrays["cells"][:, 0] if "cells" in arrays else arrays["weight"][:, 0][:, None]
-        W = np.where(self.present[:, None], np.broadcast_to(cells, S.shape), 0.0)
-        some = W > 0
-        safe = np.where(some, W, 1.0)
-        self.weight = W
-        pivot = arrays["pivot"]
-        with np.errstate(invalid="ignore"):
-            # A class with no value in a column takes its place from the others.
-            stand_in = np.where(np.isfinite(pivot), pivot, 0.0)
-            reference = _first_finite(pivot)
-        self.pivot = np.where(np.isfinite(pivot), stand_in, reference)
-        offset = np.where(some, (S + S_low) / safe, 0.0)
-        shift = (self.pivot - reference) + offset  # (C, d) means about one common point
-        total = W.sum(axis=0)
-        centre = (W * shift).sum(axis=0) / np.where(total > 0, total, 1.0)
-        self.offset = np.where(some, offset, centre - (self.pivot - reference))
-        if statistic.layout == "pooled":
-            return
-        Q = statistic.squares()[:, 0]
-        Q_low = (
-            lows["square"][:, 0]
-            if statistic.layout == "diagonal"
-            else np.diagonal(lows["scatter"], axis1=-2, axis2=-1)[:, 0]
-        )
-        central = (Q - S * (S / safe)) + (Q_low - 2 * (S / safe) * S_low)
-        self.squares = np.where(some, np.maximum(central, 0.0), 0.0)
-        self.noise = np.where(some, EPS * arrays["absorbed"][:, 0], 0.0)
-        between = (W * (shift - centre) ** 2).sum(axis=0)
-        spread = self.squares.sum(axis=0) + between
-        noise = self.noise.sum(axis=0)
-        self.total_variance = np.where(
-            spread > noise, spread, np.where(noise > 0, noise, 0.0)
-        ) / np.where(total > 0, total, 1.0)
-
-
-def _first_finite(pivot: np.ndarray) -> np.ndarray:
-    """(d,) per column the first pivot that is set; 0 where none is."""
-    finite = np.isfinite(pivot)
-    first = np.argmax(finite, axis=0)
-    picked = np.take_along_axis(pivot, first[None], axis=0)[0]
-    return np.where(finite.any(axis=0), picked, 0.0)

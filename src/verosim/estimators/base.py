@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _get_feature_names, validate_data
 
 from verosim.axes import Axes, Columns, Groups
@@ -29,6 +28,7 @@ from verosim.data.labels import check_known
 from verosim.densities import Density
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, warn
+from verosim.estimators.parameters import generator, same
 from verosim.stats import Statistic
 
 
@@ -210,7 +210,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """Statistic parameters that changed since the rows were read."""
         return [
             name for name, value in self._fitted_with.items()
-            if not _same(value, getattr(self, name))
+            if not same(value, getattr(self, name))
         ]  # fmt: skip
 
     def _current(self) -> Statistic:
@@ -291,7 +291,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self._current()
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise VerosimError(f"sample({n!r}): a whole number of rows, zero or more, is needed.")
-        rng = _generator(random_state)
+        rng = generator(random_state)
         classes = None
         if y is not None:
             wanted = np.full(n, y) if np.ndim(y) == 0 else np.asarray(y)
@@ -366,49 +366,3 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = self._sparse
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    try:
-        return bool(np.array_equal(a, b))
-    except (TypeError, ValueError):
-        return bool(a == b)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """A Generator from whatever scikit-learn accepts as random_state."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or isinstance(random_state, int | np.integer):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1))
-
-
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """A parameter that must be one of a few words."""
-    if value not in allowed:
-        raise VerosimError(
-            f"{name}={value!r} is not known.", f"one of {', '.join(repr(a) for a in allowed)}."
-        )
-
-
-def share(name: str, value: Any) -> None:
-    """A parameter that must lie in [0, 1]."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not (0 <= value <= 1)
-    ):
-        raise VerosimError(f"{name}={value!r}: a number from 0 to 1 is needed.")
-
-
-def not_negative(name: str, value: Any) -> None:
-    """A parameter that must be a finite number, zero or more."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not (0 <= value < np.inf)
-    ):
-        raise VerosimError(f"{name}={value!r}: a finite number, zero or more, is needed.")

@@ -11,8 +11,8 @@ from verosim.axes import Axes
 from verosim.densities import FullGaussian
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
-from verosim.estimators.base import not_negative, one_of, share
 from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
+from verosim.estimators.parameters import not_negative, one_of, share
 from verosim.stats import Moments
 
 SCATTER_BUDGET = 1 << 26  # numbers; above it LDA keeps one scatter for all classes

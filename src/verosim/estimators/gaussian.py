@@ -12,7 +12,8 @@ from verosim.data import SparseRows
 from verosim.data.labels import check_known
 from verosim.densities import DiagonalGaussian
 from verosim.engines import map_rows
-from verosim.estimators.base import GenerativeClassifier, not_negative, one_of, share
+from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.parameters import not_negative, one_of, share
 from verosim.stats import Moments
 
 

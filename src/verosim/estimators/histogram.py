@@ -11,7 +11,8 @@ from verosim.axes import Axes, Bins, Categories, Cells
 from verosim.bayes.enough import rows_for_histogram
 from verosim.densities import Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
-from verosim.estimators.base import GenerativeClassifier, not_negative, one_of
+from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.parameters import not_negative, one_of
 from verosim.stats import Counts
 
 MOST_CELLS = 1 << 53  # beyond this the cells cannot even be counted exactly

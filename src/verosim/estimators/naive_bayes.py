@@ -9,7 +9,8 @@ import numpy as np
 from verosim.axes import Axes, Categories
 from verosim.axes.groups import sorted_labels
 from verosim.densities import Bernoulli, Categorical, Complement, Multinomial
-from verosim.estimators.base import GenerativeClassifier, not_negative
+from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.parameters import not_negative
 from verosim.stats import Counts
 
 

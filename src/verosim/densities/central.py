@@ -1,0 +1,167 @@
+"""From sums about a pivot to moments about the mean: what every Gaussian estimate reads.
+
+    offset = S/W,   squares = Q − S²/W,   scatter = M − S Sᵀ/W
+
+Whatever is smaller than eps × the largest sum ever held is rounding error, not variance.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from verosim.errors import VerosimError
+from verosim.linalg import EPS
+from verosim.stats import Moments
+
+SEPARATOR = 1e-9  # variance, in parts of the total, of a column constant within every class
+
+
+class Centred:
+    """What estimation reads off pivot sums: weights, offsets, central squares and their noise."""
+
+    def __init__(self, statistic: Moments) -> None:
+        if statistic.axes.groups.folds != 1:
+            raise VerosimError("Estimation takes one fold.", "use `total('fold')` or `fold(f)`.")
+        arrays, lows = statistic.arrays, statistic.lows
+        self.present = (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0)
+        self.class_weight = np.where(self.present, arrays["weight"][:, 0], 0.0)
+        S, S_low = arrays["sum"][:, 0], lows["sum"][:, 0]
+        cells = arrays["cells"][:, 0] if "cells" in arrays else arrays["weight"][:, 0][:, None]
+        W = np.where(self.present[:, None], np.broadcast_to(cells, S.shape), 0.0)
+        some = W > 0
+        safe = np.where(some, W, 1.0)
+        self.weight = W
+        pivot = arrays["pivot"]
+        with np.errstate(invalid="ignore"):
+            # A class with no value in a column takes its place from the others.
+            stand_in = np.where(np.isfinite(pivot), pivot, 0.0)
+            reference = _first_finite(pivot)
+        self.pivot = np.where(np.isfinite(pivot), stand_in, reference)
+        offset = np.where(some, (S + S_low) / safe, 0.0)
+        shift = (self.pivot - reference) + offset  # (C, d) means about one common point
+        total = W.sum(axis=0)
+        centre = (W * shift).sum(axis=0) / np.where(total > 0, total, 1.0)
+        self.offset = np.where(some, offset, centre - (self.pivot - reference))
+        if statistic.layout == "pooled":
+            return
+        Q = statistic.squares()[:, 0]
+        Q_low = (
+            lows["square"][:, 0]
+            if statistic.layout == "diagonal"
+            else np.diagonal(lows["scatter"], axis1=-2, axis2=-1)[:, 0]
+        )
+        central = (Q - S * (S / safe)) + (Q_low - 2 * (S / safe) * S_low)
+        self.squares = np.where(some, np.maximum(central, 0.0), 0.0)
+        self.noise = np.where(some, EPS * arrays["absorbed"][:, 0], 0.0)
+        between = (W * (shift - centre) ** 2).sum(axis=0)
+        spread = self.squares.sum(axis=0) + between
+        noise = self.noise.sum(axis=0)
+        self.total_variance = np.where(
+            spread > noise, spread, np.where(noise > 0, noise, 0.0)
+        ) / np.where(total > 0, total, 1.0)
+
+
+class Scatter(Centred):
+    """Scatter of every class about its own mean, S_k = M_k − S Sᵀ/W, and their pooled sum."""
+
+    def __init__(self, statistic: Moments) -> None:
+        super().__init__(statistic)
+        self.statistic = statistic
+        self.pooled_only = statistic.layout == "pooled"
+        arrays, lows = statistic.arrays, statistic.lows
+        S = arrays["sum"][:, 0] + lows["sum"][:, 0]
+        W = np.where(self.class_weight > 0, self.class_weight, 1.0)
+        S = np.where(self.present[:, None], S, 0.0)
+        if self.pooled_only:
+            self.pooled = arrays["scatter"][0] - S.T @ (S / W[:, None]) + lows["scatter"][0]
+            self.pooled_peak = arrays["absorbed"][0]
+            centre, shift = self.reference_mean()
+            between = (self.class_weight[:, None] * (shift - centre) ** 2).sum(axis=0)
+            spread = self.pooled.diagonal() + between
+            noise = EPS * self.pooled_peak
+            self.total_variance = np.maximum(spread, noise) / self.class_weight.sum()
+            return
+        outer = S[:, :, None] * (S / W[:, None])[:, None, :]
+        self.each = (arrays["scatter"][:, 0] - outer) + lows["scatter"][:, 0]
+        self.each[~self.present] = 0.0
+        self.peak = np.where(self.present[:, None], arrays["absorbed"][:, 0], 0.0)
+        self.pooled = self.each.sum(axis=0)
+        self.pooled_peak = self.peak.sum(axis=0)
+
+    def reference_mean(self) -> tuple[np.ndarray, np.ndarray]:
+        """The overall mean and the class means about one class's pivot."""
+        shift = (self.pivot - self.pivot[0]) + self.offset
+        return (self.class_weight @ shift) / self.class_weight.sum(), shift
+
+    def mix(
+        self, c: int | None, pooling: float, estimator: str
+    ) -> tuple[np.ndarray, float, float, np.ndarray]:
+        """Friedman's pooled scatter, its weight, its degrees of freedom, its error budget."""
+        lost = float(estimator == "unbiased")
+        W = float(self.class_weight.sum())
+        K = int(self.present.sum())
+        if c is None:
+            return self.pooled, W, W - lost * K, self.pooled_peak
+        if self.pooled_only:
+            raise VerosimError(
+                "This model kept one scatter for all classes, and per-class covariances need "
+                "one each.",
+                "fit again with this setting.",
+            )
+        own = float(self.class_weight[c])
+        return (
+            (1 - pooling) * self.each[c] + pooling * self.pooled,
+            (1 - pooling) * own + pooling * W,
+            (1 - pooling) * max(own - lost, 0.0) + pooling * (W - lost * K),
+            (1 - pooling) * self.peak[c] + pooling * self.pooled_peak,
+        )
+
+    def pooled_variance(self, estimator: str) -> np.ndarray:
+        """(d,) within-class variance of each column; a sliver of the total where there is none."""
+        _, W, freedom, _ = self.mix(None, 1.0, estimator)
+        within = self.pooled.diagonal() / (freedom if freedom > 0 else W)
+        noise = EPS * self.pooled_peak / W
+        return np.where(within > noise, within, SEPARATOR * self.total_variance)
+
+    @cached_property
+    def quartics(self) -> np.ndarray:
+        """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²: the sums about the pivot, moved to the mean."""
+        if self.pooled_only:
+            raise VerosimError(
+                'shrinkage="ledoit_wolf" needs the scatter of every class, and this model kept '
+                "only their sum.",
+                'fit again with this setting, or use shrinkage="oas".',
+            )
+        about = self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
+        unit = self.scale
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            found = (about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]) / unit / unit
+            noise = EPS * self.statistic.arrays["absorbed_quartic"][:, 0] / unit / unit
+        # Forgetting a gross outlier can leave nothing of a fourth power: then what a Gaussian
+        # has, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
+        W = np.where(self.class_weight > 0, self.class_weight, 1.0)
+        each = self.each / unit
+        gaussian = (np.trace(each, axis1=1, axis2=2) ** 2 + 2 * (each**2).sum(axis=(1, 2))) / W
+        ordinary = 1e-70 < unit < 1e70  # else fourth powers leave the range of a double
+        known = np.isfinite(found) & (found > 1e8 * noise) & ordinary
+        return np.where(known, found, gaussian)
+
+    @property
+    def scale(self) -> float:
+        """The mean within-class variance: the unit of fourth powers."""
+        mean = float(np.trace(self.pooled)) / max(len(self.pooled), 1) / self.class_weight.sum()
+        return mean if mean > 0 else 1.0
+
+    def mixed_quartic(self, c: int | None, pooling: float) -> float:
+        pooled = float(self.quartics[self.present].sum())
+        return pooled if c is None else float((1 - pooling) * self.quartics[c] + pooling * pooled)
+
+
+def _first_finite(pivot: np.ndarray) -> np.ndarray:
+    """(d,) per column the first pivot that is set; 0 where none is."""
+    finite = np.isfinite(pivot)
+    first = np.argmax(finite, axis=0)
+    picked = np.take_along_axis(pivot, first[None], axis=0)[0]
+    return np.where(finite.any(axis=0), picked, 0.0)
