@@ -149,8 +149,12 @@ def _column_fields(
 
 def _log_shares(statistic: Counts, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of every column in its class's total."""
-    count = np.maximum(statistic.arrays["count"][:, 0], 0.0) + max(alpha, LEAST_ALPHA)
-    return np.log(count) - np.log(count.sum(axis=1, keepdims=True))
+    shares = np.maximum(statistic.arrays["count"][:, 0], 0.0)
+    shares += max(alpha, LEAST_ALPHA)
+    total = shares.sum(axis=1, keepdims=True)
+    np.log(shares, out=shares)
+    shares -= np.log(total)
+    return shares
 
 
 @dataclass(frozen=True)

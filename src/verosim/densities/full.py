@@ -10,7 +10,7 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,7 +42,9 @@ class FullParams(Located):
         C, d = self.pivot.shape
         return C * d + len(self.whitener) * d * (d + 1) // 2
 
-    def _squared_distance(self, block: np.ndarray, out: np.ndarray) -> np.ndarray:
+    def squared_distance(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """(n, C) (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)."""
+        out = into(out, (len(block), len(self.pivot)))
         Z, Y, norm = np.empty(block.shape), np.empty(block.shape), np.empty(len(block))
         for c in range(len(self.pivot)):
             kernels.centre_rows(block, self.pivot[c], self.offset[c], Z)
@@ -52,17 +54,22 @@ class FullParams(Located):
         return out
 
     def log_density(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        out = self._squared_distance(block, into(out, (len(block), len(self.pivot))))
+        out = self.squared_distance(block, out)
         out += self.used.sum() * LOG_2PI + self.log_det
         out *= -0.5
-        return self._with_holes(block, out, "log_density")
+        return self._with_holes(block, out, FullParams.log_density)
 
     def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         if not self.shared or self.far_apart:
             return self.log_density(block, out)
-        return self._with_holes(block, self.linear_scores(block, out), "log_ratio")
+        return self._with_holes(block, self.linear_scores(block, out), FullParams.log_ratio)
 
-    def _with_holes(self, block: np.ndarray, out: np.ndarray, method: str) -> np.ndarray:
+    def _with_holes(
+        self,
+        block: np.ndarray,
+        out: np.ndarray,
+        score: Callable[[FullParams, np.ndarray], np.ndarray],
+    ) -> np.ndarray:
         """Rows with missing cells get the exact marginal, one factor per pattern of holes."""
         if not self.marginalise or not np.isnan(out).any():
             return out
@@ -71,7 +78,7 @@ class FullParams(Located):
                 continue
             if len(seen):
                 rest = np.ascontiguousarray(block[np.ix_(at, seen)])
-                out[at] = getattr(self.marginal(seen), method)(rest)
+                out[at] = score(self.marginal(seen), rest)
             else:
                 out[at] = 0.0
         return out
@@ -81,11 +88,8 @@ class FullParams(Located):
         return (shift @ W.T) @ W
 
     def mahalanobis(self, block: np.ndarray) -> np.ndarray:
-        out = np.empty((len(block), len(self.pivot)))
-        return np.sqrt(self._with_holes(block, self._squared_distance(block, out), "_squares"))
-
-    def _squares(self, block: np.ndarray) -> np.ndarray:
-        return self._squared_distance(block, np.empty((len(block), len(self.pivot))))
+        squares = self.squared_distance(block)
+        return np.sqrt(self._with_holes(block, squares, FullParams.squared_distance))
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
         if self.marginalise and np.isnan(block).any():

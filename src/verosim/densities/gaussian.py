@@ -111,10 +111,18 @@ class DiagonalParams(Located):
             )  # fmt: skip
         else:
             kernels.score_diagonal(
-                block, self.pivot, self.offset, self.precision,
-                self.log_cell, self.log_cell.sum(axis=1), out,
-            )  # fmt: skip
+                block, *self._places, self.precision, self.log_cell, self.log_cell.sum(axis=1), out
+            )
         return out
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pivots and offsets of the means; one pivot (1, d) if all lie within 10⁴ deviations."""
+        reference = self.pivot[int(np.argmax(self.share))]
+        apart = self.pivot - reference
+        if (apart**2 * self.precision).max(initial=0.0) < 1e8:
+            return reference[None], apart + self.offset
+        return self.pivot, self.offset
 
     @cached_property
     def _zero_is_far(self) -> bool:
@@ -151,7 +159,7 @@ class DiagonalParams(Located):
         out = np.empty((len(block), len(self.pivot)))
         nothing = np.zeros_like(self.log_cell)
         kernels.score_diagonal(
-            block, self.pivot, self.offset, self.precision, nothing, nothing[:, 0].copy(), out
+            block, *self._places, self.precision, nothing, nothing[:, 0].copy(), out
         )
         return np.sqrt(np.maximum(-2 * out, 0))
 

@@ -6,29 +6,43 @@ import numpy as np
 
 from verosim.kernels._compile import exact, loose
 
-LANES = 8  # sums run side by side; a row of a padded table is one cache line
+LANES = 8  # classes scored side by side: a row of a padded table is one cache line
+
+
+@loose
+def _weighted_squares(u, offset, precision):
+    total = 0.0
+    for j in range(u.size):
+        z = u[j] - offset[j]
+        total += z * z * precision[j]
+    return total
 
 
 @exact
-def _score_diagonal_rows(X, pivot, offset, precision, log_scale, out):
-    # Compiled to the letter: free to reorder, (x − p) − o becomes x − (p + o) and loses digits.
+def _score_near_rows(X, pivot, offset, precision, log_scale, out):
+    """One pivot for all classes: x − pivot once a row, then sums in any order."""
+    n, d = X.shape
+    C = offset.shape[0]
+    u = np.empty(d)
+    for i in range(n):
+        for j in range(d):
+            u[j] = X[i, j] - pivot[j]
+        for c in range(C):
+            out[i, c] = log_scale[c] - 0.5 * _weighted_squares(u, offset[c], precision[c])
+
+
+@exact
+def _score_far_rows(X, pivot, offset, precision, log_scale, out):
+    """A pivot for each class, to the letter: free to reorder, (x − p) − o would become
+    x − (p + o) and lose its digits."""
     n, d = X.shape
     C = pivot.shape[0]
-    lanes = np.zeros(LANES)
-    whole = d - d % LANES
     for i in range(n):
         for c in range(C):
-            lanes[:] = 0.0
-            for j in range(0, whole, LANES):
-                for a in range(LANES):
-                    z = (X[i, j + a] - pivot[c, j + a]) - offset[c, j + a]
-                    lanes[a] += z * z * precision[c, j + a]
             total = 0.0
-            for j in range(whole, d):
+            for j in range(d):
                 z = (X[i, j] - pivot[c, j]) - offset[c, j]
                 total += z * z * precision[c, j]
-            for a in range(LANES):
-                total += lanes[a]
             out[i, c] = log_scale[c] - 0.5 * total
 
 
@@ -36,18 +50,24 @@ def _score_diagonal_rows(X, pivot, offset, precision, log_scale, out):
 def score_diagonal(X, pivot, offset, precision, log_cell, log_scale, out):
     """out (n, C) = Σ_j log N(x_j; pivot + offset, 1/precision); a NaN cell is left out.
 
-    log_cell (C, d) holds −½ log 2πσ², log_scale (C,) its sum over columns.
+    pivot is (C, d), or (1, d) where one serves all classes. log_cell (C, d) holds −½ log 2πσ²,
+    log_scale (C,) its sum over columns.
     """
-    _score_diagonal_rows(X, pivot, offset, precision, log_scale, out)
-    C, d = pivot.shape
+    C, d = offset.shape
+    shared = pivot.shape[0] == 1
+    if shared:
+        _score_near_rows(X, pivot[0], offset, precision, log_scale, out)
+    else:
+        _score_far_rows(X, pivot, offset, precision, log_scale, out)
     for i in range(X.shape[0]):
         if not np.isnan(out[i, 0]):
             continue
         for c in range(C):
+            p = 0 if shared else c
             total = 0.0
             for j in range(d):
                 if not np.isnan(X[i, j]) and precision[c, j] > 0.0:
-                    z = (X[i, j] - pivot[c, j]) - offset[c, j]
+                    z = (X[i, j] - pivot[p, j]) - offset[c, j]
                     total += log_cell[c, j] - 0.5 * z * z * precision[c, j]
             out[i, c] = total
 

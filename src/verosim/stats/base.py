@@ -115,17 +115,10 @@ class Statistic(ABC):
                 arrays[name] = np.zeros(shape)
         return arrays
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.arrays[name]
-
     def _flat(self, name: str, low: bool = False) -> np.ndarray:
         """(G, …) view of a (class, fold, …) array, as kernels index groups."""
         array = self.lows[name] if low else self.arrays[name]
         return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
-
-    @property
-    def nbytes(self) -> int:
-        return sum(a.nbytes for a in (*self.arrays.values(), *self.lows.values()))
 
     # Axes --------------------------------------------------------------------------------
 
@@ -186,7 +179,7 @@ class Statistic(ABC):
             elif field.kind == "peak":
                 np.maximum(array, added, out=array)
             elif field.kind != "pivot":
-                array += sign * added
+                (np.add if sign > 0 else np.subtract)(array, added, out=array)
         out._remember()
         return out
 

@@ -159,7 +159,7 @@ class Counts(Statistic):
     def _absorb_columns(self, batch: Batch) -> None:
         rows, weight, count = self._sums()
         before = count.copy() if rows.any() else None
-        if self._count_columns(batch, count, careful=False) or not np.isfinite(count).all():
+        if self._count_columns(batch, count, careful=False) or not np.isfinite(count.sum()):
             self._note_odd_cells(batch)
             if self.what == "amount":  # a missing amount has spoilt the sums: once more without
                 count[...] = 0.0 if before is None else before

@@ -44,10 +44,6 @@ class Product(Statistic):
     def fields(self) -> dict[str, Field]:
         return self.head.fields
 
-    @property
-    def nbytes(self) -> int:
-        return sum(part.nbytes for part in self.parts.values())
-
     def _each(self, do: Callable[[Any], Any]) -> Self:
         return type(self)({name: do(part) for name, part in self.parts.items()})
 
