@@ -135,6 +135,37 @@ def test_joint_histogram_refuses_the_hopeless(rng):
     assert "HistogramNB needs about 3,000" in text
 
 
+def test_joint_histogram_hope_depends_on_the_rows(rng):
+    X, y = rng.normal(size=(50, 15)), rng.integers(0, 2, 50)
+    with pytest.raises(verosim.VerosimError, match="1.0e\\+15 cells.*there are 50"):
+        verosim.JointHistogram(bins=10).fit(X, y)
+    assert verosim.JointHistogram(bins=10).fit(X[:, :4], y).n_cells_ == 10_000
+    auto = verosim.JointHistogram().fit(rng.normal(size=(1000, 2)), rng.integers(0, 2, 1000))
+    assert auto.n_cells_ == 100  # ten rows a cell
+    with pytest.warns(verosim.VerosimWarning, match="only the priors count"):
+        none = verosim.JointHistogram().fit(rng.normal(size=(50, 40)), y)
+    assert none.n_cells_ == 1
+
+
+def test_edges_of_a_fitted_model_serve_another(rng):
+    X, y = rng.normal(size=(90, 3)), rng.integers(0, 2, 90)
+    X[:, 1] = 4.0
+    first = verosim.HistogramNB(bins=5).fit(X[:60], y[:60])
+    second = verosim.HistogramNB(bins=first.bin_edges_).fit(X[60:], y[60:])
+    assert (first + second).class_count_.sum() == 90
+
+
+def test_what_cannot_be_a_category():
+    with pytest.raises(verosim.VerosimError, match="cannot be a category"):
+        verosim.CategoricalNB().fit(_lists(), [0, 1])
+
+
+def _lists():
+    out = np.empty((2, 1), dtype=object)
+    out[0, 0], out[1, 0] = ["a"], ["b"]
+    return out
+
+
 def test_joint_histogram_stores_only_occupied_cells(rng):
     X, y = rng.normal(size=(500, 6)), rng.integers(0, 2, 500)
     model = verosim.JointHistogram(bins=8, strategy="uniform").fit(X, y)

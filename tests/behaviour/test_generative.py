@@ -56,7 +56,7 @@ def test_sample_of_a_given_class(name):
     _, labels = model.sample(3, y=["w", "s", "w"], random_state=0)
     assert labels.tolist() == ["w", "s", "w"]
     assert len(model.sample(0)[0]) == 0
-    for n, label in ((1, "z"), (-1, None), (2.5, None), (2, [["s"], ["v"]])):
+    for n, label in ((1, "z"), (-1, None), (2.5, None), (2, [["s"], ["v"]]), (5, ["s", "v"])):
         with pytest.raises(verosim.VerosimError):
             model.sample(n, y=label)
 
@@ -140,6 +140,8 @@ def test_parameters_are_counted():
     assert verosim.JointHistogram(bins=edges).fit(X, y).n_parameters_ == counts["JointHistogram"]
     assert verosim.QDA(priors=np.full(3, 1 / 3)).fit(X, y).n_parameters_ == counts["QDA"] - 2
     cats = verosim.CategoricalNB().fit(np.round(X), y)
+    assert verosim.RDA().fit(X, y).n_parameters_ == counts["RDA"]
+    assert verosim.ComplementNB().fit(X, y).n_parameters_ == counts["ComplementNB"]
     assert cats.n_parameters_ == 2 + 3 * sum(len(v) - 1 for v in cats.categories_)
 
 

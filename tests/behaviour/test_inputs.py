@@ -185,7 +185,7 @@ def test_columns_that_do_not_match():
 
 def test_text_where_numbers_belong():
     table = pd.DataFrame({"age": [1.0, 2.0], "city": ["Lima", "Quito"]})
-    with pytest.raises(E, match=r"row 0: 'Lima' is not a number.*CategoricalNB"):
+    with pytest.raises(E, match=r"Column 'city', row 0: 'Lima' is not a number.*CategoricalNB"):
         verosim.GaussianNB().fit(table, [0, 1])
 
 

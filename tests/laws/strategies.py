@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from verosim.axes import Axes, Bins, Categories
+from verosim.axes import Axes, Bins, Categories, Cells
 from verosim.stats import Counts, Moments, Product
 from verosim.stats.base import Statistic
 from verosim.testing import statistic_of
 
 NUMERIC = ("diagonal", "full", "pooled")
-KINDS = (*NUMERIC, "codes", "bins", "presence", "amount", "product")
+KINDS = (*NUMERIC, "codes", "bins", "cells", "presence", "amount", "product")
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
 
@@ -49,12 +49,17 @@ def bins(axes: Axes) -> Counts:
     )
 
 
+def cells(axes: Axes) -> Counts:
+    return Counts(axes.with_codes(Cells(bins(axes).axes.codes, Categories.empty(1))))
+
+
 PLANS = {
     "diagonal": lambda axes: Moments(axes, layout="diagonal"),
     "full": lambda axes: Moments(axes, layout="full"),
     "pooled": lambda axes: Moments(axes, layout="pooled"),
     "codes": codes,
     "bins": bins,
+    "cells": cells,
     "presence": lambda axes: Counts(axes, what="presence"),
     "amount": lambda axes: Counts(axes, what="amount"),
 }
@@ -87,7 +92,7 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
         X = np.abs(X)
     elif kind == "codes":
         X = np.round(X)
-    if kind not in ("full", "pooled") and holes:
+    if kind not in ("full", "pooled", "cells") and holes:
         X[rng.random((n, d)) < 0.3] = np.nan
     y = rng.choice(list("abc"), n).tolist()
     weights = rng.choice(WEIGHTS, n) if weighted else None

@@ -18,6 +18,7 @@ DENSITIES = {
     "RDA": (densities.FullGaussian(pooling=0.3, shrinkage=0.2), "full"),
     "Categorical": (densities.Categorical(0.5), "codes"),
     "Histogram": (densities.Histogram(1.0), "bins"),
+    "JointHistogram": (densities.JointHistogramDensity(1.0), "cells"),
     "Bernoulli": (densities.Bernoulli(1.0), "presence"),
     "Multinomial": (densities.Multinomial(1.0), "amount"),
     "Complement": (densities.Complement(1.0), "amount"),

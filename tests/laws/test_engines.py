@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from scipy import sparse
 
 from tests.laws.strategies import PLANS
 from verosim import testing
 from verosim.axes import Axes, Columns, Groups
-from verosim.data import ArraySource, as_matrix, encode_labels
+from verosim.data import ArraySource, Parts, as_matrix, encode_labels
+from verosim.engines import summarise, use_threads
+from verosim.stats import Product
+
+
+def axes(labels, d):
+    return Axes(Groups(labels), Columns(d))
 
 
 @pytest.mark.parametrize("kind", PLANS)
@@ -21,7 +28,8 @@ def test_threads(kind, threads, rng):
     y = rng.choice(["a", "b", "c"], n, p=[0.98, 0.01, 0.01])
     codes, labels = encode_labels(y)
     source = ArraySource(X, codes, rng.choice([0.0, 0.5, 1.0], n), raw=kind == "codes")
-    testing.same_on_any_threads(source, PLANS[kind](Axes(Groups(labels), Columns(d))), threads)
+    with use_threads(threads):
+        testing.adds_like_one_thread(summarise, source, PLANS[kind](axes(labels, d)))
 
 
 @pytest.mark.parametrize("kind", ["diagonal", "presence", "amount"])
@@ -30,4 +38,25 @@ def test_threads_on_sparse_rows(kind, rng):
     X = sparse.random(n, d, density=0.2, format="csr", random_state=0)
     codes, labels = encode_labels(rng.integers(0, 4, n))
     source = ArraySource(as_matrix(X, sparse_allowed=True), codes)
-    testing.same_on_any_threads(source, PLANS[kind](Axes(Groups(labels), Columns(d))), 3)
+    with use_threads(3):
+        testing.adds_like_one_thread(summarise, source, PLANS[kind](axes(labels, d)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_product_goes_the_same_road(threads, rng):
+    """Numbers beside categories: a Product absorbs what its parts would absorb alone."""
+    n = 20_000
+    numbers = np.asfortranarray(rng.normal(size=(n, 3)))
+    labels = rng.choice(np.array(["u", "v", "w"], dtype=object), (n, 2))
+    codes, classes = encode_labels(rng.integers(0, 3, n))
+    w = rng.choice([0.0, 0.5, 1.0], n)
+    plan = Product(
+        {"numbers": PLANS["full"](axes(classes, 3)), "labels": PLANS["codes"](axes(classes, 2))}
+    )
+    source = ArraySource(Parts(numbers=numbers, labels=labels), codes, w)
+    with use_threads(threads):
+        testing.adds_like_one_thread(summarise, source, plan)
+        found = summarise(source, plan)
+    for name, block in (("numbers", numbers), ("labels", labels)):
+        alone = summarise(ArraySource(block, codes, w, raw=name == "labels"), plan.parts[name])
+        testing.assert_same(found.parts[name], alone, rounding=1e-11)

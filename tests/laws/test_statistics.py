@@ -19,8 +19,6 @@ thousand = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
 
-every_kind = pytest.mark.parametrize("kind", KINDS)
-
 
 def law(count: int, kinds=KINDS, **bounds):
     """A test of a law on `count` statistics of each kind."""
@@ -73,6 +71,19 @@ def test_passes_through_empty_groups(kind, tables, data):
 @law(1)
 def test_folds(kind, tables, data):
     testing.folds_add_up(statistic(kind, tables[0], folded=True), statistic(kind, tables[0]))
+
+
+@law(2)
+def test_fingerprints_tell_states_apart(kind, tables, data):
+    a, b = (statistic(kind, t) for t in tables)
+    same = all(
+        np.array_equal(x, y, equal_nan=True)
+        for x, y in ((a.arrays[n], b.arrays[n]) for n in a.arrays)
+        if x.shape == y.shape
+    )
+    if kind in NUMERIC and not same:
+        assert a.fingerprint() != b.fingerprint()
+    assert (a + b).fingerprint() != a.fingerprint()
 
 
 @law(2)

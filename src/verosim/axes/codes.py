@@ -51,6 +51,10 @@ class Codes(ABC):
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         """Column name and value of a code, for messages."""
 
+    @abstractmethod
+    def state(self) -> Any:
+        """What tells these codes from all others, as plain values."""
+
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
 
@@ -135,7 +139,13 @@ class Categories(Codes):
             return codes, bool((codes == -2).any())
         for j in range(block.shape[1]):
             get, start = self.index[j].get, int(self.first[j])
-            column = [-1 if is_missing(v) else get(v, -2) for v in block[:, j].tolist()]
+            try:
+                column = [-1 if is_missing(v) else get(v, -2) for v in block[:, j].tolist()]
+            except TypeError as error:
+                raise VerosimError(
+                    f"Column {j} holds something that cannot be a category: {error}.",
+                    "categories are strings, numbers, bools, or tuples of them.",
+                ) from None
             found = np.array(column, dtype=np.int32)
             codes[:, j] = np.where(found >= 0, found + start, found)
         return codes, bool((codes == -2).any())
@@ -198,6 +208,9 @@ class Categories(Codes):
         j = int(np.searchsorted(self.first, code, side="right")) - 1
         return columns.name(j), repr(self.values[j][code - self.first[j]])
 
+    def state(self) -> Any:
+        return self.values
+
 
 class Bins(Codes):
     """Per column the edges of its bins. The end bins are open: every number has a bin."""
@@ -235,6 +248,9 @@ class Bins(Codes):
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         j = int(np.searchsorted(self.first, code, side="right")) - 1
         return columns.name(j), f"bin {code - self.first[j]}"
+
+    def state(self) -> Any:
+        return [edges.tolist() for edges in self.edges]
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """(K,) lower and upper edge of every bin; open ends close at the outer edge."""
@@ -290,6 +306,9 @@ class Cells(Codes):
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         return "all columns", f"cell {self.occupied.values[0][code]}"
+
+    def state(self) -> Any:
+        return self.bins.state(), self.occupied.state()
 
 
 def short(edges: np.ndarray) -> str:

@@ -21,8 +21,7 @@ def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
     23938
     """
     _between(epsilon=epsilon, delta=delta)
-    if n_classes < 1:
-        raise VerosimError(f"n_classes={n_classes}: there is at least one class.")
+    _whole(n_classes=n_classes)
     return math.ceil(math.log(2 * n_classes / delta) / (2 * epsilon**2))
 
 
@@ -33,6 +32,7 @@ def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int
     10000
     """
     _between(epsilon=epsilon)
+    _whole(n_columns=n_columns, n_classes=n_classes)
     return math.ceil(round(n_classes * n_columns**2 / epsilon**2, 6))
 
 
@@ -44,6 +44,7 @@ def rows_for_histogram(
     >>> rows_for_histogram(6, bins=10), rows_for_histogram(6, bins=10, naive=True)
     (10000000, 600)
     """
+    _whole(n_columns=n_columns, bins=bins, per_cell=per_cell)
     cells = n_columns * bins if naive else bins**n_columns
     return cells * per_cell
 
@@ -51,7 +52,8 @@ def rows_for_histogram(
 def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10) -> dict[str, int]:
     """Free parameters of every model for d columns and K classes; kNN keeps all d·n numbers.
 
-    K − 1 priors, Kd means, d(d + 1)/2 per full covariance, d per diagonal.
+    K − 1 priors, Kd means, d(d + 1)/2 per full covariance, d per diagonal, B − 1 per column of
+    `bins` values. ComplementNB has fixed priors.
 
     >>> parameter_counts(2, 2, n_rows=100)["QDA"]
     11
@@ -64,12 +66,21 @@ def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10
         "GaussianNB": priors + means + K * d,
         "LDA": priors + means + full,
         "QDA": priors + means + K * full,
+        "RDA": priors + means + K * full,
         "BernoulliNB": priors + K * d,
         "MultinomialNB": priors + K * (d - 1),
+        "ComplementNB": K * (d - 1),
+        "CategoricalNB": priors + K * d * (bins - 1),
         "HistogramNB": priors + K * d * (bins - 1),
         "JointHistogram": priors + K * (bins**d - 1),
         "kNN": d * n_rows,
     }
+
+
+def _whole(**numbers: int) -> None:
+    for name, value in numbers.items():
+        if value < 1:
+            raise VerosimError(f"{name}={value}: at least one is needed.")
 
 
 def _between(**shares: float) -> None:

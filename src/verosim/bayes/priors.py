@@ -12,9 +12,17 @@ from verosim.errors import VerosimError, listed
 
 
 def log_priors(
-    setting: Any, classes: np.ndarray, weight: np.ndarray, present: np.ndarray
+    setting: Any,
+    classes: np.ndarray,
+    weight: np.ndarray,
+    present: np.ndarray,
+    streaming: bool = False,
 ) -> np.ndarray:
-    """(C,) log π_k; −∞ for a class with no rows yet, which therefore must not be given mass."""
+    """(C,) log π_k; −∞ for a class with no rows.
+
+    A prior given to a class with no rows is an error, unless `streaming`: then classes come and
+    go, and the mass of those not there is shared out among the others.
+    """
     if setting is None:
         mass = np.where(present, weight, 0.0)
     elif isinstance(setting, str):
@@ -28,7 +36,9 @@ def log_priors(
                 'None, "laplace", "uniform", an array in the order of classes_, or a dict.',
             )
     else:
-        mass = _given(setting, classes)
+        mass = _given(setting, classes, streaming)
+        if streaming:
+            mass = np.where(present, mass, 0.0)
         idle = [str(plain(c)) for c in classes[(mass > 0) & ~present].tolist()]
         if idle:
             raise VerosimError(
@@ -44,12 +54,15 @@ def log_priors(
         return np.log(mass / mass.sum())
 
 
-def _given(setting: Any, classes: np.ndarray) -> np.ndarray:
+def _given(setting: Any, classes: np.ndarray, streaming: bool) -> np.ndarray:
     labels = classes.tolist()
     if isinstance(setting, Mapping):
         by_label = {plain(label): _number(p) for label, p in setting.items()}
         unknown = [str(label) for label in by_label if label not in labels]
         left_out = [str(label) for label in labels if label not in by_label]
+        total = sum(by_label.values())
+        if streaming and not left_out and abs(total - 1) < 1e-6:
+            return np.array([by_label[label] for label in labels])
         if unknown or left_out:
             what = f"unknown classes {listed(unknown)}" if unknown else (
                 f"no prior for class {listed(left_out)}")  # fmt: skip

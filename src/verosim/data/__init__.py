@@ -3,7 +3,15 @@
 from verosim.data.arrays import SparseRows, as_matrix
 from verosim.data.batch import Batch
 from verosim.data.labels import encode_labels
-from verosim.data.sources import ArraySource
+from verosim.data.sources import ArraySource, Parts
 from verosim.data.weights import as_weights
 
-__all__ = ["ArraySource", "Batch", "SparseRows", "as_matrix", "as_weights", "encode_labels"]
+__all__ = [
+    "ArraySource",
+    "Batch",
+    "Parts",
+    "SparseRows",
+    "as_matrix",
+    "as_weights",
+    "encode_labels",
+]

@@ -72,7 +72,9 @@ class SparseRows:
 Matrix = np.ndarray | SparseRows
 
 
-def as_matrix(X: Any, *, sparse_allowed: bool = False, values: bool = False) -> Matrix:
+def as_matrix(
+    X: Any, *, sparse_allowed: bool = False, values: bool = False, names: Any = None
+) -> Matrix:
     """A two-dimensional table of numbers, or of any values when `values`."""
     if sparse.issparse(X):
         return _as_sparse_rows(X, sparse_allowed)
@@ -100,7 +102,7 @@ def as_matrix(X: Any, *, sparse_allowed: bool = False, values: bool = False) -> 
             f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
         )
     if X.dtype.kind not in "fiub":
-        return X if values else _as_numbers(X)
+        return X if values else _as_numbers(X, names)
     if values and (not X.dtype.isnative or X.dtype in (np.float16, np.longdouble)):
         X = X.astype(np.float64 if X.dtype.kind == "f" else X.dtype.newbyteorder("="))
     return X
@@ -144,7 +146,7 @@ def _holds_text(X: Any) -> bool:
     )
 
 
-def _as_numbers(X: np.ndarray) -> np.ndarray:
+def _as_numbers(X: np.ndarray, names: Any) -> np.ndarray:
     try:
         return X.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -155,7 +157,8 @@ def _as_numbers(X: np.ndarray) -> np.ndarray:
                 float(X[i, j])
             except (TypeError, ValueError):
                 message = (
-                    f"Column {j}, row {i}: {X[i, j]!r} is not a number; "
+                    f"Column {str(names[j]) if names is not None else f'x{j}'!r}, row {i}: "
+                    f"{X[i, j]!r} is not a number; "
                     "the argument must be a string or a number here."
                 )
                 hint = "encode the column, or use CategoricalNB for tables of categories."

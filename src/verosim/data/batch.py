@@ -14,7 +14,7 @@ UNWEIGHTED = np.empty(0)  # what kernels read as 'every weight is one'
 class Batch:
     """Rows as the kernels read them: C-ordered numbers, sparse rows, or raw values."""
 
-    block: Any  # (n, d), or a mapping of such blocks for a Product
+    block: Any  # (n, d), or `Parts` with such a block for every part of a Product
     groups: np.ndarray  # (n,) int32, class · folds + fold
     weights: np.ndarray = field(default_factory=lambda: UNWEIGHTED)  # (n,), empty if all are one
     numbers: range | np.ndarray = range(0)  # the rows' numbers in the user's table

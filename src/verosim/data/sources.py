@@ -14,8 +14,24 @@ from verosim.data.batch import UNWEIGHTED, Batch
 BLOCK_CELLS = 1 << 18  # cells converted at a time: 2 MB of float64
 
 
+class Parts(dict[str, Any]):
+    """Blocks by the name of the part of a Product they are for, over the same rows."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        shapes = [block.shape for block in self.values()]
+        return shapes[0][0], sum(shape[1] for shape in shapes)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, str):
+            return super().__getitem__(at)
+        return Parts({name: block[at] for name, block in self.items()})
+
+
 def ready(X: Any) -> bool:
     """Whether kernels can read X where it lies."""
+    if isinstance(X, Parts):
+        return all(ready(block) for block in X.values())
     return isinstance(X, SparseRows) or (
         X.dtype in (np.float64, np.float32) and X.flags.c_contiguous and X.dtype.isnative
     )
@@ -30,7 +46,9 @@ def cells_per_row(X: Any) -> float:
 
 def as_block(X: Any) -> Any:
     """Rows the kernels can read: themselves, or a C-ordered float copy of these few."""
-    if ready(X):
+    if isinstance(X, Parts):
+        return Parts({name: as_block(block) for name, block in X.items()})
+    if ready(X) or X.dtype.kind not in "fiub":  # values that are no numbers stay as they are
         return X
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return np.ascontiguousarray(X, dtype=dtype)
@@ -72,6 +90,8 @@ class ArraySource:
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
+    if isinstance(X, Parts):
+        return Parts({name: take_rows(block, rows) for name, block in X.items()})
     if isinstance(X, SparseRows):
         lengths = np.diff(X.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)

@@ -34,11 +34,9 @@ class Centred:
         safe = np.where(some, W, 1.0)
         self.weight = W
         pivot = arrays["pivot"]
-        with np.errstate(invalid="ignore"):
-            # A class with no value in a column takes its place from the others.
-            stand_in = np.where(np.isfinite(pivot), pivot, 0.0)
-            reference = _first_finite(pivot)
-        self.pivot = np.where(np.isfinite(pivot), stand_in, reference)
+        reference = _first_finite(pivot)
+        # A class with no value in a column takes its place from the others.
+        self.pivot = np.where(np.isfinite(pivot), pivot, reference)
         offset = np.where(some, (S + S_low) / safe, 0.0)
         shift = (self.pivot - reference) + offset  # (C, d) means about one common point
         total = W.sum(axis=0)

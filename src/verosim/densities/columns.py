@@ -126,7 +126,10 @@ class ComplementParams(ColumnParams):
         return self.generative.sample(classes, rng)
 
     def marginal(self, columns: np.ndarray) -> ComplementParams:
-        return replace(self, table=self.table[columns], own=self.own[columns])
+        kept = np.exp(self.own[columns]).sum(axis=0)
+        return replace(
+            self, table=self.table[columns], own=self.own[columns], length=self.length * kept
+        )
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         return self.generative.log_likelihood(statistic)

@@ -132,7 +132,7 @@ class FullParams(Located):
         covariance = self.covariance_[np.ix_(np.arange(len(self.covariance_)), columns, columns)]
         return make_params(
             self.pivot[:, columns], self.offset[:, columns], covariance,
-            self.share, self.used[columns], self.shared,
+            self.share, self.used[columns], self.shared, marginalise=self.marginalise,
         )  # fmt: skip
 
     def log_likelihood(self, statistic: Moments) -> np.ndarray:
@@ -152,9 +152,6 @@ class FullParams(Located):
 
     def covariances(self) -> np.ndarray:
         return self.covariance_[0] if self.shared else self.covariance_
-
-    def covariance(self, c: int) -> np.ndarray:
-        return self.covariance_[0 if self.shared else c]
 
 
 def holes(block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

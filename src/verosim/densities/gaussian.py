@@ -188,9 +188,6 @@ class DiagonalParams(Located):
     def covariances(self) -> np.ndarray:
         return self.variance[0] if self.shared else self.variance
 
-    def covariance(self, c: int) -> np.ndarray:
-        return np.diag(self.variance[c])
-
 
 @dataclass(frozen=True)
 class DiagonalGaussian(Density):

@@ -17,6 +17,7 @@ from typing import Any
 
 from verosim.data import ArraySource
 from verosim.data.sources import cells_per_row
+from verosim.errors import VerosimError
 from verosim.stats import Statistic
 
 BLOCK_CELLS = 1 << 18  # cells scored at a time: 2 MB of float64
@@ -30,7 +31,7 @@ def threads() -> int:
     if _limit is not None:
         return _limit
     if "VEROSIM_THREADS" in os.environ:
-        return max(1, int(os.environ["VEROSIM_THREADS"]))
+        return _count(os.environ["VEROSIM_THREADS"])
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -38,11 +39,18 @@ def threads() -> int:
 def use_threads(count: int) -> Iterator[None]:
     """Within the block, verosim uses this many threads."""
     global _limit
-    before, _limit = _limit, max(1, count)
+    before, _limit = _limit, _count(count)
     try:
         yield
     finally:
         _limit = before
+
+
+def _count(value: Any) -> int:
+    try:
+        return max(1, int(value))
+    except (TypeError, ValueError):
+        raise VerosimError(f"{value!r} is not a number of threads.") from None
 
 
 @cache

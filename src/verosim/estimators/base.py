@@ -66,7 +66,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         y : labels of shape (n,): strings, bools or integers.
         sample_weight : array of shape (n,), optional. Rows of weight zero do not count.
         """
-        return self._adopt(self._summarise(X, y, sample_weight))
+        return self._adopt(self._summarise(X, y, sample_weight), streaming=False)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add more rows. `classes` is optional, and new classes may arrive at any time."""
@@ -101,17 +101,18 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """A new model of the rows of both, with this one's parameters."""
         if not isinstance(other, GenerativeClassifier):
             raise VerosimError(f"A model merges with a model, not with {type(other).__name__}.")
-        return self._with_statistic(self._current() + other._current())
+        return clone(self)._adopt(self._current() + other._current())
 
     def __add__(self, other: GenerativeClassifier) -> Self:
         return self.merge(other)
 
+    def __radd__(self, other: Any) -> Self:
+        """So that sum(models) is the model of all their rows."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def with_priors(self, priors: Any) -> Self:
         """A new model with other priors; no data needed."""
-        return clone(self).set_params(priors=priors)._adopt(self._current())
-
-    def _with_statistic(self, statistic: Statistic) -> Self:
-        return clone(self)._adopt(statistic)
+        return clone(self).set_params(priors=priors)._adopt(self._current(), streaming=False)
 
     # The one road from rows to statistics --------------------------------------------------
 
@@ -129,7 +130,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 "is None."
             )
         names = _get_feature_names(X)
-        rows = as_matrix(X, sparse_allowed=self._sparse, values=self._values)
+        rows = self._matrix(X, names)
         n, d = rows.shape
         y = self._one_column(y)
         if len(y) != n:
@@ -175,18 +176,19 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     # Deriving ----------------------------------------------------------------------------
 
-    def _adopt(self, statistic: Statistic) -> Self:
+    def _adopt(self, statistic: Statistic, streaming: bool = True) -> Self:
         """Take a statistic as the state, once a rule can be derived from it."""
-        rule = self._derive(statistic)
+        rule = self._derive(statistic, streaming)
         self.stats_ = statistic
         self._rule = rule
         self._fitted_with = {name: getattr(self, name) for name in self._statistic_parameters}
         return self
 
-    def _derive(self, statistic: Statistic) -> Rule:
+    def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
         weight = statistic.arrays["weight"][:, 0]
         present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
-        log_prior = log_priors(self.priors, statistic.axes.groups.classes, weight, present)
+        classes = statistic.axes.groups.classes
+        log_prior = log_priors(self.priors, classes, weight, present, streaming)
         return Rule(log_prior, self._density().estimate(statistic), statistic.axes.columns)
 
     def set_params(self, **parameters: Any) -> Self:
@@ -233,7 +235,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """The rule and the rows it is to judge."""
         self._current()
         self._check_columns(X)
-        return self._rule, as_matrix(X, sparse_allowed=self._sparse, values=self._values)
+        return self._rule, self._matrix(X, self.stats_.axes.columns.names)
+
+    def _matrix(self, X: Any, names: Any) -> Any:
+        return as_matrix(X, sparse_allowed=self._sparse, values=self._values, names=names)
 
     def _check_columns(self, X: Any) -> None:
         columns = self.stats_.axes.columns
@@ -266,7 +271,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return rule.log_posterior(rows)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Discriminants δ_k(x), (n, C); for two classes their difference δ_1 − δ_0, (n,)."""
+        """Discriminants δ_k(x), (n, C), up to a term all classes share; of two classes δ_1 − δ_0.
+
+        The linear models leave out the quadratic term their classes share, as their `coef_` do;
+        `log_joint` has it.
+        """
         rule, rows = self._ready(X)
         scores = rule.discriminants(rows)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -295,14 +304,24 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         classes = None
         if y is not None:
             wanted = np.full(n, y) if np.ndim(y) == 0 else np.asarray(y)
-            if wanted.ndim != 1:
-                raise VerosimError(f"y is one label, or one for each row, not {wanted.ndim}D.")
+            if wanted.shape != (n,):
+                raise VerosimError(f"y is one label, or one for each of the {n} rows.")
             codes, labels = encode_labels(wanted)
             check_known(labels, self.classes_)
             place = {label: i for i, label in enumerate(self.classes_.tolist())}
+            self._check_has_rows(labels)
             classes = np.array([place[label] for label in labels.tolist()], dtype=np.intp)[codes]
         rows, classes = self._rule.sample(n, classes, rng)
         return rows, self.classes_[classes]
+
+    def _check_has_rows(self, labels: np.ndarray) -> None:
+        known = self.classes_.tolist()
+        for label in labels.tolist():
+            if not self.class_count_[known.index(label)] > 0:
+                raise VerosimError(
+                    f"Class {label!r} has no rows yet, so nothing is known of it.",
+                    "fit some rows of it first.",
+                )
 
     @property
     def _params(self) -> Any:

@@ -12,7 +12,7 @@ from verosim.densities import FullGaussian
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
-from verosim.estimators.parameters import not_negative, one_of, share
+from verosim.estimators.parameters import finite, one_of
 from verosim.stats import Moments
 
 SCATTER_BUDGET = 1 << 26  # numbers; above it LDA keeps one scatter for all classes
@@ -145,7 +145,7 @@ class RDA(FullGaussianClassifier):
         return self.sphericity
 
     def _mixing(self) -> float:
-        share("pooling", self.pooling)
+        finite("pooling", self.pooling, 0, 1)
         return float(self.pooling)
 
     def _shrink(self) -> Any:
@@ -202,7 +202,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
 
     def _density(self) -> FullGaussian:
         if self.n_components is not None:
-            not_negative("n_components", self.n_components)
+            finite("n_components", self.n_components, least=1)
             if self.n_components != int(self.n_components):
                 raise VerosimError(f"n_components={self.n_components!r}: a whole number is needed.")
         return super()._density()
@@ -237,7 +237,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
     def _n_features_out(self) -> int:
         classes = int((self.class_count_ > 0).sum())
         most = max(min(classes - 1, self.n_features_in_), 1)
-        return most if self.n_components is None else min(self.n_components, most)
+        return most if self.n_components is None else min(int(self.n_components), most)
 
     def transform(self, X: Any) -> np.ndarray:
         """(n, m) the rows along Fisher's directions, about the overall mean."""

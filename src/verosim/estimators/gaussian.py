@@ -13,7 +13,7 @@ from verosim.data.labels import check_known
 from verosim.densities import DiagonalGaussian
 from verosim.engines import map_rows
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import not_negative, one_of, share
+from verosim.estimators.parameters import finite, one_of
 from verosim.stats import Moments
 
 
@@ -26,11 +26,11 @@ class GaussianClassifier(GenerativeClassifier):
 
     def _check_gaussian(self) -> None:
         one_of("covariance", self.covariance, ("mle", "unbiased"))
-        not_negative("floor", self.floor)
+        finite("floor", self.floor, least=0)
         if isinstance(self.shrinkage, str):
             one_of("shrinkage", self.shrinkage, ("ledoit_wolf", "oas"))
         elif self.shrinkage is not None:
-            share("shrinkage", self.shrinkage)
+            finite("shrinkage", self.shrinkage, 0, 1)
 
     @property
     def means_(self) -> np.ndarray:
@@ -69,6 +69,7 @@ class GaussianClassifier(GenerativeClassifier):
         wanted = np.empty(2, dtype=object)
         wanted[:] = [i, j]
         check_known(wanted, self.classes_)
+        self._check_has_rows(wanted)
         labels = self.classes_.tolist()
         return boundary(
             self._rule.params, self._rule.log_prior, labels.index(i), labels.index(j),

@@ -12,10 +12,12 @@ from verosim.bayes.enough import rows_for_histogram
 from verosim.densities import Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import not_negative, one_of
+from verosim.estimators.parameters import finite, one_of
 from verosim.stats import Counts
 
-MOST_CELLS = 1 << 53  # beyond this the cells cannot even be counted exactly
+PER_CELL = 10  # rows a cell needs to say something
+HOPELESS = 1000  # times as many cells as rows
+MOST_CELLS = 1_000_000  # fewer are harmless, however few the rows
 
 
 class _BinnedClassifier(GenerativeClassifier):
@@ -27,16 +29,17 @@ class _BinnedClassifier(GenerativeClassifier):
     def _edges(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Bins:
         one_of("strategy", self.strategy, ("uniform", "quantile"))
         d = axes.size("column")
-        if isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool):
-            if self.bins < 1:
-                raise VerosimError(f"bins={self.bins}: at least one bin is needed.")
-            if len(X) < self.bins:
+        bins = self._number_of_bins(weights.sum() if len(weights) else len(X), d)
+        if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
+            if bins < 1:
+                raise VerosimError(f"bins={bins}: at least one bin is needed.")
+            if len(X) < bins:
                 warn(
                     f"The bins of every column are fixed by these first {len(X)} rows, fewer than "
-                    f"the {self.bins} bins asked for. Start with more rows, or give edges.",
+                    f"the {bins} bins asked for. Start with more rows, or give edges.",
                     VerosimWarning,
                 )
-            return Bins(self._edges_of(X[:, j], weights) for j in range(d))
+            return Bins(self._edges_of(X[:, j], weights, int(bins)) for j in range(d))
         if not isinstance(self.bins, Iterable) or isinstance(self.bins, str):
             raise VerosimError(
                 f"bins={self.bins!r} is not known.", "a number of bins, or edges for every column."
@@ -51,15 +54,18 @@ class _BinnedClassifier(GenerativeClassifier):
         except (TypeError, ValueError) as error:
             raise VerosimError(f"bins holds something that is no edge: {error}.") from None
         for j, e in enumerate(edges):
-            if e.ndim != 1 or len(e) < 2 or not np.isfinite(e).all() or (np.diff(e) <= 0).any():
+            if e.ndim != 1 or len(e) < 1 or not np.isfinite(e).all() or (np.diff(e) <= 0).any():
                 raise VerosimError(
                     f"Column {axes.columns.name(j)!r}: edges must be finite and increasing, "
-                    f"two or more; got {e.tolist()[:10]}.",
+                    f"two or more (one for a constant); got {e.tolist()[:10]}.",
                     "the end bins are open, so the outer edges only say how wide they are.",
                 )
         return Bins(edges)
 
-    def _edges_of(self, column: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _number_of_bins(self, n: float, d: int) -> Any:
+        return self.bins
+
+    def _edges_of(self, column: np.ndarray, weights: np.ndarray, bins: int) -> np.ndarray:
         """Edges from the rows that count; a weight of two is the row twice."""
         values = np.asarray(column, dtype=np.float64)
         kept = np.isfinite(values) & (weights > 0 if len(weights) else True)
@@ -67,12 +73,12 @@ class _BinnedClassifier(GenerativeClassifier):
         if not len(values):
             return np.zeros(1)
         if self.strategy == "uniform":
-            return np.unique(np.linspace(values.min(), values.max(), self.bins + 1))
+            return np.unique(np.linspace(values.min(), values.max(), bins + 1))
         # Edges fall halfway between neighbouring values, so that no value is split from itself.
         distinct, where = np.unique(values, return_inverse=True)
         mass = np.bincount(where, weights=weights if len(weights) else None)
         reached = np.cumsum(mass)
-        steps = np.linspace(0, reached[-1], self.bins + 1)[1:-1]
+        steps = np.linspace(0, reached[-1], bins + 1)[1:-1]
         below = np.searchsorted(reached, steps * (1 - 1e-12))
         below = below[below < len(distinct) - 1]
         inner = distinct[below] / 2 + distinct[below + 1] / 2
@@ -123,7 +129,7 @@ class HistogramNB(_BinnedClassifier):
         return Counts(axes.with_codes(self._edges(axes, X, weights)), what="codes")
 
     def _density(self) -> Histogram:
-        not_negative("alpha", self.alpha)
+        finite("alpha", self.alpha, least=0)
         return Histogram(self.alpha)
 
 
@@ -138,7 +144,9 @@ class JointHistogram(_BinnedClassifier):
 
     Parameters
     ----------
-    bins, strategy, alpha, priors : as in :class:`HistogramNB`
+    bins : as in :class:`HistogramNB`, or "auto": as many as leave ten rows a cell, at least two
+        while there is hope
+    strategy, alpha, priors : as in :class:`HistogramNB`
 
     Examples
     --------
@@ -150,7 +158,7 @@ class JointHistogram(_BinnedClassifier):
     """
 
     def __init__(
-        self, bins: Any = 3, strategy: str = "quantile", alpha: float = 1.0, priors: Any = None
+        self, bins: Any = "auto", strategy: str = "quantile", alpha: float = 1.0, priors: Any = None
     ) -> None:
         self.bins = bins
         self.strategy = strategy
@@ -160,18 +168,32 @@ class JointHistogram(_BinnedClassifier):
     def _plan(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Counts:
         bins = self._edges(axes, X, weights)
         cells = Cells(bins, Categories.empty(1))
-        if cells.possible > MOST_CELLS:
+        if cells.possible > max(MOST_CELLS, HOPELESS * len(X)):
             B, d = int(bins.counts().max()), axes.size("column")
+            need = PER_CELL * cells.possible
             raise VerosimError(
-                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With 10 rows "
-                f"in each it would need {10 * cells.possible:.1e} rows, and there are {len(X)}.",
-                f"HistogramNB needs about {rows_for_histogram(d, B, naive=True):,}; or use fewer "
-                "columns or bins.",
+                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With {PER_CELL} "
+                f"rows in each it would need {need:.1e} rows, and there are {len(X)}.",
+                f"HistogramNB needs about {rows_for_histogram(d, B, PER_CELL, naive=True):,}; or "
+                "use fewer columns or bins.",
             )
         return Counts(axes.with_codes(cells), what="codes")
 
+    def _number_of_bins(self, n: float, d: int) -> Any:
+        if not isinstance(self.bins, str) or self.bins != "auto":
+            return self.bins
+        affordable = int((n / PER_CELL) ** (1 / d) + 1e-9)
+        hope = 2.0**d <= max(MOST_CELLS, HOPELESS * n)
+        if affordable < 2 and not hope:
+            warn(
+                f"{n:g} rows cannot fill a joint histogram of {d} columns with even two bins "
+                "each: one bin is left, and only the priors count. HistogramNB can use them.",
+                VerosimWarning,
+            )
+        return max(affordable, 2 if hope else 1)
+
     def _density(self) -> JointHistogramDensity:
-        not_negative("alpha", self.alpha)
+        finite("alpha", self.alpha, least=0)
         return JointHistogramDensity(self.alpha)
 
     @property

@@ -8,9 +8,11 @@ import numpy as np
 
 from verosim.axes import Axes, Categories
 from verosim.axes.groups import sorted_labels
+from verosim.data import SparseRows
 from verosim.densities import Bernoulli, Categorical, Complement, Multinomial
+from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import not_negative
+from verosim.estimators.parameters import finite
 from verosim.stats import Counts
 
 
@@ -44,7 +46,7 @@ class CategoricalNB(GenerativeClassifier):
         return Counts(axes.with_codes(Categories.empty(axes.size("column"))), what="codes")
 
     def _density(self) -> Categorical:
-        not_negative("alpha", self.alpha)
+        finite("alpha", self.alpha, least=0)
         return Categorical(self.alpha)
 
     @property
@@ -87,7 +89,7 @@ class BernoulliNB(_ColumnClassifier):
     Parameters
     ----------
     alpha : pseudo-count
-    binarize : a column is present where it exceeds this
+    binarize : a column is present where it exceeds this; None for data already 0 and 1
     priors : as in :class:`CategoricalNB`
 
     Examples
@@ -99,17 +101,29 @@ class BernoulliNB(_ColumnClassifier):
 
     _statistic_parameters = ("binarize",)
 
-    def __init__(self, alpha: float = 1.0, binarize: float = 0.0, priors: Any = None) -> None:
+    def __init__(
+        self, alpha: float = 1.0, binarize: float | None = 0.0, priors: Any = None
+    ) -> None:
         self.alpha = alpha
         self.binarize = binarize
         self.priors = priors
 
     def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Counts:
-        not_negative("binarize", self.binarize)
-        return Counts(axes, what="presence", threshold=float(self.binarize))
+        threshold = 0.0 if self.binarize is None else self.binarize
+        finite("binarize", threshold)
+        return Counts(axes, what="presence", threshold=float(threshold))
+
+    def _matrix(self, X: Any, names: Any) -> Any:
+        rows = super()._matrix(X, names)
+        if isinstance(rows, SparseRows) and (self.binarize or 0) < 0:
+            raise VerosimError(
+                f"binarize={self.binarize:g} makes every zero present; sparse rows store no zeros.",
+                "X.toarray(), or a threshold of zero or more.",
+            )
+        return rows
 
     def _density(self) -> Bernoulli:
-        not_negative("alpha", self.alpha)
+        finite("alpha", self.alpha, least=0)
         return Bernoulli(self.alpha)
 
 
@@ -136,7 +150,7 @@ class MultinomialNB(_ColumnClassifier):
         return Counts(axes, what="amount")
 
     def _density(self) -> Any:
-        not_negative("alpha", self.alpha)
+        finite("alpha", self.alpha, least=0)
         return Multinomial(self.alpha)
 
     @property
@@ -185,5 +199,5 @@ class ComplementNB(MultinomialNB):
         self.priors = priors
 
     def _density(self) -> Complement:
-        not_negative("alpha", self.alpha)
+        finite("alpha", self.alpha, least=0)
         return Complement(self.alpha, self.norm)

@@ -18,27 +18,17 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
         )
 
 
-def share(name: str, value: Any) -> None:
-    """A parameter that must lie in [0, 1]."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not (0 <= value <= 1)
-    ):
-        raise VerosimError(f"{name}={value!r}: a number from 0 to 1 is needed.")
-
-
-def not_negative(name: str, value: Any) -> None:
-    """A parameter that must be a finite number, zero or more."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.number)
-        or not (0 <= value < np.inf)
-    ):
-        raise VerosimError(f"{name}={value!r}: a finite number, zero or more, is needed.")
+def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
+    """A parameter that must be a finite number within bounds."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or not least <= value <= most:
+        bounds = "" if least == -np.inf else f" from {least:g}"
+        bounds += "" if most == np.inf else f" to {most:g}"
+        raise VerosimError(f"{name}={value!r}: a finite number{bounds} is needed.")
 
 
 def same(a: Any, b: Any) -> bool:
+    """Whether two values of a parameter are the same, arrays and lists of arrays included."""
     if a is b:
         return True
     try:
@@ -53,4 +43,7 @@ def generator(random_state: Any) -> np.random.Generator:
         return random_state
     if random_state is None or isinstance(random_state, int | np.integer):
         return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1))
+    try:
+        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1))
+    except ValueError as error:
+        raise VerosimError(f"random_state: {error}.") from None

@@ -212,7 +212,10 @@ class Statistic(ABC):
 
     def total(self, dim: str = "fold") -> Self:
         """The sum over folds."""
-        assert dim == "fold"
+        if dim != "fold":
+            raise VerosimError(
+                f"total({dim!r}) is not known.", "'fold' is what can be summed over."
+            )
         out = self.fold(0)
         for f in range(1, self.axes.groups.folds):
             out = out + self.fold(f)
@@ -328,14 +331,9 @@ class Statistic(ABC):
         """Identifies this state, bit by bit; two roads to the same rows may differ in rounding."""
         digest = hashlib.sha256(type(self).__name__.encode())
         digest.update(repr(sorted(self.options.items())).encode())
-        groups, codes = self.axes.groups, self.axes.codes
-        digest.update(
-            repr((groups.classes.tolist(), groups.folds, list(self.axes.columns))).encode()
-        )
-        if codes is not None:
-            digest.update(
-                repr([codes.label(k, self.axes.columns) for k in range(codes.size)]).encode()
-            )
+        groups, columns, codes = self.axes.groups, self.axes.columns, self.axes.codes
+        axes = (groups.classes.tolist(), groups.folds, columns.size, columns.names)
+        digest.update(repr((axes, None if codes is None else codes.state())).encode())
         for store in (self.arrays, self.lows):
             for name in sorted(store):
                 digest.update(name.encode())

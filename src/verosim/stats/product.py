@@ -41,6 +41,10 @@ class Product(Statistic):
         return self.head.arrays
 
     @property
+    def lows(self) -> dict[str, np.ndarray]:  # type: ignore[override]
+        return self.head.lows
+
+    @property
     def fields(self) -> dict[str, Field]:
         return self.head.fields
 
