@@ -1,6 +1,6 @@
 """Small dense algebra: factors of covariances, shrinkage intensities.
 
-    Σ = S R S with S = diag(σ);  R = L Lᵀ;  whitener = L⁻¹ S⁻¹;  log|Σ| = 2 Σ log(L_jj σ_j)
+    Σ = S R S with S = diag(σ);  PᵀR P = L Lᵀ;  whitener = L⁻¹ Pᵀ S⁻¹;  log|Σ| = 2 Σ log(L_jj σ_j)
 
 Factoring the correlation R rather than Σ makes every threshold independent of units.
 """
@@ -17,7 +17,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Factor:
-    """A covariance factored: whitener (d, d) lower triangular with W Σ Wᵀ = I."""
+    """A covariance factored: whitener (d, d) with W Σ Wᵀ = I."""
 
     whitener: np.ndarray
     log_det: float
@@ -26,8 +26,8 @@ class Factor:
 def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
     """The factor of a covariance, or None if it is singular.
 
-    noise (d,) is the share of each variance that is rounding error, at least `EPS`. Column j is
-    dependent on those before it when its share of variance left unexplained is below noise.
+    noise (d,) is the share of each variance that is rounding error. A column is dependent on the
+    others when its share of variance left unexplained is below noise.
     """
     d = len(covariance)
     variance = covariance.diagonal()
@@ -36,15 +36,18 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
     if not (variance > 0).all() or not np.isfinite(covariance).all():
         return None
     scale = np.sqrt(variance)
-    L, info = lapack.dpotrf(covariance / (scale[:, None] * scale), lower=1, clean=1)
-    unexplained = L.diagonal() ** 2
-    if info != 0 or (unexplained <= 64 * d * noise).any():
+    R = covariance / (scale[:, None] * scale)
+    # Pivoted, so that the smallest share left unexplained comes last and is not blown up.
+    L, order, rank, _ = lapack.dpstrf(R, tol=64 * d * float(noise.max(initial=EPS)), lower=1)
+    if rank < d:
         return None
-    inverse, info = lapack.dtrtri(L, lower=1)
+    inverse, info = lapack.dtrtri(np.tril(L), lower=1)
     if info != 0:
         return None
-    log_det = float(np.log(unexplained).sum() + np.log(variance).sum())
-    return Factor(np.ascontiguousarray(inverse / scale), log_det)
+    whitener = np.empty((d, d))
+    whitener[:, order - 1] = inverse
+    log_det = float(2 * np.log(L.diagonal()).sum() + np.log(variance).sum())
+    return Factor(whitener / scale, log_det)
 
 
 def dependent_columns(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:

@@ -395,3 +395,54 @@ def test_fingerprints_know_the_bins(rng):
     X, y = np.abs(rng.normal(size=(30, 1))), rng.integers(0, 2, 30)
     one, other = (verosim.HistogramNB(bins=[[0, 9, last]]).fit(X, y) for last in (10, 11))
     assert one.stats_.fingerprint() != other.stats_.fingerprint()
+
+
+def test_drift_does_not_cost_digits():
+    """Pivots follow the data: fading one place and arriving at another is a fit on the other."""
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) % 2
+    here, there = rng.normal(size=(2000, 1)), 1e8 + y[:, None] + rng.normal(size=(2000, 1))
+    for estimator in (verosim.GaussianNB, verosim.NaiveLDA, verosim.LDA, verosim.QDA):
+        moved = estimator().partial_fit(here, y).decay(1e-30).partial_fit(there, y)
+        fresh = estimator().fit(there, y)
+        np.testing.assert_allclose(moved.covariances_, fresh.covariances_, rtol=1e-6)
+        np.testing.assert_allclose(
+            moved.predict_proba(there), fresh.predict_proba(there), atol=1e-6
+        )
+    slow = verosim.GaussianNB()
+    for t in range(300):
+        slow.partial_fit(1e6 * t + rng.normal(size=(200, 1)), np.zeros(200, int)).decay(1e-15)
+    assert slow.covariances_[0, 0] == pytest.approx(1, abs=0.3)
+
+
+def test_values_forgotten_out_of_a_column():
+    """A class with no value left in a column is as one that never had any."""
+    X = np.array([[0.0, 5], [1, 7], [2, np.nan], [3, np.nan], [0, 1], [1, 2], [4, 1.5]])
+    y, w = np.array([0, 0, 0, 0, 1, 1, 1]), np.array([0.1, 0.2, 1, 1, 1, 1, 1])
+    for estimator in (verosim.GaussianNB, verosim.NaiveLDA):
+        model = estimator().fit(X, y, sample_weight=w)
+        for i in (0, 1):
+            model.forget(X[i : i + 1], y[i : i + 1], w[i : i + 1])
+        fresh = estimator().fit(X[2:], y[2:], sample_weight=w[2:])
+        np.testing.assert_allclose(model.predict_proba([[2, 5]]), fresh.predict_proba([[2, 5]]))
+
+
+def test_forgotten_by_weight_in_other_rows():
+    model = verosim.GaussianNB(priors="uniform").fit([[0.0], [1], [5], [6]], [0, 0, 1, 1])
+    model.partial_fit([[100.0], [100.0]], [2, 2], sample_weight=[0.1, 0.2])
+    model.forget([[100.0]], [2], sample_weight=[0.3])
+    assert model.classes_.tolist() == [0, 1]
+
+
+def test_concurrent_use_leaves_blas_alone():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import threadpool_info
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40_000, 8)), np.arange(40_000) % 3
+    count = lambda: [i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"]  # noqa: E731
+    before = count()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: verosim.LDA().fit(X, y).predict_proba(X), range(20)))
+    assert count() == before

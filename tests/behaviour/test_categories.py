@@ -137,7 +137,7 @@ def test_joint_histogram_refuses_the_hopeless(rng):
 
 def test_joint_histogram_hope_depends_on_the_rows(rng):
     X, y = rng.normal(size=(50, 15)), rng.integers(0, 2, 50)
-    with pytest.raises(verosim.VerosimError, match="1.0e\\+15 cells.*there are 50"):
+    with pytest.raises(verosim.VerosimError, match=r"1.0e\+15 cells.*there are 50"):
         verosim.JointHistogram(bins=10).fit(X, y)
     assert verosim.JointHistogram(bins=10).fit(X[:, :4], y).n_cells_ == 10_000
     auto = verosim.JointHistogram().fit(rng.normal(size=(1000, 2)), rng.integers(0, 2, 1000))

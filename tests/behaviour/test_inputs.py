@@ -214,3 +214,15 @@ def test_masked_cells_are_missing():
     holes = np.where(X > 6, np.nan, X)
     a, b = verosim.GaussianNB().fit(masked, y), verosim.GaussianNB().fit(holes, y)
     np.testing.assert_array_equal(a.means_, b.means_)
+
+
+def test_huge_unsigned_labels():
+    labels = (np.arange(20, dtype=np.uint64) % 2) + np.uint64(2**63)
+    model = verosim.LDA().fit(X[:20, :2], labels)
+    np.testing.assert_array_equal(model.classes_, np.unique(labels))
+
+
+def test_equal_settings_are_no_change():
+    edges = [np.array([-1.0, 0, 9]), np.array([-1.0, 0.0, 0.5, 9])]
+    model = verosim.HistogramNB(bins=edges).fit(X[:, :2], y)
+    model.set_params(bins=[e.copy() for e in edges]).predict(X[:, :2])

@@ -131,3 +131,39 @@ def test_floor_is_relative_to_each_column(rng):
     assert model.covariances_[0, 0] == pytest.approx(0.01 * X[:, 0].var())
     full = verosim.QDA(floor=0.01).fit(X, y)
     assert full.covariances_[0, 0, 0] == pytest.approx(0.01 * X[:, 0].var())
+
+
+@pytest.mark.parametrize("d", [5, 16, 60])
+def test_as_many_rows_as_columns_is_always_seen(d):
+    """n_k = d leaves rank d − 1: no seed slips through."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(2 * d, d)), np.arange(2 * d) % 2
+        with pytest.raises(verosim.VerosimError, match=r"class 0 is singular.*class 1 is singular"):
+            verosim.QDA(on_singular="raise").fit(X, y)
+        with pytest.raises(verosim.VerosimError, match="singular"):
+            verosim.LDA(on_singular="raise").fit(X[: d + 1], y[: d + 1])
+
+
+def test_one_row_left_with_shrinkage(rng):
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], 20)
+    for settings in ({"shrinkage": 0.1}, {"shrinkage": "oas"}, {"shrinkage": "ledoit_wolf"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", verosim.VerosimWarning)
+            left = verosim.QDA(**settings).fit(X, y).forget(X[1:20], y[1:20])
+            fresh = verosim.QDA(**settings).fit(
+                np.delete(X, np.s_[1:20], 0), np.delete(y, np.s_[1:20])
+            )
+        np.testing.assert_allclose(left.covariances_, fresh.covariances_, rtol=1e-6)
+
+
+def test_a_weight_of_one_and_a_bit():
+    """Degrees of freedom are not what rounding leaves above one."""
+    X = np.array([[0.0], [1], [2], [3], [5], [6], [8], [9]])
+    y = np.repeat([0, 1], 4)
+    w = np.array([0.2, 0.4, 0.3, 0.1, 1, 1, 1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.SingularWarning)
+        for estimator in (verosim.GaussianNB, verosim.QDA):
+            model = estimator(covariance="unbiased").fit(X, y, sample_weight=w)
+            assert model.covariances_.max() < 10

@@ -15,6 +15,7 @@ from verosim.errors import VerosimError
 from verosim.linalg import EPS
 from verosim.stats import Moments
 
+FREE = 1e-9  # degrees of freedom, in parts of the weight, below which there are none
 SEPARATOR = 1e-9  # variance, in parts of the total, of a column constant within every class
 
 

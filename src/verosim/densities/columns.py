@@ -19,9 +19,11 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
+from verosim.errors import VerosimError
 from verosim.linalg import padded
 from verosim.stats import Counts
 
+MOST_TOKENS = 1e15  # in a simulated row
 LEAST_ALPHA = 1e-10  # smoothing never vanishes altogether: log 0 decides nothing
 
 
@@ -89,6 +91,11 @@ class ColumnParams(Params):
         if self.presence:
             chance = mass.T[classes]
             return self.threshold + (rng.random(chance.shape) < chance).astype(np.float64)
+        if self.length.max() > MOST_TOKENS:
+            raise VerosimError(
+                f"Rows of {self.length.max():.1e} tokens are too long to simulate.",
+                "amounts this large are no counts: divide them by their unit.",
+            )
         lengths = rng.poisson(self.length[classes])
         share = mass / mass.sum(axis=0)
         return rng.multinomial(lengths, share.T[classes]).astype(np.float64)
@@ -197,6 +204,9 @@ class Complement(Density):
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
         rest = count.sum(axis=0) - count + max(self.alpha, LEAST_ALPHA)
         log_rest = np.log(rest / rest.sum(axis=1, keepdims=True))
-        score = log_rest / log_rest.sum(axis=1, keepdims=True) if self.norm else -log_rest
+        score = -log_rest
+        if self.norm:
+            total = log_rest.sum(axis=1, keepdims=True)
+            score = log_rest / np.where(total != 0, total, 1.0)
         own = np.ascontiguousarray(_log_shares(statistic, self.alpha).T)
         return ComplementParams(**_column_fields(statistic, score), own=own)

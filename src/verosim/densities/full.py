@@ -18,7 +18,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.densities.base import Density, into
-from verosim.densities.central import SEPARATOR, Scatter
+from verosim.densities.central import FREE, SEPARATOR, Scatter
 from verosim.densities.gaussian import LOG_2PI, Located
 from verosim.errors import SingularWarning, VerosimError, listed, warn
 from verosim.linalg import EPS, Factor, dependent_columns, factor, ledoit_wolf, oas, sphere
@@ -235,9 +235,8 @@ class FullGaussian(Density):
         least = EPS * peak  # below this a sum of squares is rounding error
         known = diagonal > least
         noise = np.where(known, np.maximum(EPS, least / np.where(known, diagonal, 1.0)), 1.0)
-        S = S.copy()
-        S.flat[:: len(S) + 1] = np.maximum(diagonal, least)
-        sigma = S / freedom if freedom > 0 else np.zeros_like(S)
+        S = np.where(known[:, None] & known, S, 0.0)
+        sigma = S / freedom if freedom > FREE * W else np.zeros_like(S)
         if self.shrinkage is not None and len(at) and W > 0:
             sigma[square] = sphere(sigma[square], self._intensity(scatter, c, S[square] / W, W))
         if self.floor > 0:

@@ -18,7 +18,7 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
-from verosim.densities.central import Centred
+from verosim.densities.central import FREE, Centred
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
 
@@ -218,7 +218,8 @@ class DiagonalGaussian(Density):
                 noise = moments.noise / W
             pooled = squares.sum(axis=0) / W.sum(axis=0)
         # One row, where one degree of freedom is lost, says nothing of variance: pool.
-        free = W.sum(axis=0) > lost * (W > 0).sum(axis=0) if self.shared else lost < W
+        freedom = W.sum(axis=0) - lost * (W > 0).sum(axis=0) if self.shared else W - lost
+        free = freedom > FREE * (W.sum(axis=0) if self.shared else W)
         variance = np.where(free, variance, pooled)
         variance[~np.isfinite(variance)] = 0.0
         total = moments.total_variance  # (d,)

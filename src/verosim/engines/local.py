@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, reduce
 from operator import iadd
+from threading import Lock
 from typing import Any
 
 from verosim.data import ArraySource
@@ -23,13 +25,14 @@ from verosim.stats import Statistic
 BLOCK_CELLS = 1 << 18  # cells scored at a time: 2 MB of float64
 SMALL = 1 << 16  # cells below which threads cost more than they save
 
-_limit: int | None = None
+_limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def threads() -> int:
     """How many threads verosim uses: `use_threads`, VEROSIM_THREADS, or the cores it may run on."""
-    if _limit is not None:
-        return _limit
+    limit = _limit.get()
+    if limit is not None:
+        return limit
     if "VEROSIM_THREADS" in os.environ:
         return _count(os.environ["VEROSIM_THREADS"])
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -38,12 +41,11 @@ def threads() -> int:
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
     """Within the block, verosim uses this many threads."""
-    global _limit
-    before, _limit = _limit, _count(count)
+    before = _limit.set(_count(count))
     try:
         yield
     finally:
-        _limit = before
+        _limit.reset(before)
 
 
 def _count(value: Any) -> int:
@@ -69,9 +71,29 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def one_blas_thread() -> Any:
-    """Our threads call BLAS; threads of its own would only stand in their way."""
-    return _blas().limit(limits=1) if threads() > 1 else nullcontext()
+class _OneBlasThread:
+    """Our threads call BLAS; threads of its own would only stand in their way.
+
+    The limit is the process's, so it is counted: the last one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.limit = Lock(), 0, None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.limit = _blas().limit(limits=1)
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0 and self.limit is not None:
+                self.limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 def summarise(source: ArraySource, plan: Statistic) -> Statistic:
@@ -96,7 +118,7 @@ def summarise(source: ArraySource, plan: Statistic) -> Statistic:
             parts[span].absorb(batch)
         return parts[span]
 
-    with one_blas_thread():
+    with _one_blas_thread:
         return reduce(iadd, _pool(count).map(absorb, range(count)))
 
 
@@ -109,5 +131,5 @@ def map_rows(work: Callable[[int, int], None], X: Any) -> None:
         for start in range(0, n, step):
             work(start, min(n, start + step))
         return
-    with one_blas_thread():
+    with _one_blas_thread:
         list(_pool(count).map(lambda start: work(start, min(n, start + step)), range(0, n, step)))

@@ -74,7 +74,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             return self._adopt(self._summarise(X, y, sample_weight, declared=classes))
         self._check_columns(X)
         known = self._current()
-        return self._adopt(known + self._summarise(X, y, sample_weight, known, classes))
+        more = self._summarise(X, y, sample_weight, known.unplaced(), classes)
+        return self._adopt((known + more).recentred())
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows out again, in place: the model of the rows that remain."""

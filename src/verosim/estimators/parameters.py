@@ -31,6 +31,8 @@ def same(a: Any, b: Any) -> bool:
     """Whether two values of a parameter are the same, arrays and lists of arrays included."""
     if a is b:
         return True
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     try:
         return bool(np.array_equal(a, b))
     except (TypeError, ValueError):

@@ -34,7 +34,8 @@ class Field:
     kind: str = "sum"
 
 
-RESIDUE = 1e-9  # parts of a weight that subtraction may leave behind, and nobody stands for
+RESIDUE = 1e-9  # parts of a weight that say somebody was forgotten only in part
+ROUNDING = 1e-13  # parts of a weight that are what subtraction left behind
 G = ("class", "fold")
 HEAD = {"rows": Field(G, "rows"), "weight": Field(G)}  # what every statistic has
 
@@ -95,6 +96,10 @@ class Statistic(ABC):
             if field.kind == "pivot":
                 out.arrays[name][...] = self.arrays[name]
         return out
+
+    def unplaced(self) -> Self:
+        """The zero on these axes with its pivots unset: more rows choose their own."""
+        return self.like(self.axes)
 
     def copy(self) -> Self:
         return self.like(
@@ -197,6 +202,10 @@ class Statistic(ABC):
 
     __rmul__ = __mul__
 
+    def recentred(self) -> Self:
+        """The same statistic about pivots nearer its means, where drift has left them behind."""
+        return self
+
     def digits(self) -> np.ndarray | None:
         """(class, column) correct digits left in the spread; None where nothing can cancel."""
         return None
@@ -268,7 +277,7 @@ class Statistic(ABC):
         for name, field in self.fields.items():
             if field.kind != "sum":
                 continue
-            bad = self.arrays[name] < -RESIDUE * (1 + np.abs(before.arrays[name]))
+            bad = self.arrays[name] < -RESIDUE * np.abs(before.arrays[name])
             if not bad.any():
                 continue
             at = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -290,8 +299,8 @@ class Statistic(ABC):
 
     def _settle(self, name: str, weight: np.ndarray, before: np.ndarray) -> None:
         rows = self.arrays[name]
-        left = weight > RESIDUE * (1 + before)
-        rows[...] = np.where(left, np.maximum(rows, 1), np.maximum(rows, 0))
+        rows[...] = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
+        rows[weight <= ROUNDING * before] = 0
 
     def prune(self) -> Self:
         """Drop what no row stands for: classes with no rows, codes no row has."""

@@ -18,9 +18,10 @@ from verosim import kernels
 from verosim.axes import Axes
 from verosim.data import Batch, SparseRows
 from verosim.errors import VerosimError
-from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
+from verosim.stats.base import HEAD, ROUNDING, Field, G, Statistic, bad_cell
 
 LOOK = 31  # rows of a class that choose its pivot
+FAR = 1e4  # squared deviations between pivot and mean that drift may cost
 BLOCK_CELLS = 1 << 18  # cells centred at a time for a matrix product
 
 PIVOT = {"pivot": Field(("class", "column"), "pivot")}
@@ -210,7 +211,8 @@ class Moments(Statistic):
     def digits(self) -> np.ndarray | None:
         """−log10 of eps · absorbed over the squares about the mean; pooled, one row for all.
 
-        A spread below a billionth of the column's total is nobody's loss: a floor covers it.
+        A spread below a billionth of the column's total is nobody's loss as long as the noise is
+        below it too: a floor covers both.
         """
         S = self.arrays["sum"]
         W = self.arrays["cells"] if self.layout == "diagonal" else self.arrays["weight"][..., None]
@@ -228,13 +230,23 @@ class Moments(Statistic):
         spread = within.sum(axis=0) if self.layout != "pooled" else within
         spread = np.maximum(spread + (weight * (place - centre) ** 2).sum(axis=0), 0) / total
         share = weight if self.layout != "pooled" else total
-        known = np.maximum(within, 1e-9 * share * spread)
+        floor = 1e-9 * share * spread
         noise = np.finfo(float).eps * self.arrays["absorbed"]
         with np.errstate(divide="ignore", invalid="ignore"):
-            digits = np.log10(known / noise)
+            digits = np.log10(np.maximum(within, floor) / noise)
         # Sums that cancel to exactly nothing were exact all along.
-        digits = np.where((noise > 0) & (within != 0), digits, 16.0)
+        covered = (within == 0) | ((within <= floor) & (noise <= floor))
+        digits = np.where((noise > 0) & ~covered, digits, 16.0)
         return digits.min(axis=1) if self.layout != "pooled" else digits.min(axis=0)[None]
+
+    def _settle_rows(self, before: Self) -> None:
+        super()._settle_rows(before)
+        if self.layout == "diagonal":  # a column nobody in the class has a value of any more
+            gone = self.arrays["cells"] <= ROUNDING * before.arrays["cells"]
+            for name in ("cells", "sum", "square", "absorbed"):
+                self.arrays[name][gone] = 0.0
+                if name in self.lows:
+                    self.lows[name][gone] = 0.0
 
     def _check_not_negative(self, before: Self) -> None:
         super()._check_not_negative(before)
@@ -242,7 +254,7 @@ class Moments(Statistic):
             return
         W = self.arrays["cells"] if self.layout == "diagonal" else self.arrays["weight"][..., None]
         S, some = self.arrays["sum"], W > 0
-        central = np.where(some, self.squares() - S * S / np.where(some, W, 1.0), 0.0)
+        central = np.where(some, self.squares() - S * (S / np.where(some, W, 1.0)), 0.0)
         bad = central < -1e-6 * self.arrays["absorbed"]
         if bad.any():
             c, _, j = (int(v) for v in np.argwhere(bad)[0])
@@ -266,11 +278,26 @@ class Moments(Statistic):
         a, b = mine.arrays["pivot"], theirs.arrays["pivot"]
         if np.array_equal(a, b):
             return mine, theirs
-        # The side with more rows keeps its pivots, so an outlier alone never becomes one.
-        more = mine.arrays["rows"].sum(axis=1) - theirs.arrays["rows"].sum(axis=1)
+        # The heavier side keeps its pivots, so an outlier alone never becomes one.
+        more = mine.arrays["weight"].sum(axis=1) - theirs.arrays["weight"].sum(axis=1)
         first = (more[:, None] > 0) | ((more[:, None] == 0) & (a <= b))
         pivot = np.where(np.isnan(b) | (first & ~np.isnan(a)), a, b)
         return mine.about(pivot), theirs.about(pivot)
+
+    def recentred(self) -> Self:
+        S = self.arrays["sum"].sum(axis=1)  # (C, d)
+        W = self.arrays["cells" if self.layout == "diagonal" else "weight"].sum(axis=1)
+        W = W if self.layout == "diagonal" else W[:, None]
+        if self.layout == "pooled":
+            square = np.broadcast_to(self.squares().sum(axis=0), S.shape)
+        else:
+            square = self.squares().sum(axis=1)
+        mean = S / np.where(W > 0, W, 1.0)
+        astray = mean * S > (1 - 1 / FAR) * square  # mean² ≫ variance
+        if not astray.any():
+            return self
+        pivot = self.arrays["pivot"]
+        return self.about(np.where(astray & (W > 0), pivot + mean, pivot))
 
     def about(self, pivot: np.ndarray) -> Self:
         """The same statistic about other pivots (class, column)."""

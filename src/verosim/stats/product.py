@@ -62,6 +62,9 @@ class Product(Statistic):
     def zero(self) -> Self:
         return self._each(lambda part: part.zero())
 
+    def unplaced(self) -> Self:
+        return self._each(lambda part: part.unplaced())
+
     def copy(self) -> Self:
         return self._each(lambda part: part.copy())
 
@@ -86,6 +89,9 @@ class Product(Statistic):
         return self._each(lambda part: part * factor)
 
     __rmul__ = __mul__
+
+    def recentred(self) -> Self:
+        return self._each(lambda part: part.recentred())
 
     def fold(self, f: int) -> Self:
         return self._each(lambda part: part.fold(f))
