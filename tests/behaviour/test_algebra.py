@@ -446,3 +446,14 @@ def test_concurrent_use_leaves_blas_alone():
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: verosim.LDA().fit(X, y).predict_proba(X), range(20)))
     assert count() == before
+
+
+@pytest.mark.parametrize("name", ["BernoulliNB", "MultinomialNB", "CategoricalNB", "GaussianNB"])
+def test_forgetting_fractional_weights_row_by_row(name, rng):
+    """What earlier subtractions left behind is not mistaken for a row that was never there."""
+    model, X, y = make(name, rng, n=60)
+    w = rng.choice([0.1, 0.2, 0.3, 0.7], len(y))
+    model.fit(X, y, sample_weight=w)
+    for i in rng.permutation(len(y))[:57]:
+        model.forget(X[i : i + 1], y[i : i + 1], sample_weight=w[i : i + 1])
+    assert np.isfinite(model.predict_proba(X)).all()

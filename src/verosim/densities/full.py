@@ -232,8 +232,8 @@ class FullGaussian(Density):
         at = np.flatnonzero(used)
         square = np.ix_(at, at)
         diagonal = S.diagonal()
-        least = EPS * peak  # below this a sum of squares is rounding error
-        known = diagonal > least
+        least = EPS * peak  # the rounding error in a sum of squares, to a small factor
+        known = diagonal > 16 * least
         noise = np.where(known, np.maximum(EPS, least / np.where(known, diagonal, 1.0)), 1.0)
         S = np.where(known[:, None] & known, S, 0.0)
         sigma = S / freedom if freedom > FREE * W else np.zeros_like(S)

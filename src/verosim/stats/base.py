@@ -277,7 +277,11 @@ class Statistic(ABC):
         for name, field in self.fields.items():
             if field.kind != "sum":
                 continue
-            bad = self.arrays[name] < -RESIDUE * np.abs(before.arrays[name])
+            was = np.abs(before.arrays[name])
+            # Entries that were themselves only rounding have their class for a measure.
+            measure = was.max(axis=tuple(range(2, was.ndim)), initial=0, keepdims=True)
+            weight = np.abs(before.arrays["weight"]).reshape(measure.shape)
+            bad = self.arrays[name] < -(RESIDUE * was + 1e-12 * (measure + weight))
             if not bad.any():
                 continue
             at = tuple(int(i) for i in np.argwhere(bad)[0])
