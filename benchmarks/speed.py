@@ -47,12 +47,10 @@ class Row:
 def medians(calls: dict[str, Call], repeats: int, inner: int) -> dict[str, float]:
     """Seconds per call, the callables taking turns so that a noisy spell hits all of them."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        call()
     for _ in range(repeats):
         for name, call in calls.items():
             gc.collect()
-            time.sleep(0.02)  # let the last one's idle threads stop spinning
+            call()  # its turn begins warm: the last one's threads and cache lines are gone
             start = time.perf_counter()
             for _ in range(inner):
                 call()
@@ -218,7 +216,7 @@ def table(rows: list[Row], repeats: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     scale = 10 if options.quick else 1
