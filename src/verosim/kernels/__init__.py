@@ -26,7 +26,7 @@ _HOMES = {
         "score_diagonal",
         "score_diagonal_sparse",
         "centre_rows",
-        "square_norms",
+        "shifted_norms",
         "score_codes",
         "score_sparse",
         "normalise",

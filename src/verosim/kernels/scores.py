@@ -102,14 +102,16 @@ def centre_rows(X, pivot, offset, out):
 
 
 @loose
-def square_norms(Z, out):
-    """out[i] = ‖z_i‖²."""
-    n, d = Z.shape
-    for i in range(n):
-        total = 0.0
-        for j in range(d):
-            total += Z[i, j] * Z[i, j]
-        out[i] = total
+def shifted_norms(Y, shift, stride, out):
+    """out (n, C) = ‖y_c − shift_c‖², y_c the d columns of Y that start at c·stride."""
+    C, d = shift.shape
+    for i in range(Y.shape[0]):
+        for c in range(C):
+            total = 0.0
+            for j in range(d):
+                z = Y[i, c * stride + j] - shift[c, j]
+                total += z * z
+            out[i, c] = total
 
 
 @exact
