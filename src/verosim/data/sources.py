@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from verosim.data.arrays import SparseRows
-from verosim.data.batch import UNWEIGHTED, Batch
-
-BLOCK_CELLS = 1 << 18  # cells converted at a time: 2 MB of float64
+from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch
 
 
 class Parts(dict[str, Any]):

@@ -29,8 +29,8 @@ class Centred:
         self.present = (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0)
         self.class_weight = np.where(self.present, arrays["weight"][:, 0], 0.0)
         S, S_low = arrays["sum"][:, 0], lows["sum"][:, 0]
-        cells = arrays["cells"][:, 0] if "cells" in arrays else arrays["weight"][:, 0][:, None]
-        W = np.where(self.present[:, None], np.broadcast_to(cells, S.shape), 0.0)
+        W = np.broadcast_to(statistic.weights[:, 0], S.shape)
+        W = np.where(self.present[:, None], W, 0.0)
         some = W > 0
         safe = np.where(some, W, 1.0)
         self.weight = W

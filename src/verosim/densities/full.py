@@ -17,14 +17,13 @@ from functools import cached_property
 import numpy as np
 
 from verosim import kernels
+from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.base import Density, into
 from verosim.densities.central import FREE, SEPARATOR, Scatter
 from verosim.densities.gaussian import LOG_2PI, Located
 from verosim.errors import SingularWarning, VerosimError, listed, warn
 from verosim.linalg import EPS, Factor, dependent_columns, factor, ledoit_wolf, oas, sphere
 from verosim.stats import Moments
-
-CELLS = 1 << 18  # whitened at a time, so that the product stays in cache
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class FullParams(Located):
             return self._squared_distance_far(block, out)
         pivot, table, shift = self._stacked
         d = len(pivot)
-        step = min(len(block), max(16, CELLS // table.shape[1]))
+        step = min(len(block), max(16, BLOCK_CELLS // table.shape[1]))
         Z, Y = np.empty((step, d)), np.empty((step, table.shape[1]))
         for start in range(0, len(block), step):
             rows = block[start : start + step]
@@ -68,10 +67,9 @@ class FullParams(Located):
 
         None where classes lie so far apart, 10⁴ deviations, that it would cost digits.
         """
-        pivot = self.pivot[int(np.argmax(self.share))]
-        shift = np.einsum("cij,cj->ci", np.broadcast_to(
-            self.whitener, (len(self.pivot), *self.whitener.shape[1:])),
-            (self.pivot - pivot) + self.offset)  # fmt: skip
+        pivot, means = self.about_one_pivot
+        whiteners = np.broadcast_to(self.whitener, (len(means), *self.whitener.shape[1:]))
+        shift = np.einsum("cij,cj->ci", whiteners, means)
         if (shift**2).sum(axis=1).max(initial=0.0) > 1e8:
             return None
         table = np.concatenate([W.T for W in self.whitener], axis=1)

@@ -39,10 +39,15 @@ class Located(Params):
     @cached_property
     def reference(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The overall mean as pivot (d,) + offset (d,), and each class mean about it (C, d)."""
-        pivot = self.pivot[int(np.argmax(self.share))]
-        shift = (self.pivot - pivot) + self.offset
+        pivot, shift = self.about_one_pivot
         centre = self.share @ shift
         return pivot, centre, shift - centre
+
+    @cached_property
+    def about_one_pivot(self) -> tuple[np.ndarray, np.ndarray]:
+        """The largest class's pivot (d,) and every class mean about it (C, d)."""
+        pivot = self.pivot[int(np.argmax(self.share))]
+        return pivot, (self.pivot - pivot) + self.offset
 
     @cached_property
     def linear(self) -> tuple[np.ndarray, np.ndarray]:
@@ -118,10 +123,9 @@ class DiagonalParams(Located):
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
         """Pivots and offsets of the means; one pivot (1, d) if all lie within 10⁴ deviations."""
-        reference = self.pivot[int(np.argmax(self.share))]
-        apart = self.pivot - reference
-        if (apart**2 * self.precision).max(initial=0.0) < 1e8:
-            return reference[None], apart + self.offset
+        pivot, shift = self.about_one_pivot
+        if ((self.pivot - pivot) ** 2 * self.precision).max(initial=0.0) < 1e8:
+            return pivot[None], shift
         return self.pivot, self.offset
 
     @cached_property

@@ -18,11 +18,11 @@ from threading import Lock
 from typing import Any
 
 from verosim.data import ArraySource
+from verosim.data.batch import BLOCK_CELLS
 from verosim.data.sources import cells_per_row
 from verosim.errors import VerosimError
 from verosim.stats import Statistic
 
-BLOCK_CELLS = 1 << 18  # cells scored at a time: 2 MB of float64
 SMALL = 1 << 16  # cells below which threads cost more than they save
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)

@@ -15,10 +15,10 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes, Bins, Categories
 from verosim.data import Batch, SparseRows
+from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
 from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
 
-BLOCK_CELLS = 1 << 18  # cells encoded at a time
 MOST_SLOTS = 1 << 20  # whole numbers × groups tallied directly
 
 FIELDS = {

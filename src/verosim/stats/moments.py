@@ -17,12 +17,12 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes
 from verosim.data import Batch, SparseRows
+from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
 from verosim.stats.base import HEAD, ROUNDING, Field, G, Statistic, bad_cell
 
 LOOK = 31  # rows of a class that choose its pivot
 FAR = 1e4  # squared deviations between pivot and mean that drift may cost
-BLOCK_CELLS = 1 << 18  # cells centred at a time for a matrix product
 
 PIVOT = {"pivot": Field(("class", "column"), "pivot")}
 FIELDS = {
@@ -215,7 +215,7 @@ class Moments(Statistic):
         below it too: a floor covers both.
         """
         S = self.arrays["sum"]
-        W = self.arrays["cells"] if self.layout == "diagonal" else self.arrays["weight"][..., None]
+        W = self.weights
         some = W > 0
         mean = S / np.where(some, W, 1.0)  # about the pivot
         within = self.squares() - (S * mean if self.layout != "pooled" else (S * mean).sum(axis=0))
@@ -252,7 +252,7 @@ class Moments(Statistic):
         super()._check_not_negative(before)
         if self.layout == "pooled":
             return
-        W = self.arrays["cells"] if self.layout == "diagonal" else self.arrays["weight"][..., None]
+        W = self.weights
         S, some = self.arrays["sum"], W > 0
         central = np.where(some, self.squares() - S * (S / np.where(some, W, 1.0)), 0.0)
         bad = central < -1e-6 * self.arrays["absorbed"]
@@ -264,6 +264,13 @@ class Moments(Statistic):
                 "these rows were never seen.",
                 "forget only rows (and weights) this model was fitted on.",
             )
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(class, fold, column) Σw of the cells; (class, fold, 1) where rows are complete."""
+        if self.layout == "diagonal":
+            return self.arrays["cells"]
+        return self.arrays["weight"][..., None]
 
     def squares(self) -> np.ndarray:
         """Σw z² per column: the diagonal of the scatter."""
@@ -286,8 +293,7 @@ class Moments(Statistic):
 
     def recentred(self) -> Self:
         S = self.arrays["sum"].sum(axis=1)  # (C, d)
-        W = self.arrays["cells" if self.layout == "diagonal" else "weight"].sum(axis=1)
-        W = W if self.layout == "diagonal" else W[:, None]
+        W = self.weights.sum(axis=1)
         if self.layout == "pooled":
             square = np.broadcast_to(self.squares().sum(axis=0), S.shape)
         else:
@@ -318,14 +324,12 @@ class Moments(Statistic):
         if not delta.any():
             return out
         D = delta[:, None, :]  # (C, 1, d)
-        S = self.arrays["sum"]
+        S, W = self.arrays["sum"], self.weights
         if self.layout == "diagonal":
-            W = self.arrays["cells"]
             out._add("square", 2 * D * S + W * D * D)
             out._add("sum", W * D)
             out._remember()
             return out
-        W = self.arrays["weight"][..., None]  # (C, F, 1)
         cross = S[..., :, None] * D[..., None, :]
         change = cross + np.swapaxes(cross, -1, -2)
         change = change + W[..., None] * (D[..., :, None] * D[..., None, :])
