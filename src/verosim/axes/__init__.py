@@ -9,11 +9,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from verosim.axes.codes import Bins, Categories, Cells, Codes
+from verosim.axes.bins import Bins, Cells
+from verosim.axes.codes import Categories, Codes
 from verosim.axes.columns import Columns
 from verosim.axes.groups import Groups
+from verosim.axes.vocabulary import Hashed, TokenCodes, Vocabulary
+from verosim.axes.words import Coded, Words
 
-__all__ = ["Axes", "Bins", "Categories", "Cells", "Codes", "Columns", "Groups"]
+__all__ = [
+    "Axes",
+    "Bins",
+    "Categories",
+    "Cells",
+    "Coded",
+    "Codes",
+    "Columns",
+    "Groups",
+    "Hashed",
+    "TokenCodes",
+    "Vocabulary",
+    "Words",
+]
 
 
 @dataclass(frozen=True)

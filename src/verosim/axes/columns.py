@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from verosim.errors import VerosimError, listed
 
@@ -21,6 +22,11 @@ class Columns:
 
     def name(self, j: int) -> str:
         return self.names[j] if self.names is not None else f"x{j}"
+
+    def narrowed(self, at: Any) -> Columns:
+        """Some of the columns, by number."""
+        names = None if self.names is None else tuple(self.names[int(j)] for j in at)
+        return Columns(len(at), names)
 
     def union(self, other: Columns) -> Columns:
         """Columns do not widen: both sides must have the same ones, in the same order."""

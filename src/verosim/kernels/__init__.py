@@ -17,6 +17,7 @@ _HOMES = {
     "counts": (
         "count_codes",
         "tally_whole_numbers",
+        "tally_words",
         "count_sparse",
         "count_dense",
         "find_codes",
@@ -31,6 +32,10 @@ _HOMES = {
         "score_sparse",
         "normalise",
     ),
+    "holes": ("fill_holes", "score_shown"),
+    "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_rows"),
+    "shares": ("log_shares",),
+    "text": ("count_texts", "score_texts"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

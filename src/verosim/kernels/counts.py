@@ -28,6 +28,22 @@ def count_codes(codes, groups, weights, folds, rows, weight, count, cells):
 
 
 @exact
+def tally_words(index, groups, weights, folds, tally, cells):
+    """tally (G, L) += w and cells (F, L) += 1 at every row's place in the list of words."""
+    if weights.size > 0:
+        for i in range(index.size):
+            g, at = groups[i], np.uint64(index[i])
+            tally[g, at] += weights[i]
+            cells[g % folds, at] += 1
+        return
+    for i in range(index.size):
+        tally[groups[i], np.uint64(index[i])] += 1.0
+    for g in range(tally.shape[0]):
+        for at in range(tally.shape[1]):
+            cells[g % folds, at] += np.int64(tally[g, at])
+
+
+@exact
 def tally_whole_numbers(X, low, offset, groups, start, tally):
     """tally (G, slots) += 1 at offset_j + x − low_j, for rows of small whole numbers.
 

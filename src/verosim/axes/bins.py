@@ -1,0 +1,143 @@
+"""Bins of numbers: a histogram per column, or the occupied cells of a joint one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes.codes import Categories, Codes
+from verosim.axes.columns import Columns
+from verosim.errors import VerosimError
+
+
+def edges_of(
+    values: np.ndarray, weights: np.ndarray, bins: int, strategy: str = "quantile"
+) -> np.ndarray:
+    """Edges of the bins of some numbers; a weight of two is the number twice."""
+    kept = np.isfinite(values) & (weights > 0 if len(weights) else True)
+    values, weights = values[kept], weights[kept] if len(weights) else weights
+    if not len(values):
+        return np.zeros(1)
+    if strategy == "uniform":
+        return np.unique(np.linspace(values.min(), values.max(), bins + 1))
+    # Edges fall halfway between neighbouring values, so that no value is split from itself.
+    distinct, where = np.unique(values, return_inverse=True)
+    mass = np.bincount(where, weights=weights if len(weights) else None)
+    reached = np.cumsum(mass)
+    steps = np.linspace(0, reached[-1], bins + 1)[1:-1]
+    below = np.searchsorted(reached, steps * (1 - 1e-12))
+    below = below[below < len(distinct) - 1]
+    inner = distinct[below] / 2 + distinct[below + 1] / 2
+    return np.unique(np.concatenate([distinct[:1], inner, distinct[-1:]]))
+
+
+class Bins(Codes):
+    """Per column the edges of its bins. The end bins are open: every number has a bin."""
+
+    def __init__(self, edges: Iterable[np.ndarray]) -> None:
+        self.edges = tuple(np.asarray(e, dtype=np.float64) for e in edges)
+        counts = [max(len(e) - 1, 1) for e in self.edges]
+        self.first = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+        self.size = int(self.first[-1])
+
+    @cached_property
+    def _inner(self) -> tuple[np.ndarray, np.ndarray]:
+        inner = [e[1:-1] for e in self.edges]
+        offset = np.concatenate([[0], np.cumsum([len(e) for e in inner])]).astype(np.int64)
+        return np.concatenate([*inner, np.empty(0)]), offset
+
+    def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
+        codes = np.empty(block.shape, dtype=np.int32)
+        kernels.find_bins(block, *self._inner, self.first, codes)
+        return codes, False
+
+    def union(self, other: Bins, columns: Columns) -> Bins:
+        for j, (mine, theirs) in enumerate(zip(self.edges, other.edges, strict=True)):
+            if not np.array_equal(mine, theirs):
+                raise VerosimError(
+                    f"Column {columns.name(j)!r}: bins {short(mine)} here, {short(theirs)} in the "
+                    "other model.",
+                    "fit both with the same edges, `bins=[edges of each column]`.",
+                )
+        return self
+
+    def positions(self, wider: Bins) -> None:
+        return None
+
+    def narrowed(self, columns: np.ndarray) -> Bins:
+        """The bins of some columns."""
+        return Bins(self.edges[j] for j in columns)
+
+    def label(self, code: int, columns: Columns) -> tuple[str, str]:
+        j = int(np.searchsorted(self.first, code, side="right")) - 1
+        return columns.name(j), f"bin {code - self.first[j]}"
+
+    def state(self) -> Any:
+        return [edges.tolist() for edges in self.edges]
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """(K,) lower and upper edge of every bin; open ends close at the outer edge."""
+        low = np.concatenate([e[:-1] if len(e) > 1 else e[:1] for e in self.edges])
+        high = np.concatenate([e[1:] if len(e) > 1 else e[:1] for e in self.edges])
+        return low, high
+
+
+class Cells(Codes):
+    """The occupied cells of a joint histogram, as one column whose categories are cell numbers."""
+
+    def __init__(self, bins: Bins, occupied: Categories) -> None:
+        self.bins, self.occupied = bins, occupied
+        self.first, self.size = occupied.first, occupied.size
+
+    @property
+    def possible(self) -> float:
+        """How many cells there are, occupied or not."""
+        return float(np.prod(self.bins.counts().astype(np.float64)))
+
+    @cached_property
+    def _strides(self) -> np.ndarray:
+        counts = self.bins.counts()
+        return np.concatenate([np.cumprod(counts[::-1])[::-1][1:], [1]]).astype(np.int64)
+
+    def _number(self, block: np.ndarray) -> np.ndarray:
+        local = self.bins.encode(block)[0] - self.bins.first[:-1]
+        return (local @ self._strides)[:, None]
+
+    def corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """(K, d) lower and upper corner of every occupied cell."""
+        number = np.array(self.occupied.values[0], dtype=np.int64)
+        local = (number[:, None] // self._strides) % self.bins.counts()
+        low, high = self.bins.bounds()
+        return low[local + self.bins.first[:-1]], high[local + self.bins.first[:-1]]
+
+    def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
+        return self.occupied.encode(self._number(block))
+
+    def widened(self, block: np.ndarray) -> Cells:
+        return Cells(self.bins, self.occupied.widened(self._number(block)))
+
+    def union(self, other: Cells, columns: Columns) -> Cells:
+        return Cells(
+            self.bins.union(other.bins, columns), self.occupied.union(other.occupied, columns)
+        )
+
+    def positions(self, wider: Cells) -> np.ndarray | None:
+        return self.occupied.positions(wider.occupied)
+
+    def keep(self, kept: np.ndarray) -> Cells:
+        return Cells(self.bins, self.occupied.keep(kept))
+
+    def label(self, code: int, columns: Columns) -> tuple[str, str]:
+        return "all columns", f"cell {self.occupied.values[0][code]}"
+
+    def state(self) -> Any:
+        return self.bins.state(), self.occupied.state()
+
+
+def short(edges: np.ndarray) -> str:
+    inside = f", {len(edges) - 1} of them" if len(edges) > 2 else ""
+    return f"({edges[0]:g}, {edges[-1]:g}{inside})"

@@ -1,0 +1,249 @@
+"""The tokens of texts as codes: a vocabulary that grows and merges, or a fixed number of buckets.
+
+A vocabulary is its tokens' bytes, one after another, and where each begins. Nothing is kept per
+token but that: looking up, merging and restricting are compiled loops over the bytes. A bucket is
+the token's hash modulo a power of two, so memory is bounded and models still merge.
+Reference: Weinberger et al. (2009), Feature hashing for large scale multitask learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes.codes import Codes
+from verosim.axes.columns import Columns
+from verosim.errors import VerosimError
+
+SLACK = 16  # bytes beyond the last token, so that kernels may read whole words
+LEAST_SLOTS = 16
+STATE = 6  # numbers a compiled loop keeps of a vocabulary that grows
+AT_A_TIME = 512  # tokens looked up together, while their slots stay in cache
+
+
+def empty_slots(tokens: int) -> np.ndarray:
+    """A hash table that so many tokens fill no more than half: a power of two of slots."""
+    count = max(LEAST_SLOTS, 1 << (2 * tokens - 1).bit_length())
+    return np.zeros(2 * count, dtype=np.uint64)
+
+
+def at_a_time() -> np.ndarray:
+    """Room for the hashes of tokens that are looked up together."""
+    return np.empty(AT_A_TIME, dtype=np.uint64)
+
+
+NOWHERE = np.zeros(0, dtype=np.int64)
+
+
+class TokenCodes(Codes):
+    """Codes of the tokens of one column of texts; a text has many."""
+
+    def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
+        raise TypeError("a text has many codes: the Tokens statistic counts them")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the axis is given rather than found in the texts."""
+        return True
+
+    def lookup(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """buckets, places, room, bounds, slots: what kernels find a token's code with."""
+        raise NotImplementedError
+
+
+class Vocabulary(TokenCodes):
+    """Tokens in order of arrival. An open one grows; a closed one ignores what is not in it.
+
+    >>> words = Vocabulary.of(["spam", "ham"])
+    >>> words.size, words.tokens()
+    (2, ['spam', 'ham'])
+    """
+
+    def __init__(self, room: np.ndarray, bounds: np.ndarray, *, open: bool = True) -> None:
+        """`room` holds the bytes and at least SLACK more, which are not part of the value: a
+        statistic that still grows may write there."""
+        self._room, self.bounds, self.open = room, bounds, open
+        self.size = len(bounds) - 1
+        self.first = np.array([0, self.size], dtype=np.intp)
+
+    @classmethod
+    def empty(cls) -> Vocabulary:
+        return cls(np.zeros(SLACK, dtype=np.uint8), np.zeros(1, dtype=np.int64))
+
+    @classmethod
+    def of(cls, tokens: Iterable[str], *, open: bool = True) -> Vocabulary:
+        """The vocabulary of some tokens, in their order; none may come twice."""
+        raw = [token.encode() for token in tokens]
+        bounds = np.zeros(len(raw) + 1, dtype=np.int64)
+        np.cumsum([len(token) for token in raw], out=bounds[1:])
+        out = cls(_with_slack(b"".join(raw)), bounds, open=open)
+        _ = out.slots
+        return out
+
+    @property
+    def fixed(self) -> bool:
+        return not self.open
+
+    @property
+    def arena(self) -> np.ndarray:
+        """The bytes of all tokens, one after another."""
+        return self._room[: self.bounds[-1]]
+
+    @property
+    def slices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The bytes, and where in them each token begins and ends."""
+        return self._room, self.bounds[:-1], self.bounds[1:]
+
+    @cached_property
+    def slots(self) -> np.ndarray:
+        """The hash table: an entry is a token's hash, its length and its number + 1."""
+        slots = empty_slots(self.size)
+        twice = kernels.fill_slots(self._room, self.bounds, slots)
+        if twice >= 0:
+            raise VerosimError(
+                f"The vocabulary has {self.token(twice)!r} twice.", "list every token once."
+            )
+        return slots
+
+    def lookup(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return 0, NOWHERE, self._room, self.bounds, self.slots
+
+    def token(self, code: int) -> str:
+        return self._room[self.bounds[code] : self.bounds[code + 1]].tobytes().decode()
+
+    def tokens(self) -> list[str]:
+        """All tokens as strings, in the order of their codes."""
+        raw = self.arena.tobytes()
+        ends = self.bounds.tolist()
+        pairs = pairwise(ends)
+        if raw.isascii():
+            text = raw.decode()
+            return [text[a:b] for a, b in pairs]
+        return [raw[a:b].decode() for a, b in pairs]
+
+    # Alignment ---------------------------------------------------------------------------
+
+    def find(self, other: Vocabulary) -> np.ndarray:
+        """(other.size,) the code here of every token of the other; −1 if it is unknown."""
+        found = np.empty(other.size, dtype=np.int64)
+        state = np.zeros(STATE, dtype=np.int64)
+        kernels.meet_tokens(
+            *other.slices, 0, False, self._room, self.bounds, self.slots, state, at_a_time(), found
+        )
+        return found
+
+    def extends(self, other: Vocabulary) -> bool:
+        """Whether the other's tokens are the first ones here, in the same order."""
+        return (
+            self.size >= other.size
+            and np.array_equal(self.bounds[: other.size + 1], other.bounds)
+            and np.array_equal(self._room[: other.bounds[-1]], other.arena)
+        )
+
+    def union(self, other: Any, columns: Columns) -> Vocabulary:
+        if not isinstance(other, Vocabulary) or self.open != other.open:
+            raise _unlike(self, other, columns)
+        if self is other or self.extends(other):
+            return self
+        found = self.find(other)
+        strange = np.flatnonzero(found < 0)
+        if self.fixed and (len(strange) or self.size != other.size):
+            raise _unlike(self, other, columns)
+        if not len(strange):
+            return self
+        more = other._taken(strange)
+        return Vocabulary(
+            np.concatenate([self.arena, more._room]),
+            np.concatenate([self.bounds, more.bounds[1:] + self.bounds[-1]]),
+        )
+
+    def positions(self, wider: Vocabulary) -> np.ndarray | None:
+        if wider.extends(self):
+            return None if wider.size == self.size else np.arange(self.size)
+        return wider.find(self)
+
+    def keep(self, kept: np.ndarray) -> Vocabulary:
+        return self if kept.all() else self._taken(np.flatnonzero(kept))
+
+    def _taken(self, chosen: np.ndarray) -> Vocabulary:
+        lengths = np.diff(self.bounds)[chosen]
+        room = np.zeros(int(lengths.sum()) + SLACK, dtype=np.uint8)
+        bounds = np.zeros(len(chosen) + 1, dtype=np.int64)
+        kernels.take_tokens(self._room, self.bounds, chosen, room, bounds)
+        return Vocabulary(room, bounds, open=self.open)
+
+    def label(self, code: int, columns: Columns) -> tuple[str, str]:
+        return columns.name(0), repr(self.token(code))
+
+    def state(self) -> Any:
+        return self.open, self.arena.tobytes(), self.bounds.tobytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.arena.tobytes(), np.array(self.bounds), self.open)
+
+
+def _restored(arena: bytes, bounds: np.ndarray, open: bool) -> Vocabulary:
+    return Vocabulary(_with_slack(arena), bounds, open=open)
+
+
+def _with_slack(arena: bytes) -> np.ndarray:
+    return np.frombuffer(bytearray(arena + bytes(SLACK)), dtype=np.uint8)
+
+
+class Hashed(TokenCodes):
+    """A fixed number of buckets; a token's code is its hash modulo their number."""
+
+    def __init__(self, buckets: int, places: np.ndarray | None = None) -> None:
+        if buckets < 1 or buckets & (buckets - 1) or buckets > 1 << 30:
+            raise VerosimError(
+                f"{buckets} buckets: a power of two up to 2**30 is needed.", "2**20, for one."
+            )
+        self.buckets = buckets
+        self.places = NOWHERE if places is None else places  # the code of every bucket
+        self.size = buckets if places is None else int((places >= 0).sum())
+        self.first = np.array([0, self.size], dtype=np.intp)
+
+    def lookup(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        nothing = Vocabulary.empty()
+        return self.buckets, self.places, nothing._room, nothing.bounds, nothing.slots
+
+    def union(self, other: Any, columns: Columns) -> Hashed:
+        if not isinstance(other, Hashed) or self.buckets != other.buckets:
+            raise _unlike(self, other, columns)
+        return self
+
+    def positions(self, wider: Hashed) -> None:
+        return None
+
+    def keep(self, kept: np.ndarray) -> Hashed:
+        """Only the marked buckets: what falls into another is unknown."""
+        places = np.full(self.buckets, -1, dtype=np.int64)
+        here = np.arange(self.buckets) if not len(self.places) else np.flatnonzero(self.places >= 0)
+        places[here[kept]] = np.arange(int(kept.sum()))
+        return Hashed(self.buckets, places)
+
+    def label(self, code: int, columns: Columns) -> tuple[str, str]:
+        return columns.name(0), f"bucket {code}"
+
+    def state(self) -> Any:
+        return self.buckets, self.places.tobytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Hashed, (self.buckets, np.array(self.places) if len(self.places) else None)
+
+
+def _unlike(mine: TokenCodes, theirs: Any, columns: Columns) -> VerosimError:
+    def kind(codes: Any) -> str:
+        if isinstance(codes, Hashed):
+            return f"{codes.buckets} buckets"
+        return "a growing vocabulary" if codes.open else f"a given vocabulary of {codes.size}"
+
+    return VerosimError(
+        f"Column {columns.name(0)!r}: {kind(mine)} here, {kind(theirs)} in the other model.",
+        "fit both with the same `vocabulary` and `hashed`.",
+    )

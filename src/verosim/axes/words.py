@@ -1,0 +1,183 @@
+"""Words: the texts of category columns, at most so many a column.
+
+A column that shows more values than its cap keeps those the first look found frequent and, of the
+rest, those whose hash is smallest; the others share one overflow bucket, `OTHER`. Which ones are
+kept depends on the values alone, never on the order they came in, so chunks and merges agree.
+Reference: Bar-Yossef et al. (2002), Counting distinct elements in a data stream (k minimum values).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim.axes.codes import Categories
+from verosim.axes.columns import Columns
+from verosim.errors import VerosimError
+
+OTHER = "‹other›"  # the overflow bucket
+
+Rank = tuple[int, int, str]
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Rows of category columns as they arrive: per column an index (n,) into a list of texts.
+
+    A text of None is a missing cell.
+    """
+
+    indexes: tuple[np.ndarray, ...]  # d × (n,) int32
+    texts: tuple[list[str | None], ...]
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, len(self.indexes)
+
+    @property
+    def cells_per_row(self) -> float:
+        return float(len(self.indexes))
+
+    def __getitem__(self, at: Any) -> Coded:
+        indexes = tuple(index[at] for index in self.indexes)
+        rows = len(range(*at.indices(self.rows))) if isinstance(at, slice) else len(at)
+        return Coded(indexes, self.texts, rows)
+
+
+class Words(Categories):
+    """Categories of text with a cap on how many each column keeps."""
+
+    def __init__(
+        self,
+        values: Iterable[tuple[str, ...]],
+        caps: tuple[int, ...],
+        frequent: tuple[tuple[str, ...], ...],
+        last: tuple[Rank | None, ...] | None = None,
+    ) -> None:
+        super().__init__(values)
+        self.caps, self.frequent = caps, frequent
+        self.last = (None,) * len(caps) if last is None else last  # ranks above it overflow
+
+    @classmethod
+    def none_yet(cls, caps: tuple[int, ...], frequent: tuple[tuple[str, ...], ...]) -> Words:
+        return cls(((),) * len(caps), caps, frequent)
+
+    @cached_property
+    def _frequent(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(texts) for texts in self.frequent)
+
+    def rank(self, j: int, text: str) -> Rank:
+        """The order in which column j's values are kept."""
+        return int(text not in self._frequent[j]), zlib.crc32(text.encode("utf-8", "replace")), text
+
+    def codes_of(self, j: int, texts: list[str | None]) -> np.ndarray:
+        """(len,) int32 codes of some texts of column j; −1 missing, −2 not on the axis."""
+        get, last = self.index[j].get, self.last[j]
+        found = [-1 if text is None else get(text, -2) for text in texts]
+        if last is not None:
+            other = self.index[j].get(OTHER, -2)
+            found = [
+                other if code == -2 and self.rank(j, text) > last else code  # type: ignore[arg-type]
+                for code, text in zip(found, texts, strict=True)
+            ]
+        codes = np.array(found, dtype=np.int32)
+        codes[codes >= 0] += np.int32(self.first[j])
+        return codes
+
+    def tables(self, block: Coded) -> tuple[list[np.ndarray], bool]:
+        """Per column the code of each of the block's texts, and whether one is strange."""
+        tables = [self.codes_of(j, texts) for j, texts in enumerate(block.texts)]
+        strange = any(
+            (table == -2).any() and (table[index] == -2).any()
+            for table, index in zip(tables, block.indexes, strict=True)
+        )
+        return tables, strange
+
+    def encode(self, block: Any) -> tuple[np.ndarray, bool]:
+        tables, strange = self.tables(block)
+        codes = np.empty(block.shape, dtype=np.int32)
+        for j, (table, index) in enumerate(zip(tables, block.indexes, strict=True)):
+            codes[:, j] = np.where(table == -2, self.size + j, table)[index]
+        return codes, strange
+
+    def widened(self, block: Any) -> Words:
+        values, last = list(self.values), list(self.last)
+        for j, (texts, index) in enumerate(zip(block.texts, block.indexes, strict=True)):
+            strange = np.flatnonzero(self.codes_of(j, texts) == -2)
+            if len(strange):
+                present = np.zeros(len(texts), dtype=bool)
+                present[index] = True
+                fresh = sorted({texts[at] for at in strange if present[at]})
+                values[j], last[j] = self._capped(j, values[j] + tuple(fresh), last[j])
+        return Words(values, self.caps, self.frequent, tuple(last))
+
+    def _capped(
+        self, j: int, texts: tuple[str, ...], last: Rank | None
+    ) -> tuple[tuple[str, ...], Rank | None]:
+        own = [text for text in texts if text != OTHER]
+        if last is None and len(own) <= self.caps[j]:
+            return texts, None
+        ranked = sorted(self.rank(j, text) for text in own)
+        ranked = ranked[: self.caps[j]] if last is None else [
+            rank for rank in ranked if rank <= last][: self.caps[j]]  # fmt: skip
+        bound = ranked[-1] if len(ranked) == self.caps[j] or last is None else last
+        bound = bound if last is None else min(bound, last)
+        kept = {rank[2] for rank in ranked}
+        return (*(text for text in texts if text in kept), OTHER), bound
+
+    def union(self, other: Categories, columns: Columns) -> Words:
+        assert isinstance(other, Words)
+        for j, here in enumerate(zip(self.caps, self.frequent, strict=True)):
+            if here != (other.caps[j], other.frequent[j]):
+                raise VerosimError(
+                    f"Column {columns.name(j)!r} keeps at most {here[0]} values here, and others "
+                    "in the other model.",
+                    "fit both from one schema: verosim.look(source), then fit(…, schema=schema).",
+                )
+        if self.values == other.values and self.last == other.last:
+            return self
+        values, last = [], []
+        for j, (mine, theirs) in enumerate(zip(self.values, other.values, strict=True)):
+            bounds = [bound for bound in (self.last[j], other.last[j]) if bound is not None]
+            both = mine + tuple(v for v in theirs if v not in self.index[j])
+            kept, bound = self._capped(j, both, min(bounds) if bounds else None)
+            values.append(kept)
+            last.append(bound)
+        return Words(values, self.caps, self.frequent, tuple(last))
+
+    def positions(self, wider: Categories) -> np.ndarray | None:
+        if self.values == wider.values:
+            return None
+        return np.array(
+            [
+                wider.index[j][text if text in wider.index[j] else OTHER] + wider.first[j]
+                for j, texts in enumerate(self.values)
+                for text in texts
+            ],
+            dtype=np.intp,
+        )
+
+    def keep(self, kept: np.ndarray) -> Words:
+        values = super().keep(kept).values
+        return Words(values, self.caps, self.frequent, self.last)
+
+    def narrowed(self, columns: np.ndarray) -> Words:
+        pick = [int(j) for j in columns]
+        return Words(
+            [self.values[j] for j in pick],
+            tuple(self.caps[j] for j in pick),
+            tuple(self.frequent[j] for j in pick),
+            tuple(self.last[j] for j in pick),
+        )
+
+    def state(self) -> Any:
+        return self.values, self.caps, self.frequent, self.last

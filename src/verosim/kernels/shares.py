@@ -1,0 +1,30 @@
+"""Smoothed shares of counts, in logarithms."""
+
+import math
+
+import numpy as np
+
+from verosim.kernels._compile import exact
+
+SMALL = 64  # whole counts whose logarithm is taken once
+STRETCH = 512  # numbers added one after another: longer sums would lose digits
+
+
+@exact
+def log_shares(count, alpha, out):
+    """out (K, C) = log (count + α) − log Σ_k (count + α); counts below zero are rounding."""
+    K, C = count.shape
+    total, part = np.zeros(C), np.zeros(C)
+    for k in range(K):
+        for c in range(C):
+            part[c] += max(count[k, c], 0.0) + alpha
+        if k % STRETCH == STRETCH - 1 or k == K - 1:
+            total += part
+            part[:] = 0.0
+    total = np.log(total)
+    logs = np.log(np.arange(SMALL) + alpha)
+    for k in range(K):
+        for c in range(C):
+            x = max(count[k, c], 0.0)
+            i = int(min(x, SMALL - 1.0))
+            out[k, c] = (logs[np.uint64(i)] if i == x else math.log(x + alpha)) - total[c]

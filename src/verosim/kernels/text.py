@@ -1,0 +1,106 @@
+"""From UTF-8 bytes to token numbers, with no string and no document–term matrix between.
+
+A document is split into lowercased tokens, written one after another with a space between, so
+that every n-gram is a slice of that scratch, hashed and looked up where it lies.
+"""
+
+import numpy as np
+
+from verosim.kernels._compile import exact
+from verosim.kernels.split import DONE, NO_ROOM, split
+from verosim.kernels.vocabulary import SERIAL, WHY, look_up
+
+LANES = 8  # classes scored side by side, as in `scores`
+U0, U8 = np.uint64(0), np.uint64(8)
+
+
+@exact
+def count_texts(
+    text, offsets, start, ascii, points, low, high, groups, weights, folds, presence,
+    buckets, grows, arena, bounds, slots, state, count, cells, stamps,
+    scratch, starts, ends, hashes, ids,
+):  # fmt: skip
+    """count (K, G) += w for every n-gram of documents start…, once a document if `presence`;
+    cells (K, F) += 1 with it. Returns the document it stopped before, why in state[WHY]."""
+    weighted = weights.size > 0
+    for i in range(start, offsets.size - 1):
+        found, why = split(
+            text, offsets[i], offsets[i + 1], ascii, points, high > 1, scratch, starts, ends
+        )
+        if why != DONE:
+            state[WHY] = why
+            return i
+        m = look_up(
+            scratch, starts, ends, found, low, high, buckets, grows, arena, bounds, slots, state,
+            hashes, ids,
+        )  # fmt: skip
+        if m < 0:
+            state[WHY] = NO_ROOM
+            return i
+        g = np.uint64(groups[i])
+        f = np.uint64(groups[i] % folds)
+        w = weights[i] if weighted else 1.0
+        state[SERIAL] += 1
+        serial = state[SERIAL]
+        for t in range(m):
+            if ids[t] < 0:
+                continue
+            k = np.uint64(ids[t])
+            if presence:
+                if stamps[k] == serial:
+                    continue
+                stamps[k] = serial
+            count[k, g] += w
+            cells[k, f] += 1
+    state[WHY] = DONE
+    return offsets.size - 1
+
+
+@exact
+def score_texts(
+    text, offsets, ascii, points, low, high, presence, buckets, places, arena, bounds, slots,
+    table, base, out, stamps, state, scratch, starts, ends, hashes, ids,
+):  # fmt: skip
+    """out (n, C) = base + Σ table[k] over a document's known n-grams, each once if `presence`.
+
+    places (buckets,) gives a bucket's row, −1 for none; empty if it is the bucket's own number.
+    Returns the document it stopped before, why in state[WHY].
+    """
+    C, width = out.shape[1], np.uint64(table.shape[1])
+    lanes = np.zeros(table.shape[1])
+    for i in range(offsets.size - 1):
+        found, why = split(
+            text, offsets[i], offsets[i + 1], ascii, points, high > 1, scratch, starts, ends
+        )
+        if why != DONE:
+            state[WHY] = why
+            return i
+        m = look_up(
+            scratch, starts, ends, found, low, high, buckets, False, arena, bounds, slots, state,
+            hashes, ids,
+        )  # fmt: skip
+        state[SERIAL] += 1
+        serial = state[SERIAL]
+        known = 0
+        for t in range(m):
+            k = ids[t]
+            if places.size > 0:
+                k = places[k]
+            if k < 0:
+                continue
+            if presence:
+                if stamps[k] == serial:
+                    continue
+                stamps[k] = serial
+            ids[known] = k
+            known += 1
+        lanes[:] = 0.0
+        for t in range(known):
+            row = table[np.uint64(ids[t])]
+            for first in range(U0, width, U8):
+                for c in range(U8):
+                    lanes[first + c] += row[first + c]
+        for c in range(C):
+            out[i, c] = base[c] + lanes[c]
+    state[WHY] = DONE
+    return offsets.size - 1

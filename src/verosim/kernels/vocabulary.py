@@ -1,0 +1,237 @@
+"""A hash table of tokens: their bytes lie one after another in an arena, bounds says where each
+begins, and slots say which token has which hash.
+
+The table is open-addressing; an entry is a token's hash, its length and its number + 1. A short
+token is settled by those alone, of a longer one the bytes are compared. Reference: Knuth, The Art
+of Computer Programming, vol. 3, §6.4. The hash depends on the bytes alone, so models made on
+different machines agree on it.
+"""
+
+import numpy as np
+
+from verosim.kernels._compile import exact
+
+# The state of a growing vocabulary: tokens, bytes, documents read, room asked for, why it stopped.
+TOKENS, BYTES, SERIAL, MORE_TOKENS, MORE_BYTES, WHY = 0, 1, 2, 3, 4, 5
+HEAD = 16  # bytes that are hashed without a branch
+CERTAIN = 8  # bytes up to which the hash and the length tell tokens apart
+SLACK = 16  # bytes an arena has beyond its end, so that whole words may be read there
+
+LENGTH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
+MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+LOW_32 = np.uint64(0xFFFFFFFF)
+U0, U1, U32, U33 = (np.uint64(i) for i in (0, 1, 32, 33))
+MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+
+
+@exact
+def word_at(data, at):
+    """Eight bytes as a number, lowest first: one load once compiled, and on any machine equal."""
+    a = np.uint64(at)
+    word = np.uint64(data[a])
+    word |= np.uint64(data[a + np.uint64(1)]) << np.uint64(8)
+    word |= np.uint64(data[a + np.uint64(2)]) << np.uint64(16)
+    word |= np.uint64(data[a + np.uint64(3)]) << np.uint64(24)
+    word |= np.uint64(data[a + np.uint64(4)]) << np.uint64(32)
+    word |= np.uint64(data[a + np.uint64(5)]) << np.uint64(40)
+    word |= np.uint64(data[a + np.uint64(6)]) << np.uint64(48)
+    word |= np.uint64(data[a + np.uint64(7)]) << np.uint64(56)
+    return word
+
+
+@exact
+def _masked(data, at, n):
+    """The first n bytes, eight at most, of those at `at`; no branch, so nothing to mispredict."""
+    return word_at(data, at) & MASKS[np.uint64(min(max(n, 0), 8))]
+
+
+@exact
+def _mixed(h):
+    h ^= h >> U33
+    h *= MIX_1
+    h ^= h >> U33
+    h *= MIX_2
+    return h ^ (h >> U33)
+
+
+@exact
+def hash_head(data, at, n):
+    """Sixty-four bits of n bytes, of which it reads no more than HEAD: all of a short token.
+
+    Up to eight bytes of one length never collide: every step is then one-to-one.
+    """
+    size = np.uint64(n)
+    first, both = min(size, np.uint64(8)), min(size, np.uint64(HEAD))
+    h = ((word_at(data, at) & MASKS[first]) ^ (size * LENGTH_FACTOR)) * MIX_2
+    rest = (word_at(data, at + 8) & MASKS[both - first]) * MIX_1
+    return _mixed(h ^ ((rest >> U32) | (rest << U32)))
+
+
+@exact
+def hash_of(data, at, n):
+    """Sixty-four bits of the n bytes at `at`; up to fifteen bytes beyond them are touched."""
+    h = hash_head(data, at, n)
+    for i in range(HEAD, n, 8):
+        h = _mixed(h ^ _masked(data, at + i, n - i))
+    return h
+
+
+@exact
+def equal(left, a, right, b, n, length):
+    """Whether the `length` bytes at a are the n bytes at b."""
+    same = n == length
+    for i in range(0, min(n, length), 8):
+        same &= _masked(left, a + i, n - i) == _masked(right, b + i, n - i)
+    return same
+
+
+@exact
+def find(slots, arena, bounds, data, at, n, h):
+    """The number of the token that is these n bytes; −1 − slot if it is not there."""
+    last = np.uint64(slots.size // 2 - 1)
+    s = h & last
+    size = np.uint64(n) & LOW_32
+    while True:
+        entry = slots[s + s + U1]
+        if entry == U0:
+            return -1 - np.int64(s)
+        if slots[s + s] == h and entry >> U32 == size:
+            k = np.uint64((entry & LOW_32) - U1)
+            if n <= CERTAIN or equal(arena, bounds[k], data, at, n, bounds[k + U1] - bounds[k]):
+                return np.int64(k)
+        s = (s + U1) & last
+
+
+@exact
+def _enter(slots, slot, n, h, k):
+    slots[2 * slot] = h
+    slots[2 * slot + 1] = (np.uint64(n) << U32) | np.uint64(k + 1)
+
+
+@exact
+def has_room(arena, bounds, slots, state, n):
+    """Whether one more token of n bytes fits; the table stays half empty."""
+    k = state[TOKENS] + 1
+    return k < bounds.size and 4 * k <= slots.size and state[BYTES] + n + SLACK <= arena.size
+
+
+@exact
+def insert(slots, slot, arena, bounds, state, data, at, n, h):
+    """Append a token; there is room for it."""
+    k = state[TOKENS]
+    used = state[BYTES]
+    _enter(slots, slot, n, h, k)
+    for i in range(n):
+        arena[used + i] = data[at + i]
+    bounds[k + 1] = used + n
+    state[TOKENS] = k + 1
+    state[BYTES] = used + n
+    return k
+
+
+@exact
+def fill_slots(arena, bounds, slots):
+    """Number the tokens of an arena in an empty table; returns one that came twice, or −1."""
+    for k in range(bounds.size - 1):
+        at, n = bounds[k], bounds[k + 1] - bounds[k]
+        h = hash_of(arena, at, n)
+        slot = find(slots, arena, bounds, arena, at, n, h)
+        if slot >= 0:
+            return k
+        _enter(slots, -1 - slot, n, h, k)
+    return -1
+
+
+@exact
+def look_up(
+    scratch, starts, ends, found, low, high, buckets, grows, arena, bounds, slots, state,
+    hashes, ids,
+):  # fmt: skip
+    """ids of a document's n-grams: numbers in the table, −1 unknown; or hash & (buckets − 1).
+
+    An unknown one is appended if the table `grows`. Returns how many there are, −1 if they need
+    more room than there is; the document is then to be looked up again.
+    """
+    m = U0
+    last = np.uint64((buckets if buckets > 0 else slots.size // 2) - 1)
+    longest = 0
+    for n in range(low, high + 1):  # no branch in here, so that the table's cache misses overlap
+        more = np.uint64(n - 1)
+        for t in range(np.uint64(max(found - n + 1, 0))):
+            size = ends[t + more] - starts[t]
+            longest = max(longest, size)
+            h = hash_head(scratch, starts[t], size)
+            hashes[m] = h
+            s = h & last
+            if buckets > 0:
+                ids[m] = np.int64(s)
+            else:
+                entry = slots[s + s + U1]
+                there = (slots[s + s] == h) & (entry >> U32 == np.uint64(size) & LOW_32)
+                ids[m] = np.int64(entry & LOW_32) - 1 if there else -1
+            m += U1
+    total = np.int64(m)
+    if buckets > 0 and longest <= HEAD:
+        return total
+    m = U0
+    for n in range(low, high + 1):  # what that could not settle
+        more = np.uint64(n - 1)
+        for t in range(np.uint64(max(found - n + 1, 0))):
+            at, size = starts[t], ends[t + more] - starts[t]
+            if ids[m] < 0 or size > CERTAIN:
+                h = hash_of(scratch, at, size) if size > HEAD else hashes[m]
+                if buckets > 0:
+                    ids[m] = np.int64(h & last)
+                else:
+                    k = find(slots, arena, bounds, scratch, at, size, h)
+                    if k < 0 and grows:
+                        if not has_room(arena, bounds, slots, state, size):
+                            state[MORE_TOKENS] = total - np.int64(m)
+                            # A token lies in at most n n-grams of length n, its space with it.
+                            often = (low + high) * (high - low + 1) // 2
+                            state[MORE_BYTES] = (ends[found - 1] + 1) * often
+                            return -1
+                        k = insert(slots, -1 - k, arena, bounds, state, scratch, at, size, h)
+                    ids[m] = max(k, -1)
+            m += U1
+    return total
+
+
+@exact
+def meet_tokens(others, starts, ends, begin, grows, arena, bounds, slots, state, hashes, ids):
+    """ids of another vocabulary's tokens from `begin` on, a few at a time; appended if new.
+
+    Returns the first that is still to do, where there was no room.
+    """
+    for at in range(begin, ids.size, hashes.size):
+        upto = min(at + hashes.size, ids.size)
+        m = look_up(
+            others, starts[at:upto], ends[at:upto], upto - at, 1, 1, 0, grows,
+            arena, bounds, slots, state, hashes, ids[at:upto],
+        )  # fmt: skip
+        if m < 0:
+            return at
+    return ids.size
+
+
+@exact
+def take_tokens(arena, bounds, chosen, out, out_bounds):
+    """Copy some tokens, in the order chosen, into an arena of their own."""
+    used = 0
+    for i in range(chosen.size):
+        for t in range(bounds[chosen[i]], bounds[chosen[i] + 1]):
+            out[used] = arena[t]
+            used += 1
+        out_bounds[i + 1] = used
+
+
+@exact
+def add_rows(count, cells, found, sign, other_count, other_cells):
+    """count[found[i]] += sign · other_count[i], and whole rows likewise."""
+    for i in range(found.size):
+        k = found[i]
+        for g in range(count.shape[1]):
+            count[k, g] += sign * other_count[i, g]
+        for f in range(cells.shape[1]):
+            cells[k, f] += sign * other_cells[i, f]
