@@ -29,6 +29,10 @@ class PrecisionWarning(VerosimWarning):
     """Forgetting left fewer correct digits than a fit on the remaining rows would have."""
 
 
+class ConvergenceWarning(VerosimWarning):
+    """EM was stopped before its estimates had settled."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn, pointing at the user's line rather than at ours."""
     frame, level = sys._getframe(1), 2

@@ -109,23 +109,10 @@ def as_matrix(
 
 
 def _as_array(X: Any, values: bool) -> np.ndarray:
-    if values and hasattr(X, "columns") and hasattr(X, "to_numpy"):
-        # A table of categories: keep each cell as it is, whatever its neighbours' types.
-        out = np.empty(X.shape, dtype=object)
-        for j in range(X.shape[1]):
-            column = X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
-            out[:, j] = [None if is_missing(v) else v for v in column.to_numpy().tolist()]
-        if {type(v) for v in out.ravel().tolist()} <= {int, bool}:
-            small = all(abs(int(v)) < 1 << 62 for v in (out.min(), out.max()))
-            return out.astype(np.int64) if small else out
-        return out
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        return _from_frame(X, values)
     if isinstance(X, np.ma.MaskedArray):
         return X
-    if not values and hasattr(X, "dtypes") and hasattr(X, "to_numpy"):
-        try:  # pandas' nullable numbers: NA becomes NaN without a Python object per cell
-            return X.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError):
-            pass
     try:
         if isinstance(X, list | tuple) and values and _holds_text(X):
             return np.asarray(X, dtype=object)
@@ -134,6 +121,27 @@ def _as_array(X: Any, values: bool) -> np.ndarray:
         raise VerosimError(
             f"X is not a table: {error}.", "give every row the same number of cells."
         ) from None
+
+
+def _from_frame(X: Any, values: bool) -> np.ndarray:
+    """A data frame as an array: where it lies if it is all of one type."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except Exception as error:  # two columns of one name, or no frame narwhals knows
+        hint = "give every column its own name."
+        raise VerosimError(f"X is not a table: {error}", hint) from None
+    if not values:
+        return frame.to_numpy()
+    # A table of categories: keep each cell as it is, whatever its neighbours' types.
+    out = np.empty(frame.shape, dtype=object)
+    for j, column in enumerate(frame.iter_columns()):
+        out[:, j] = [None if is_missing(v) else v for v in column.to_list()]
+    if {type(v) for v in out.ravel().tolist()} <= {int, bool}:
+        small = all(abs(int(v)) < 1 << 62 for v in (out.min(), out.max()))
+        return out.astype(np.int64) if small else out
+    return out
 
 
 def _holds_text(X: Any) -> bool:

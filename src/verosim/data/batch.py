@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ class Batch:
     groups: np.ndarray  # (n,) int32, class · folds + fold
     weights: np.ndarray = field(default_factory=lambda: UNWEIGHTED)  # (n,), empty if all are one
     numbers: range | np.ndarray = range(0)  # the rows' numbers in the user's table
+    labels: np.ndarray | None = None  # the classes `groups` counts, where it brings its own
+    origin: str = ""  # ' of part-1.csv', for messages
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -27,12 +29,24 @@ class Batch:
         """The number, in the user's table, of the batch's i-th row."""
         return int(self.numbers[i]) if len(self.numbers) else i
 
+    def place(self, i: int) -> str:
+        """Where the i-th row is, for messages."""
+        return f"row {self.row(i)}{self.origin}"
+
+    def regrouped(self, place: np.ndarray | None, folds: int) -> Batch:
+        """The same rows with their classes numbered anew."""
+        if place is None:
+            return replace(self, labels=None)
+        groups = place[self.groups // folds] * folds + self.groups % folds
+        return replace(self, groups=groups.astype(np.int32), labels=None)
+
     def cut(self, start: int, stop: int) -> Batch:
         weights = self.weights[start:stop] if len(self.weights) else self.weights
-        return Batch(
-            self.block[start:stop], self.groups[start:stop], weights, self.numbers[start:stop]
-        )
+        return replace(
+            self, block=self.block[start:stop], groups=self.groups[start:stop], weights=weights,
+            numbers=self.numbers[start:stop],
+        )  # fmt: skip
 
     def part(self, name: str) -> Batch:
         """The rows of one part of a Product."""
-        return Batch(self.block[name], self.groups, self.weights, self.numbers)
+        return replace(self, block=self.block[name])

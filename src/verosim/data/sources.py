@@ -20,6 +20,10 @@ class Parts(dict[str, Any]):
         shapes = [block.shape for block in self.values()]
         return shapes[0][0], sum(shape[1] for shape in shapes)
 
+    @property
+    def cells_per_row(self) -> float:
+        return sum(cells_per_row(block) for block in self.values())
+
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, str):
             return super().__getitem__(at)
@@ -30,13 +34,15 @@ def ready(X: Any) -> bool:
     """Whether kernels can read X where it lies."""
     if isinstance(X, Parts):
         return all(ready(block) for block in X.values())
-    return isinstance(X, SparseRows) or (
+    return not isinstance(X, np.ndarray) or (
         X.dtype in (np.float64, np.float32) and X.flags.c_contiguous and X.dtype.isnative
     )
 
 
 def cells_per_row(X: Any) -> float:
     """Cells a row holds: its width, or what is stored of it."""
+    if hasattr(X, "cells_per_row"):
+        return float(X.cells_per_row)
     if isinstance(X, SparseRows):
         return float(X.indptr[-1] - X.indptr[0]) / max(len(X), 1)
     return float(X.shape[1])

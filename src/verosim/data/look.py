@@ -1,0 +1,361 @@
+"""The first look: from the types and the first rows of a table to its schema.
+
+Types decide where they can. What they leave open the rows do: text that is all numbers in a CSV,
+dates as text, identifiers, words against free text; and whether a number is better described, for
+the sake of the classes, by a Gaussian or by a histogram. What was guessed, and what was not dared,
+is said in the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verosim.axes.bins import edges_of
+from verosim.data import values
+from verosim.data.batch import UNWEIGHTED
+from verosim.data.schema import Column, Schema, as_density, near
+from verosim.data.tables import Rows, open_table
+from verosim.errors import VerosimError, listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LOOK = 50_000  # rows
+BINS = (5, 10, 20, 50)  # histograms tried
+USUAL = 20  # bins, where nothing chose
+ENOUGH = 20  # rows below which nothing is called an identifier
+FEW = 20  # whole numbers that may be codes
+ASK = '"auto", or a dict such as {"zip": "category"}.'
+WORDS = 4.0  # words a cell, on average, that make a text
+
+
+def look(
+    source: Any,
+    target: str | None = None,
+    *,
+    columns: str | Mapping[str, str] = "auto",
+    weight: str | None = None,
+    na: Any = (),
+    rows: int = LOOK,
+    max_categories: int = 1000,
+    labels: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> Schema:
+    """Look at the first rows of a source and say what each column is.
+
+    Parameters
+    ----------
+    source : any table: see :func:`verosim.query` and the page on tables
+    target : the column to predict; it helps to choose between a Gaussian and a histogram
+    columns : "auto", or {name: density} where you know better: gaussian, histogram, category,
+        boolean, poisson, date, text or ignore
+    weight : the column of row weights
+    na : texts that mean missing, besides the empty cell
+    rows : how many rows to look at
+    max_categories : how many values a category column keeps; the rest share one bucket
+    labels, weights : arrays, where they are not columns of the table
+
+    Examples
+    --------
+    >>> import verosim
+    >>> table = {"size": [1.5, 2.5, 3.5, 1.0], "hue": ["red", "blue", "red", "red"],
+    ...          "kind": ["a", "b", "b", "a"]}
+    >>> print(verosim.look(table, target="kind"))
+    column  type    role      density   why
+    ──────  ──────  ────────  ────────  ───
+    size    double  number    gaussian  numbers
+    hue     string  category  category  2 values in 4 rows
+    target: 'kind' (text)
+    from the first 4 rows
+    """
+    table = open_table(source)
+    check_columns(table.names, target, weight, columns)
+    marks = as_na(na)
+    sample = table.head(rows)
+    arrays = {name: _column(sample, name, rows) for name in table.names}
+    looked = min(sum(part.batch.num_rows for part in sample), rows)
+    if not looked:
+        raise VerosimError("The table has no rows.", "is it the right file, or a filter too many?")
+    if weight is not None:
+        weights = values.numbers(arrays[weight], frozenset(marks))
+    if weights is not None and len(weights):
+        weights = weights[:looked]
+        counted = np.flatnonzero(weights > 0)  # rows of zero weight do not exist
+        arrays = {name: array.take(counted) for name, array in arrays.items()}
+        weights = weights[counted]
+        labels = labels if labels is None else labels[:looked][counted]
+    given = {} if isinstance(columns, str) else dict(columns)
+    target_type = "text"
+    labels = labels if labels is None else labels[:looked]
+    if target is not None:
+        target_type = _target_type(arrays[target], table.typed, frozenset(marks))
+        if target in given:
+            target_type = "text"
+        labels = values.keys(arrays[target], frozenset(marks))[0]
+    weights = UNWEIGHTED if weights is None else weights
+    judge = _Judge(frozenset(marks), table.typed, labels, weights, max_categories)
+    found = tuple(
+        judge.column(name, arrays[name], given.get(name))
+        for name in table.names
+        if name not in (target, weight)
+    )
+    return Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
+
+
+def as_na(na: Any) -> tuple[str, ...]:
+    """The texts that mean missing, as the user gave them: one or several."""
+    if isinstance(na, str | int | float):
+        na = (na,)
+    return tuple(dict.fromkeys(str(values.text_of(mark) or "") for mark in na or ()))
+
+
+def check_columns(
+    names: tuple[str, ...], target: str | None, weight: str | None, columns: Any
+) -> None:
+    for name, what in ((target, "target"), (weight, "column of weights")):
+        if name is not None and name not in names:
+            raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
+    if target is not None and target == weight:
+        raise VerosimError(f"{target!r} cannot be both the target and the weights.")
+    if isinstance(columns, str):
+        if columns != "auto":
+            raise VerosimError(f"columns={columns!r} is not known.", ASK)
+        return
+    if not isinstance(columns, Mapping):
+        raise VerosimError(f"columns={columns!r} is not known.", ASK)
+    for name, density in columns.items():
+        if name not in names:
+            raise VerosimError(f"columns: there is no column {name!r}.", near(name, names))
+        as_density(density, name)
+
+
+def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    chunks = [values.plain(part.batch.column(name)) for part in sample]
+    types = {chunk.type for chunk in chunks}
+    if len(types) > 1:  # slices of a frame of objects may differ: text holds them all
+        try:
+            chunked = pa.concat_tables(
+                [pa.table({"x": chunk}) for chunk in chunks], promote_options="permissive"
+            ).column("x")
+            return values.plain(chunked)[:rows]
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            texts = [values.text_of(v) for chunk in chunks for v in chunk.to_pylist()]
+            return pa.array(texts, pa.large_string())[:rows]
+    return pa.concat_arrays(chunks)[:rows] if chunks else pa.nulls(0)
+
+
+def _target_type(array: pa.Array, typed: bool, na: frozenset[str]) -> str:
+    """integer, boolean or text: a CSV's text becomes a value only if it prints back the same."""
+    kind = values.kind_of_type(array.type)
+    if kind in ("boolean", "number"):
+        return "boolean" if kind == "boolean" else "integer"
+    if typed:
+        return "text"
+    texts = {text for text in values.keys(array, na)[1] if text is not None}
+    if texts and texts <= {"True", "False"}:
+        return "boolean"
+    return "integer" if texts and all(_is_integer(text) for text in texts) else "text"
+
+
+def _is_integer(text: str) -> bool:
+    return text.lstrip("-").isdecimal() and text.isascii() and str(int(text)) == text and (
+        abs(int(text)) < 2**63
+    )  # fmt: skip
+
+
+class _Judge:
+    """Says what a column is."""
+
+    def __init__(
+        self,
+        na: frozenset[str],
+        typed: bool,
+        labels: np.ndarray | None,
+        weights: np.ndarray,
+        cap: int,
+    ) -> None:
+        self.na, self.typed, self.cap = na, typed, cap
+        self.labels, self.weights = labels, weights
+
+    def column(self, name: str, array: pa.Array, given: str | None) -> Column:
+        shown = str(array.type) if self.typed else "text"
+        kind = values.kind_of_type(array.type)
+        try:
+            found = self._judged(name, array, kind)
+        except values.Unreadable as error:
+            raise VerosimError(
+                f"Column {name!r}, row {error.row}: {error.value!r} is not {error.wanted}."
+            ) from None
+        if given is not None:
+            density = as_density(given, name)
+            if density != found.density:
+                found = replace(found, density=density, note="")
+                if density in ("gaussian", "histogram", "poisson") and not found.edges:
+                    found = self._as_number(found, array)
+                elif density == "category":
+                    found = self._as_words(found, array)
+            found = replace(found, reason="you said so")
+        return replace(found, type=_short(shown))
+
+    def _judged(self, name: str, array: pa.Array, kind: str) -> Column:
+        if kind == "boolean":
+            return Column(name, "boolean", reason="true or false")
+        if kind == "time":
+            return Column(name, "date", reason="dates: hour, weekday, month and a number")
+        if kind == "number":
+            return self._number(name, array)
+        if kind == "text":
+            return self._text(name, array)
+        if kind == "nothing":
+            return Column(name, "ignore", reason="no values")
+        return Column(name, "ignore", reason=f"{_short(str(array.type))} is no kind of column",
+                      note="ignored: lists, structs and bytes are not read")  # fmt: skip
+
+    def _number(self, name: str, array: pa.Array) -> Column:
+        x = values.numbers(array, self.na)
+        seen = x[np.isfinite(x)]
+        if not len(seen):
+            return Column(name, "ignore", reason=f"missing in all {len(x):,} rows")
+        whole = bool((seen == np.floor(seen)).all())
+        distinct = np.unique(seen)
+        n = len(seen)
+        if whole and n >= ENOUGH and len(distinct) == n == len(x):
+            steps = np.diff(seen)
+            if (steps == 1).all() or (steps == -1).all():
+                return Column(name, "ignore", reason="numbers the rows: an identifier")
+        density, edges, why = self._density(x)
+        note = ""
+        if len(distinct) == 1:
+            why = f"constant ({values.text_of(distinct[0])}): carries no information"
+        elif whole and len(distinct) <= FEW and n >= 5 * len(distinct):
+            shown = ", ".join(str(values.text_of(v)) for v in distinct[:6])
+            more = ", …" if len(distinct) > 6 else ""
+            kind = "boolean" if set(distinct.tolist()) <= {0.0, 1.0} else "category"
+            note = (
+                f"only the whole numbers {shown}{more}; a code? then columns={{{name!r}: {kind!r}}}"
+            )
+        elif whole and n >= ENOUGH and len(distinct) == n == len(x) and (
+            (np.diff(seen) > 0).all() or (np.diff(seen) < 0).all()
+        ):  # fmt: skip
+            note = f"all different and in order; an identifier? then columns={{{name!r}: 'ignore'}}"
+        return Column(name, density, reason=why, note=note, whole=whole, edges=edges)
+
+    def _as_number(self, column: Column, array: pa.Array) -> Column:
+        try:
+            x = values.numbers(array, self.na)
+        except values.Unreadable as error:
+            raise VerosimError(
+                f"Column {column.name!r}, row {error.row}: {error.value!r} is not a number.",
+                f"na=[{error.value!r}] if it means missing.",
+            ) from None
+        seen = x[np.isfinite(x)]
+        column = replace(column, whole=bool((seen == np.floor(seen)).all()))
+        return replace(column, edges=tuple(edges_of(x, self.weights, USUAL).tolist()))
+
+    def _text(self, name: str, array: pa.Array) -> Column:
+        index, texts = values.keys(array, self.na)
+        count = np.bincount(index, minlength=len(texts))
+        seen = {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
+        n = sum(seen.values())
+        if not n:
+            return Column(name, "ignore", reason=f"missing in all {len(array):,} rows")
+        if all(values.DATE.fullmatch(text) for text in seen):
+            return Column(name, "date", reason="dates: hour, weekday, month and a number")
+        if not self.typed:
+            if all(values.NUMBER.fullmatch(t) and not values.PADDED.match(t) for t in seen):
+                return self._number(name, array)
+            if len(seen) <= 4 and all(text.lower() in values.TRUTHS for text in seen):
+                return Column(name, "boolean", reason="true or false")
+        words = sum(len(text.split()) * c for text, c in seen.items()) / n
+        if words >= WORDS and len(seen) > max(n / 2, 2):
+            return Column(name, "text", reason=f"{words:.0f} words a cell, nearly all different")
+        if len(seen) == n and n >= ENOUGH:
+            return Column(name, "ignore", reason=f"all {n:,} values differ: an identifier")
+        return self._words(name, seen, n)
+
+    def _words(self, name: str, seen: dict[str, int], n: int) -> Column:
+        reason = f"{len(seen):,} value{'s' if len(seen) != 1 else ''} in {n:,} rows"
+        if len(seen) == 1:
+            reason = f"constant ({next(iter(seen))}): carries no information"
+        note = ""
+        frequent: tuple[str, ...] = ()
+        odd = [text for text in seen if not values.NUMBER.fullmatch(text)]
+        if len(seen) > 5 and len(odd) <= max(3, len(seen) // 20) and not self.typed:
+            note = f"numbers but for {listed(odd, 3)}; missing? then na={odd[:3]!r}"
+        elif len(seen) > 5 and not odd:
+            note = f"numbers written as text; then columns={{{name!r}: 'gaussian'}}"
+        elif len(seen) > self.cap:
+            reason = f"{len(seen):,} values in {n:,} rows, {self.cap:,} kept"
+        elif len(seen) > 0.5 * n and n >= ENOUGH:
+            note = f"{len(seen):,} different values in {n:,} rows; an identifier?"
+        if len(seen) > self.cap:
+            ranked = sorted(seen, key=lambda text: (-seen[text], text))
+            frequent = tuple(ranked[: self.cap])
+        return Column(name, "category", reason=reason, note=note, frequent=frequent)
+
+    def _as_words(self, column: Column, array: pa.Array) -> Column:
+        index, texts = values.keys(array, self.na)
+        count = np.bincount(index, minlength=len(texts))
+        seen = {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
+        return replace(column, frequent=self._words(column.name, seen, len(index)).frequent)
+
+    def _density(self, x: np.ndarray) -> tuple[str, tuple[float, ...], str]:
+        """A Gaussian, unless a histogram tells the classes apart better by more than AIC asks."""
+        usual = tuple(edges_of(x, self.weights, USUAL).tolist())
+        if self.labels is None:
+            return "gaussian", usual, "numbers"
+        kept = np.isfinite(x)
+        w = self.weights[kept] if len(self.weights) else np.ones(int(kept.sum()))
+        x, y = x[kept], np.unique(self.labels[kept], return_inverse=True)[1]
+        C = int(y.max(initial=0)) + 1
+        if w.sum() < ENOUGH * C or C < 2 or C > 100 or len(usual) < 3:
+            return "gaussian", usual, "numbers"
+        base = _gaussian_fit(x, y, w, C) - 2 * C  # Akaike: a parameter costs one nat
+        best, edges = 0.0, usual
+        for bins in BINS:
+            tried = edges_of(x, self.weights, bins)
+            bin_of = np.searchsorted(tried[1:-1], x, side="right")
+            cost = C * (len(tried) - 2)
+            gain = _histogram_fit(bin_of, y, w, C, len(tried) - 1) - cost - base
+            if gain > best + 1e-9 * w.sum():
+                best, edges = gain, tuple(tried.tolist())
+        if best > 0:
+            return "histogram", edges, f"numbers; {len(edges) - 1} bins tell the classes better"
+        return "gaussian", usual, "numbers"
+
+
+def _log_sum(joint: np.ndarray) -> np.ndarray:
+    """log Σ_k exp joint_k, over the first axis."""
+    top = joint.max(axis=0)
+    return np.log(np.exp(joint - top).sum(axis=0)) + top
+
+
+def _gaussian_fit(x: np.ndarray, y: np.ndarray, w: np.ndarray, C: int) -> float:
+    """Σ w log p(class | x), by a Gaussian a class."""
+    weight = np.bincount(y, w, C)
+    z = x - np.average(x, weights=w)
+    mean = np.bincount(y, w * z, C) / weight
+    variance = np.bincount(y, w * (z - mean[y]) ** 2, C) / weight
+    total = np.average(z * z, weights=w)
+    variance = np.maximum(variance, max(1e-9 * total, 1e-300))
+    level = np.log(weight / w.sum()) - 0.5 * np.log(variance)
+    joint = level[:, None] - 0.5 * (z - mean[:, None]) ** 2 / variance[:, None]  # (C, n)
+    return float(w @ (joint[y, np.arange(len(y))] - _log_sum(joint)))
+
+
+def _histogram_fit(bin_of: np.ndarray, y: np.ndarray, w: np.ndarray, C: int, bins: int) -> float:
+    """The same by a histogram a class: it is all in the counts."""
+    count = np.bincount(y * bins + bin_of, w, C * bins).reshape(C, bins)
+    weight = count.sum(axis=1, keepdims=True)
+    joint = np.log(weight / w.sum()) + np.log((count + 1) / (weight + bins))
+    return float((count * (joint - _log_sum(joint))).sum())
+
+
+def _short(type_: str) -> str:
+    return "category" if type_.startswith("dictionary") else type_.replace("large_", "")

@@ -1,0 +1,221 @@
+"""The schema: what each column of a table is, and how a model reads it. A value.
+
+    column → role (number, category, boolean, date, text, ignored) → density, and why
+
+A model is a function of (schema, rows): two models fitted from one schema merge.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from verosim.axes import Columns
+from verosim.errors import VerosimError, listed
+
+ROLES = {
+    "gaussian": "number", "histogram": "number", "poisson": "number", "category": "category",
+    "boolean": "boolean", "date": "date/time", "text": "text", "ignore": "ignored",
+}  # fmt: skip
+SAME = {"number": "gaussian", "ignored": "ignore", "date/time": "date", "bool": "boolean"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, its type in the source, the density that reads it, and why."""
+
+    name: str
+    density: str
+    type: str = ""
+    reason: str = ""
+    note: str = ""  # something a person should check
+    whole: bool = False  # whole numbers
+    edges: tuple[float, ...] = ()  # bins of a number, from the rows looked at
+    frequent: tuple[str, ...] = ()  # values kept first, where there are more than the cap
+
+    @property
+    def role(self) -> str:
+        return ROLES[self.density]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table and what is done with each; `edit` and `save` it as you like."""
+
+    columns: tuple[Column, ...]
+    target: str | None = None
+    target_type: str = "text"  # or integer, boolean
+    weight: str | None = None
+    na: tuple[str, ...] = ()
+    max_categories: int = 1000
+    looked: int = 0  # rows looked at
+    native: str = "arrow"
+    notes: tuple[str, ...] = field(default=())
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise VerosimError(f"There is no column {name!r}.", near(name, self.names))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns a model reads."""
+        return tuple(column for column in self.columns if column.density != "ignore")
+
+    def of(self, *densities: str) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.density in densities)
+
+    def edit(self, columns: Mapping[str, str]) -> Schema:
+        """A schema with other densities for some columns, by name.
+
+        >>> from verosim.data.schema import Column, Schema
+        >>> Schema((Column("zip", "gaussian"),)).edit({"zip": "category"})["zip"].role
+        'category'
+        """
+        for name in columns:
+            if name not in self.names and name != self.target:
+                raise VerosimError(f"There is no column {name!r}.", near(name, self.names))
+        changed = tuple(
+            replace(column, density=as_density(columns[column.name], column.name), note="",
+                    reason="you said so")
+            if column.name in columns else column
+            for column in self.columns
+        )  # fmt: skip
+        kind = "text" if self.target in columns else self.target_type
+        return replace(self, columns=changed, target_type=kind)
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema as JSON."""
+        Path(path).write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """The schema `save` wrote."""
+        try:
+            raw = json.loads(Path(path).read_text())
+            columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
+            return cls(columns, **_tuples(raw))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise VerosimError(
+                f"{str(path)!r} is not a schema: {error}.", "write one with schema.save(path)."
+            ) from None
+
+    def check_merges(self, other: Schema) -> None:
+        """Two models merge if their columns are read alike."""
+        theirs = {column.name: column for column in other.used}
+        mine = {column.name: column for column in self.used}
+        for name in [*mine, *theirs]:
+            here = mine[name].density if name in mine else "ignored"
+            there = theirs[name].density if name in theirs else "ignored"
+            apart = here != there
+            if not apart and here == "histogram" and mine[name].edges != theirs[name].edges:
+                apart, here, there = True, "other bins", "its own"
+            if apart:
+                raise VerosimError(
+                    f"Column {name!r}: {here} here, {there} in the other model.",
+                    "fit both from one schema: verosim.look(source), then fit(…, schema=schema).",
+                )
+
+    def __str__(self) -> str:
+        head = ("column", "type", "role", "density", "why")
+        lines = [head]
+        for c in self.columns:
+            density = "" if c.density in ("ignore", "text", "date") else c.density
+            lines.append((c.name, c.type, c.role, density, c.reason))
+        widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        out = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False))
+            + "  " + line[4]
+            for line in lines
+        ]  # fmt: skip
+        out.insert(1, "  ".join("─" * width for width in widths) + "  " + "─" * 3)
+        if self.target is not None:
+            out.append(f"target: {self.target!r} ({self.target_type})")
+        if self.weight is not None:
+            out.append(f"weights: {self.weight!r}")
+        if self.na:
+            out.append("missing besides empty cells: " + ", ".join(repr(t) for t in self.na))
+        asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note]
+        asked += [f"  {note}" for note in self.notes]
+        if asked:
+            out += ["to check:", *asked]
+        out.append(f"from the first {self.looked:,} rows")
+        return "\n".join(line.rstrip() for line in out)
+
+    __repr__ = __str__
+
+
+def for_table(
+    schema: Any, names: tuple[str, ...], target: str | None, weight: str | None
+) -> Schema:
+    """A given schema, checked against the table it is to read."""
+    if not isinstance(schema, Schema):
+        raise VerosimError(
+            f"schema is {type(schema).__name__}, not a Schema.", "verosim.look(source) makes one."
+        )
+    lost = [column.name for column in schema.used if column.name not in (*names, target, weight)]
+    if lost:
+        raise VerosimError(
+            f"The schema has columns the table does not: {listed(lost)}.", near(lost[0], names)
+        )
+    columns = tuple(c for c in schema.columns if c.name not in (target, weight))
+    kind = schema.target_type if schema.target == target else "text"
+    return replace(schema, columns=columns, target=target, weight=weight, target_type=kind)
+
+
+def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
+    """The columns of a model fitted on arrays, by name or, if they had none, by place."""
+    names = columns.names
+    if names is None:
+        names = present
+        if len(names) != columns.size:
+            raise VerosimError(
+                f"The table has {len(names)} columns, and the model was fitted on an array of "
+                f"{columns.size}, without names.",
+                "give just those columns, in their order.",
+            )
+    lost = [name for name in names if name not in present]
+    if lost:
+        raise VerosimError(f"The table lacks the columns {listed(lost)}.", near(lost[0], present))
+    return Schema(tuple(Column(name, "gaussian") for name in names))
+
+
+def _tuples(raw: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+
+
+def as_density(name: Any, column: str) -> str:
+    """One of the names `columns=` takes."""
+    wanted = SAME.get(name, name) if isinstance(name, str) else name
+    if wanted not in ROLES:
+        raise VerosimError(
+            f"Column {column!r}: {name!r} is no way to read a column.",
+            f"one of {', '.join(ROLES)}.",
+        )
+    return wanted
+
+
+def near(name: str, names: tuple[str, ...]) -> str:
+    """A hint at the name that was meant."""
+    close = get_close_matches(str(name), names, 1, 0.6) or [
+        other for other in names if other.lower() == str(name).lower()
+    ]
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(repr(other) for other in names[:12])
+    return f"the columns are {shown}{' …' if len(names) > 12 else ''}."

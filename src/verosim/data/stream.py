@@ -1,0 +1,197 @@
+"""A table as a source of batches: rows, their classes and their weights, a piece at a time.
+
+The classes of a stream are not known beforehand: every batch brings the labels it has, and the
+statistic that absorbs it makes room for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.data import values
+from verosim.data.batch import UNWEIGHTED, Batch
+from verosim.data.readers import Reader
+from verosim.data.schema import Schema
+from verosim.data.tables import Rows, Table
+from verosim.errors import VerosimError
+
+
+class TableSource:
+    """Rows of a table as a reader reads them.
+
+    `target` is the name of a column or one label a row; so are `weights`.
+    """
+
+    def __init__(self, table: Table, reader: Reader, target: Any = None, weights: Any = None):
+        self.table, self.reader = table, reader
+        self.target, self.weights = target, weights
+        for given, what in ((target, "labels"), (weights, "weights")):
+            if given is not None and not isinstance(given, str) and table.rows is not None:
+                check_length(len(given), table.rows, what)
+
+    @property
+    def rows(self) -> int | None:
+        return self.table.rows
+
+    def wanted(self) -> set[str]:
+        """The columns that are read."""
+        named = {name for name in (self.target, self.weights) if isinstance(name, str)}
+        return {*self.reader.names, *named}
+
+    def first(self, rows: int) -> list[Chunk]:
+        """The first rows, without losing them."""
+        return list(self._cut(self.table.head(rows)))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Pieces of the table, read here and converted wherever `batch` is called."""
+        done = 0
+        for chunk in self._cut(self.table.batches(self.wanted())):
+            done += len(chunk)
+            yield chunk
+        for given, what in ((self.target, "labels"), (self.weights, "weights")):
+            if given is not None and not isinstance(given, str):
+                check_length(len(given), done, what)
+
+    def _cut(self, pieces: Iterable[Rows]) -> Iterator[Chunk]:
+        done = 0
+        for rows in pieces:
+            n = rows.batch.num_rows
+            labels, weights = (
+                given if given is None or isinstance(given, str) else given[done : done + n]
+                for given in (self.target, self.weights)
+            )
+            done += n
+            if n:
+                yield Chunk(rows, self.reader, labels, weights)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of a table on its way to a worker."""
+
+    rows: Rows
+    reader: Reader
+    target: Any
+    weights: Any
+
+    def __len__(self) -> int:
+        return int(self.rows.batch.num_rows)
+
+    def block(self) -> Any:
+        return self.reader.block(self.rows)
+
+    def batch(self) -> Batch:
+        """The rows as a batch that brings its own labels; rows of zero weight are left out."""
+        rows, target = self.rows, self.target
+        weights = weights_of(self.weights, rows)
+        numbers: range | np.ndarray = range(rows.start, rows.start + len(self))
+        if len(weights) and not weights.all():
+            kept = np.flatnonzero(weights)
+            rows = Rows(rows.batch.take(kept), rows.start, rows.origin)
+            target = target if isinstance(target, str) else target[kept]
+            weights, numbers = weights[kept], kept + rows.start
+        codes, labels = labels_of(target, rows, self.reader.schema)
+        return Batch(self.reader.block(rows), codes, weights, numbers, labels, rows.origin)
+
+
+def check_length(given: int, rows: int, what: str) -> None:
+    if given != rows:
+        raise VerosimError(f"X has {rows} rows and there are {given} {what}: inconsistent lengths.")
+
+
+def labels_of(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.ndarray]:
+    """(codes (n,) int32, sorted labels) of some rows."""
+    if not isinstance(target, str):  # encoded beforehand: (codes, all labels)
+        return target.codes, target.labels
+    array = rows.batch.column(target)
+    index, texts = values.keys(array, frozenset(schema.na))
+    gone = np.array([text is None for text in texts])
+    missing = np.flatnonzero(gone[index])
+    if len(missing):
+        raise VerosimError(
+            f"The target {target!r} is missing in {rows.place(int(missing[0]))}.",
+            "leave rows without a label out, or fill them in.",
+        )
+    present = np.zeros(len(texts), dtype=bool)
+    present[index] = True
+    at = np.flatnonzero(present)
+    try:
+        found = [as_label(str(texts[i]), schema.target_type) for i in at]
+    except ValueError:
+        bad = next(i for i in at if not _is_label(str(texts[i]), schema.target_type))
+        raise _strange_label(target, texts[bad], rows.place(int(np.argmax(index == bad))), schema) \
+            from None  # fmt: skip
+    labels, inverse = np.unique(np.array(found), return_inverse=True)
+    table = np.zeros(len(texts), dtype=np.int32)
+    table[at] = inverse
+    return table[index], labels
+
+
+def as_label(text: str, kind: str) -> Any:
+    if kind == "integer":
+        return int(text)
+    if kind == "boolean":
+        return {"True": True, "False": False, "1": True, "0": False}[text]
+    return text
+
+
+def _is_label(text: str, kind: str) -> bool:
+    try:
+        as_label(text, kind)
+    except (ValueError, KeyError):
+        return False
+    return True
+
+
+def _strange_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
+    if schema.target_type == "integer" and values.NUMBER.fullmatch(str(text)):
+        return VerosimError(
+            f"Unknown label type: continuous. The target {target!r} is {text} in {place}; "
+            "classes are not fractions.",
+            "for a regression target, cut it into classes first.",
+        )
+    return VerosimError(
+        f"The target {target!r} is {text!r} in {place}, and the first {schema.looked:,} rows were "
+        f"all {schema.target_type}s.",
+        f"columns={{{target!r}: 'category'}} keeps the labels as text.",
+    )
+
+
+def weights_of(weights: Any, rows: Rows) -> np.ndarray:
+    """(n,) weights of some rows, checked; empty if every row counts once."""
+    if weights is None:
+        return UNWEIGHTED
+    if not isinstance(weights, str):
+        return weights
+    try:
+        out = values.numbers(rows.batch.column(weights))
+    except values.Unreadable as error:
+        raise VerosimError(
+            f"The weight {weights!r} is {error.value!r} in {rows.place(error.row)}, not a number."
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(out) | (out < 0))
+    if len(bad):
+        i = int(bad[0])
+        raise VerosimError(
+            f"The weight {weights!r} is {out[i]:g} in {rows.place(i)}.",
+            "weights are finite numbers, zero or more; to take rows out, use forget.",
+        )
+    return out
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels given beside the table, encoded once, cut as the rows are."""
+
+    codes: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, at: Any) -> Labels:
+        return Labels(self.codes[at], self.labels)

@@ -1,0 +1,340 @@
+"""Any table as a stream of Arrow record batches, whose columns have names.
+
+    pandas, polars, Arrow, DuckDB, a query, files, a folder, an iterable of batches
+        → names, then batches of rows
+
+narwhals tells the data frames apart and cuts them; the Arrow C stream carries the rest. Nothing is
+read before it is asked for, and no more than a few batches are in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verosim.data.values import text_of
+from verosim.errors import VerosimError, listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A few rows on their way: an Arrow record batch, and where it was read."""
+
+    batch: pa.RecordBatch
+    start: int  # number of the first row in its file or table
+    origin: str = ""  # ' of part-1.csv', for messages
+
+    def place(self, row: int) -> str:
+        return f"row {self.start + row}{self.origin}"
+
+
+@dataclass
+class Table:
+    """Names of the columns and a way to read them.
+
+    `read(columns)` starts reading, with None for all columns. A source that can be read only once
+    is held by `once`, with the rows already looked at put back in front.
+    """
+
+    names: tuple[str, ...]
+    read: Callable[[Iterable[str] | None], Iterator[Rows]]
+    rows: int | None = None  # where known
+    native: str = "arrow"  # what `sample` gives back: pandas, polars or arrow
+    once: bool = False
+    typed: bool = True  # False where all cells are text, as in CSV
+    _seen: list[Rows] = field(default_factory=list)
+    _rest: Iterator[Rows] | None = None
+
+    def __post_init__(self) -> None:
+        check_names(self.names)
+
+    def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
+        """The rows, in order. `columns` leaves the others unread where the source allows it."""
+        if not self.once:
+            return self.read(None if columns is None else [n for n in self.names if n in columns])
+        if self._rest is None:
+            self._rest = self.read(None)
+        seen, self._seen = self._seen, []
+        return chain(seen, self._rest)
+
+    def head(self, rows: int) -> list[Rows]:
+        """The first rows, without losing them."""
+        out: list[Rows] = []
+        count = 0
+        for part in self.batches():
+            out.append(part)
+            count += part.batch.num_rows
+            if count >= rows:
+                break
+        if self.once:
+            self._seen = out
+        return out
+
+
+def check_names(names: Iterable[str]) -> None:
+    names = list(names)
+    for j, name in enumerate(names):
+        if not str(name).strip():
+            raise VerosimError(
+                f"Column {j + 1} of {len(names)} has an empty name.",
+                "name every column; a pandas index saved to CSV has none: to_csv(…, index=False).",
+            )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise VerosimError(
+            f"The column names {listed(twice)} occur more than once.", "rename the second one."
+        )
+
+
+def query(sql: str, connection: Any) -> Table:
+    """A SQL query and the connection it runs on, as a table to fit on or predict.
+
+    DuckDB, ADBC and any DB-API connection (sqlite3, psycopg, …) will do; rows are fetched as they
+    are needed.
+
+    Examples
+    --------
+    >>> import duckdb, verosim
+    >>> con = duckdb.connect()
+    >>> flowers = verosim.query("SELECT range % 2 AS kind, range / 2 AS size FROM range(10)", con)
+    >>> verosim.GaussianNB().fit(flowers, "kind").class_count_
+    array([5., 5.])
+    """
+    if type(connection).__module__.split(".")[0] in ("duckdb", "_duckdb"):
+        return open_table(connection.sql(sql))
+    cursor = connection.cursor()
+    cursor.execute(sql)
+    if hasattr(cursor, "fetch_record_batch"):
+        return open_table(cursor.fetch_record_batch())
+    names = tuple(column[0] for column in cursor.description)
+    import pyarrow as pa
+
+    def read(_: Iterable[str] | None) -> Iterator[Rows]:
+        start = 0
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            columns = [column_of(values) for values in zip(*rows, strict=True)]
+            yield Rows(pa.record_batch(columns, names=list(names)), start)
+            start += len(rows)
+
+    return Table(names, read, once=True)
+
+
+def is_source(X: Any) -> bool:
+    """Whether X has columns with names, however it comes."""
+    return streams(X) or is_frame(X)
+
+
+def is_frame(X: Any) -> bool:
+    """A pandas or polars table in memory, which scikit-learn takes for an array too."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
+
+
+def streams(X: Any) -> bool:
+    """Whether X can only be read as a table: a file, Arrow data, a query, an iterable of tables."""
+    if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
+        return False
+    if isinstance(X, Table | Path | str | Mapping):
+        return True
+    if isinstance(X, list | tuple):
+        return _holds_tables(X)
+    tabular = hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array__")
+    arrow = type(X).__module__.startswith("pyarrow") and hasattr(X, "schema")
+    return tabular or arrow or hasattr(X, "collect_batches") or isinstance(X, Iterator)
+
+
+def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
+    return len(X) > 0 and (is_frame(X[0]) or isinstance(X[0], Mapping) or hasattr(X[0], "schema"))
+
+
+def open_table(source: Any) -> Table:
+    """Any source as a Table."""
+    import pyarrow as pa
+
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, str | Path):
+        from verosim.data.files import open_files
+
+        return open_files(source)
+    if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
+        raise VerosimError(
+            "An array has no names, so none of its columns can be the target.",
+            "fit(X, y) with the labels, or a table with column names.",
+        )
+    if isinstance(source, Mapping):
+        source = pa.table({str(k): column_of(v) for k, v in source.items()})
+    if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # an Arrow dataset
+        return _dataset(source)
+    if hasattr(source, "collect_batches"):  # polars, lazy
+        return _lazy(source)
+    if isinstance(source, pa.RecordBatchReader):
+        return Table(tuple(source.schema.names), lambda _: _numbered(source), once=True)
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return _arrow(source)
+    if hasattr(source, "iloc") or type(source).__module__.startswith("polars"):
+        return _frame(source)
+    if hasattr(source, "__arrow_c_stream__"):  # a DuckDB relation, among others
+        names = tuple(pa.RecordBatchReader.from_stream(source).schema.names)
+        return Table(names, lambda _: _numbered(pa.RecordBatchReader.from_stream(source)))
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return _iterable(source)
+    raise VerosimError(
+        f"{type(source).__name__} is not a table verosim can read.",
+        "a pandas, polars or Arrow table, a DuckDB relation, verosim.query(sql, connection), "
+        "a CSV, Parquet or Arrow file, a folder or glob of them, or an iterable of such tables.",
+    )
+
+
+def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
+    start = 0
+    for batch in batches:
+        for at in range(0, batch.num_rows, BATCH_ROWS):
+            part = batch.slice(at, BATCH_ROWS)
+            yield Rows(part, start)
+            start += part.num_rows
+
+
+def _arrow(table: pa.Table) -> Table:
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        part = table if columns is None else table.select(list(columns))
+        return _numbered(part.to_batches(max_chunksize=BATCH_ROWS))
+
+    return Table(tuple(table.column_names), read, table.num_rows)
+
+
+def _dataset(dataset: Any) -> Table:
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        columns = None if columns is None else list(columns)
+        return _numbered(
+            dataset.to_batches(
+                columns=columns, batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=1
+            )
+        )
+
+    return Table(tuple(dataset.schema.names), read)
+
+
+def _lazy(frame: Any) -> Table:
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        part = frame if columns is None else frame.select(list(columns))
+        batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+        return _numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
+
+    return Table(tuple(frame.collect_schema().names()), read, native="polars")
+
+
+def _frame(frame: Any) -> Table:
+    """An eager data frame, cut into slices so that only a slice is converted at a time."""
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    native = "polars" if type(frame).__module__.startswith("polars") else "pandas"
+    names = tuple(str(name) for name in frame.columns)
+    check_names(names)
+    if native == "pandas" and any(not isinstance(name, str) for name in frame.columns):
+        frame = frame.set_axis(list(names), axis=1)
+    table = nw.from_native(frame, eager_only=True)
+
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        wanted = list(names if columns is None else columns)
+        for start in range(0, len(table), BATCH_ROWS):
+            part = table[start : start + BATCH_ROWS]
+            arrays = [series_to_arrow(part[name]) for name in wanted]
+            yield Rows(pa.record_batch(arrays, names=wanted), start)
+
+    return Table(names, read, len(table), native)
+
+
+def series_to_arrow(series: Any) -> pa.Array:
+    """A column of a data frame; one of mixed objects becomes text."""
+    import pyarrow as pa
+
+    try:
+        array = series.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return column_of(series.to_list())
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks)
+    return array
+
+
+def column_of(values: Any) -> pa.Array:
+    """A column of Python values; mixed ones become text, each in its one form."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError):
+        cells = values.tolist() if hasattr(values, "tolist") else list(values)
+        return pa.array([_mixed_text(value) for value in cells], pa.large_string())
+
+
+def _mixed_text(value: Any) -> str | None:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    try:
+        return text_of(value)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
+    import pyarrow as pa
+
+    names = tuple(f"x{j}" for j in range(X.shape[1])) if names is None else names
+
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        at = range(len(names)) if columns is None else [names.index(name) for name in columns]
+        for start in range(0, len(X), BATCH_ROWS):
+            part = X[start : start + BATCH_ROWS]
+            arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
+            yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
+
+    return Table(names, read, len(X), "array")
+
+
+def _iterable(source: Iterable[Any]) -> Table:
+    """Batches one after another; the first one says what the columns are."""
+    several = not isinstance(source, Iterator)
+    pieces = iter(source)
+    first = next(pieces, None)
+    if first is None:
+        raise VerosimError("The iterable gave no batches at all.", "give at least one row.")
+    if isinstance(first, str | bytes | int | float | type(None)):
+        raise VerosimError(
+            f"An iterable of batches was expected, and it gave {first!r}.",
+            "each batch is a table: a data frame, an Arrow record batch, a dict of columns.",
+        )
+    head = open_table(first)
+
+    def read(_: Iterable[str] | None) -> Iterator[Rows]:
+        start = 0
+        for number, piece in enumerate(source if several else chain([first], pieces)):
+            table = open_table(piece)
+            if set(table.names) != set(head.names):
+                odd = sorted(set(table.names) ^ set(head.names))
+                raise VerosimError(
+                    f"Batch {number} has other columns than the first: {listed(odd)}.",
+                    "give every batch the same columns.",
+                )
+            for rows in table.batches():
+                yield Rows(rows.batch.select(list(head.names)), start)
+                start += rows.batch.num_rows
+
+    return Table(head.names, read, once=not several, native=head.native)

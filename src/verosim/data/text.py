@@ -1,0 +1,246 @@
+"""Documents: a block of texts as UTF-8 bytes in one buffer, cut and shared without copying.
+
+A text is read where it lies: in the buffer of an Arrow column, or in one made from the user's
+strings in a single pass. A missing text is a text with no tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verosim.axes.codes import is_missing
+from verosim.errors import VerosimError, listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BYTES_PER_CELL = 8  # a cell is as much as a number; what the engine cuts blocks by
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """n texts: text i is data[offsets[i] : offsets[i + 1]]."""
+
+    data: np.ndarray  # uint8, read only; the whole buffer, whatever part of it is here
+    offsets: np.ndarray = field(repr=False)  # (n + 1,) int64
+    first: int = 0  # the number, in the user's table, of the first of them
+
+    @classmethod
+    def of(cls, texts: Any) -> Documents:
+        """From a list, an array, a series or a column of strings, or a table of one column."""
+        if isinstance(texts, Documents):
+            return texts
+        return cls.from_arrow(_as_arrow(_one_column(texts)))
+
+    @classmethod
+    def from_arrow(cls, array: Any) -> Documents:
+        """From an Arrow array, chunked or not, of strings, bytes, or a dictionary of strings."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+            if isinstance(array, pa.ChunkedArray):  # older Arrow, no chunks or too large for one
+                array = pa.concat_arrays(array.cast(pa.large_string()).chunks)
+        kind = array.type
+        if pa.types.is_dictionary(kind):
+            values = array.dictionary
+            if _is_text(kind.value_type):
+                values = values.cast(pa.large_string(), safe=False)
+            array = values.take(array.indices)
+            kind = array.type
+        if pa.types.is_null(kind):
+            array, kind = array.cast(pa.large_string()), pa.large_string()
+        if not (_is_text(kind) or _is_bytes(kind)):
+            raise VerosimError(
+                f"The column holds {kind}, and texts are strings.",
+                "cast it to string, or leave it to a model of numbers or categories.",
+            )
+        if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):
+            wide = pa.large_string() if _is_text(kind) else pa.large_binary()
+            array = array.cast(wide, safe=False)  # the bytes are checked when they are read
+        if array.null_count:
+            array = pc.fill_null(array, "" if _is_text(array.type) else b"")
+        _, places, buffer = array.buffers()
+        data = np.frombuffer(buffer if buffer is not None else b"", dtype=np.uint8)
+        n = len(array)
+        if not n:
+            return cls(data, np.zeros(1, dtype=np.int64))
+        offsets = np.frombuffer(places, dtype=np.int64)[array.offset : array.offset + n + 1].copy()
+        if offsets[0] < 0 or (np.diff(offsets) < 0).any() or offsets[-1] > len(data):
+            raise VerosimError("The column's offsets do not lie within its buffer.")
+        return cls(data, offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), 1
+
+    @property
+    def size(self) -> int:
+        """Bytes in all texts together."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    @property
+    def cells_per_row(self) -> float:
+        """A text counts as the numbers that would fill its place."""
+        return max(self.size / BYTES_PER_CELL / max(len(self), 1), 1.0)
+
+    @property
+    def longest(self) -> int:
+        return int(np.diff(self.offsets).max(initial=0))
+
+    def __getitem__(self, rows: Any) -> Documents:
+        """A slice shares the buffer; chosen rows, or a mask, are copied together."""
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                stop = max(stop, start)
+                return Documents(self.data, self.offsets[start : stop + 1], self.first + start)
+            rows = np.arange(start, stop, step)
+        import pyarrow as pa
+
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        array = pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return Documents.from_arrow(array.take(pa.array(rows)))
+
+    def bytes(self, i: int) -> bytes:
+        return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
+
+    def text(self, i: int) -> str:
+        try:
+            return self.bytes(i).decode()
+        except UnicodeDecodeError as error:
+            raise not_utf8(self, i, f"row {self.first + i}") from error
+
+    def lowered(self) -> Documents:
+        """The same texts as str.lower() has them; what is not UTF-8 stays as it is."""
+        out = _packed([_lowered(self.bytes(i)) for i in range(len(self))])
+        return Documents(out.data, out.offsets, self.first)
+
+
+def _lowered(text: bytes) -> bytes:
+    try:
+        return text.decode().lower().encode()
+    except UnicodeDecodeError:
+        return text
+
+
+def _packed(texts: list[bytes]) -> Documents:
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return Documents(np.frombuffer(b"".join(texts), dtype=np.uint8), offsets)
+
+
+def not_utf8(documents: Documents, i: int, place: str) -> VerosimError:
+    """The error for bytes that are no text."""
+    raw = documents.bytes(i)
+    at = 0
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        at = error.start
+    return VerosimError(
+        f"{place[0].upper()}{place[1:]}: the text is not UTF-8, byte {at} is 0x{raw[at]:02X} in "
+        f"{raw[max(at - 20, 0) : at + 20]!r}.",
+        "decode the bytes with their own encoding first, e.g. bytes.decode('latin-1').",
+    )
+
+
+# From what the user has to Arrow -------------------------------------------------------------
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    view = getattr(pa.types, "is_string_view", None)
+    return (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or (view is not None and view(kind))
+    )
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
+def _one_column(X: Any) -> Any:
+    """The texts of a table of one column, or X if it has no columns."""
+    if isinstance(X, str | bytes):
+        raise VerosimError(
+            f"One text was given, {X[:40]!r}, where a sequence of texts is needed.",
+            "put it in a list: [text].",
+        )
+    shape = getattr(X, "shape", None)
+    if shape is None or len(shape) < 2:
+        return X
+    if len(shape) > 2 or shape[1] != 1:
+        names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+        raise VerosimError(
+            f"Texts are one column, and X has the shape {tuple(shape)}"
+            + (f" with the columns {listed(names)}." if names else "."),
+            "choose one column of it, such as X['text'].",
+        )
+    if hasattr(X, "iloc"):
+        return X.iloc[:, 0]
+    if hasattr(X, "to_series"):  # polars
+        return X.to_series(0)
+    return X.column(0) if hasattr(X, "column") else np.asarray(X)[:, 0]
+
+
+def _as_arrow(texts: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(texts, pa.Array | pa.ChunkedArray):
+        return texts
+    if hasattr(texts, "__arrow_c_stream__"):
+        try:
+            column = pa.chunked_array(texts)
+        except (pa.ArrowException, TypeError):  # objects that are not all strings: named below
+            column = pa.chunked_array([], pa.null())
+        if _is_text(column.type) or pa.types.is_dictionary(column.type):
+            return column
+    if isinstance(texts, np.ma.MaskedArray):
+        texts = np.ma.filled(texts.astype(object), None)
+    if not isinstance(texts, list | tuple | np.ndarray):
+        texts = texts.to_numpy() if hasattr(texts, "to_numpy") else list(texts)
+    try:
+        return pa.array(texts, type=pa.large_string(), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise _wrong(texts, error) from None
+
+
+def _wrong(texts: Any, error: Exception) -> VerosimError:
+    """Which of the texts is none."""
+    for i, text in enumerate(texts):
+        if isinstance(text, str):
+            try:
+                text.encode()
+            except UnicodeEncodeError as bad:
+                return VerosimError(
+                    f"Row {i}: character {bad.start} of {text[:40]!r} is half a surrogate pair, "
+                    "and no character.",
+                    "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace').",
+                )
+        elif isinstance(text, bytes):
+            try:
+                text.decode()
+            except UnicodeDecodeError:
+                return not_utf8(_packed([text]), 0, f"row {i}")
+        elif isinstance(text, list | tuple | dict | set | np.ndarray) or not is_missing(text):
+            return VerosimError(
+                f"Row {i}: {repr(text)[:60]} is of type {type(text).__name__}, and texts are "
+                "strings.",
+                "str() makes a string of anything.",
+            )
+    return VerosimError(f"X is no sequence of texts: {error}.", "give a list of strings.")

@@ -1,0 +1,121 @@
+"""How a text becomes tokens: lowercased, then runs of two or more word characters, then n-grams.
+
+Exactly the tokens of scikit-learn's CountVectorizer, on all of Unicode: the tables below are read
+off the running Python's own `str.lower` and `re`, one entry a code point. Only two characters do
+not fit a table: 'İ' becomes two characters and 'Σ' depends on its neighbours. Texts that hold
+them are lowered by Python first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from verosim.axes.vocabulary import SLACK
+from verosim.data.text import Documents, not_utf8
+from verosim.errors import VerosimError
+
+POINTS = 0x110000
+NOT_BY_TABLE = (0x130, 0x3A3)  # İ, Σ
+AT_ONCE = 64  # texts lowered by Python when one of them needs it
+
+DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # why a compiled loop over documents stopped
+WHY = 5  # where in its state it says why
+
+Work = Callable[[Documents, int, "Tables"], tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What every byte and code point becomes: 0 if it is none of a word, −1 if none can say."""
+
+    ascii: np.ndarray  # (256,) uint8; 0 from 128 on
+    points: np.ndarray  # (0x110000,) int32
+
+
+@cache
+def tables(lowercase: bool) -> Tables:
+    every = np.arange(POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    word = np.zeros(POINTS, dtype=bool)
+    for run in re.finditer(r"\w+", every):
+        word[run.start() : run.end()] = True
+    becomes = np.arange(POINTS, dtype=np.int32)
+    if lowercase:
+        for point in NOT_BY_TABLE:
+            every = every.replace(chr(point), "?")
+        lowered = every.lower().encode("utf-32-le", "surrogatepass")
+        becomes = np.frombuffer(lowered, dtype="<u4").astype(np.int32)
+    points = np.where(word[becomes], becomes, 0).astype(np.int32)
+    if lowercase:
+        points[list(NOT_BY_TABLE)] = -1
+    ascii = np.zeros(256, dtype=np.uint8)
+    ascii[:128] = points[:128]
+    return Tables(ascii, points)
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """The settings by which a text becomes tokens.
+
+    >>> Tokenizer(ngrams=(1, 2)).tokens("El Niño, a las 5:30")
+    ['el', 'niño', 'las', '30', 'el niño', 'niño las', 'las 30']
+    """
+
+    ngrams: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        low, high = self.ngrams
+        if not 1 <= low <= high:
+            raise VerosimError(
+                f"ngrams={self.ngrams}: the shortest and the longest, 1 ≤ shortest ≤ longest."
+            )
+
+    def walk(
+        self, documents: Documents, work: Work, place: Callable[[int], str] | None = None
+    ) -> None:
+        """Call work(some documents, number of the first, tables) until all of them are read.
+
+        `work` returns how many it has read and why it stopped; it is called again for the rest.
+        `place` says where in the user's table the i-th document is.
+        """
+        start, n = 0, len(documents)
+        while start < n:
+            some, by = documents[start:], tables(self.lowercase)
+            read, why = work(some, start, by)
+            start += read
+            if why == SPECIAL:
+                some, by = documents[start : start + AT_ONCE].lowered(), tables(False)
+                read, why = work(some, start, by)
+                start += read
+            if why == INVALID:
+                where = f"row {documents.first + start}" if place is None else place(start)
+                raise not_utf8(some, read, where)
+
+    def room(self, documents: Documents) -> tuple[np.ndarray, ...]:
+        """scratch, starts, ends, hashes and ids: a document's tokens while they are looked up."""
+        longest = documents.longest
+        low, high = self.ngrams
+        most = longest // 2 + 2  # tokens in a text: two bytes each at the least
+        return (
+            # Lowercasing lengthens a character of two bytes to three, never by more.
+            np.empty(2 * longest + 2 * SLACK, dtype=np.uint8),
+            np.empty(most, dtype=np.int64),
+            np.empty(most, dtype=np.int64),
+            np.empty((high - low + 1) * most, dtype=np.uint64),
+            np.empty((high - low + 1) * most, dtype=np.int64),
+        )
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of one text: the same ones the compiled loops count, in plain Python."""
+        found = re.findall(r"\w\w+", text.lower() if self.lowercase else text)
+        low, high = self.ngrams
+        return [
+            " ".join(found[i : i + n])
+            for n in range(low, high + 1)
+            for i in range(len(found) - n + 1)
+        ]

@@ -1,0 +1,267 @@
+"""Cells as they come in Arrow columns, read as what the schema says they are.
+
+    numbers  float64, NaN where missing          flags  1.0, 0.0, NaN
+    keys     a dictionary of texts and an index a row, −1 where missing
+    moments  days since 1970 as a float
+
+A cell is missing if it is null, NaN, an empty text, or one of the texts the user named as `na`;
+nothing else is. Numbers and categories have one text each: 1, 1.0 and '1.0' are all '1'.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verosim.errors import VerosimError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+PADDED = re.compile(r"\s*[-+]?0\d")  # 007 is a code, not a number
+WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
+TRUTHS = {"true": 1.0, "false": 0.0}
+DAY = 86_400_000_000  # microseconds
+
+
+class Unreadable(VerosimError):
+    """A cell that is not what its column was said to be; the row counts from the array's first."""
+
+    def __init__(self, row: int, value: Any, wanted: str) -> None:
+        self.row, self.value, self.wanted = row, value, wanted
+        super().__init__(f"{value!r} is not {wanted}.")
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.row, self.value, self.wanted)
+
+
+def is_text(type_: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(type_):
+        return is_text(type_.value_type)
+    return pa.types.is_string(type_) or pa.types.is_large_string(type_) or (
+        pa.types.is_string_view(type_)
+    )  # fmt: skip
+
+
+def kind_of_type(type_: pa.DataType) -> str:
+    """'number', 'boolean', 'time', 'text', 'nothing' or 'other'."""
+    import pyarrow as pa
+
+    t = pa.types
+    if t.is_dictionary(type_):
+        return kind_of_type(type_.value_type)
+    if t.is_boolean(type_):
+        return "boolean"
+    if t.is_integer(type_) or t.is_floating(type_) or t.is_decimal(type_) or t.is_duration(type_):
+        return "number"
+    if t.is_timestamp(type_) or t.is_date(type_):
+        return "time"
+    if is_text(type_):
+        return "text"
+    return "nothing" if t.is_null(type_) else "other"
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The array with its dictionary, if it has one, written out."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
+    """(n,) float64; an infinite number stays one, for the statistic to report."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = plain(array)
+    kind = kind_of_type(array.type)
+    if kind == "nothing":
+        return np.full(len(array), np.nan)
+    if kind == "text":
+        return _parsed(array, na)
+    if kind == "time":
+        return days(array, na)
+    if kind not in ("number", "boolean"):
+        raise Unreadable(0, array.type, "a type of numbers")
+    if pa.types.is_duration(array.type):
+        seconds = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[array.type.unit]
+        return numbers(array.cast(pa.int64())) / seconds
+    if kind == "boolean":
+        array = array.cast(pa.uint8())
+    if pa.types.is_decimal(array.type):
+        array = array.cast(pa.float64())
+    out = array.to_numpy(zero_copy_only=False)
+    if array.null_count and out.dtype.kind not in "f":
+        out = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).astype(np.float64)
+        out[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    out = out.astype(np.float64, copy=False)
+    marks = [float(text) for text in na if NUMBER.fullmatch(text)]
+    return np.where(np.isin(out, marks), np.nan, out) if marks else out
+
+
+def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
+    """Text that must be numbers or missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(without_na(array, na))
+    trimmed = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
+    signless: Any = pc.utf8_ltrim(trimmed, "+")
+    try:
+        out = signless.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        strange = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
+        if not strange.any():  # 'nan' and 'inf' are words here
+            return out.astype(np.float64, copy=False)
+    except pa.ArrowInvalid:
+        pass
+    for i, text in enumerate(trimmed.to_pylist()):
+        if text is not None and not NUMBER.fullmatch(text):
+            raise Unreadable(i, array[i].as_py(), "a number")
+    return np.array([np.nan if v is None else float(v) for v in trimmed.to_pylist()])
+
+
+def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:
+    """Text with the empty cells and those named as missing made null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    marks = pc.is_in(array, value_set=pa.array(["", *sorted(na)], array.type))
+    if not pc.any(marks).as_py():
+        return array
+    return pc.if_else(marks, pa.scalar(None, array.type), array)
+
+
+def flags(array: Any, na: frozenset[str] = frozenset()) -> np.ndarray:
+    """(n,) 1.0 for true, 0.0 for false, NaN for missing."""
+    array = plain(array)
+    if kind_of_type(array.type) != "text":
+        out = numbers(array, na)
+        wrong = ~(np.isnan(out) | (out == 0) | (out == 1))
+        if wrong.any():
+            i = int(np.flatnonzero(wrong)[0])
+            raise Unreadable(i, array[i].as_py(), "true or false")
+        return out
+    index, values = keys(array, na)
+    table = np.full(len(values) + 1, np.nan)
+    for at, value in enumerate(values):
+        if value is None:
+            continue
+        flag = TRUTHS.get(value.lower(), {"1": 1.0, "0": 0.0}.get(value))
+        if flag is None:
+            raise Unreadable(int(np.argmax(index == at)), value, "true or false")
+        table[at] = flag
+    return table[index]
+
+
+def keys(array: pa.Array, na: frozenset[str] = frozenset()) -> tuple[np.ndarray, list[str | None]]:
+    """(n,) int32 index into the texts; the last text is None, and so are those that are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(array, pa.ChunkedArray):
+        array = plain(array)
+    if not pa.types.is_dictionary(array.type):
+        if kind_of_type(array.type) == "nothing":
+            return np.zeros(len(array), dtype=np.int32), [None]
+        if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
+            array = array.cast(pa.float64())
+        array = pc.dictionary_encode(array)
+    try:
+        values = [text_of(value, na) for value in array.dictionary.to_pylist()]
+    except UnicodeDecodeError:
+        raise _not_utf8(array) from None
+    index = array.indices
+    if index.null_count:
+        index = pc.fill_null(index, len(values))
+    return index.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), [*values, None]
+
+
+def _not_utf8(array: pa.Array) -> Unreadable:
+    import pyarrow as pa
+
+    for i, raw in enumerate(array.cast(array.type.value_type).cast(pa.binary()).to_pylist()):
+        try:
+            (raw or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            return Unreadable(i, raw, "valid UTF-8")
+    return Unreadable(0, "the column", "valid UTF-8")
+
+
+def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:
+    """The one text of a value; None if it is missing."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        whole = WHOLE.fullmatch(value)
+        text = whole[1] if whole else value
+    elif isinstance(value, float):
+        if value != value:
+            return None
+        text = str(int(value)) if abs(value) < 2**53 and value == int(value) else str(value)
+    else:
+        text = str(value)
+    return None if text == "" or text in na or value in na else text
+
+
+def days(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
+    """(n,) days since 1970-01-01 00:00, in the zone the column is written in."""
+    micros, gone = _micros(array, na)
+    return np.where(gone, np.nan, micros / DAY)
+
+
+def clock(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
+    """Hour, weekday (Monday is 0) and month of every moment, int32, and −1 where missing."""
+    micros, gone = _micros(array, na)
+    day = np.floor_divide(micros, DAY)
+    months = micros.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
+    parts = {
+        "hour": np.floor_divide(micros - day * DAY, 3_600_000_000),
+        "weekday": (day + 3) % 7,
+        "month": months % 12 + 1,
+    }
+    return {name: np.where(gone, -1, part).astype(np.int32) for name, part in parts.items()}
+
+
+def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = plain(array)
+    if kind_of_type(array.type) == "text":
+        array = _parsed_times(array, na)
+    elif kind_of_type(array.type) not in ("time", "nothing"):
+        raise Unreadable(0, array.type, "a type of dates")
+    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
+        array = pc.local_timestamp(array)
+    moments = array.cast(pa.timestamp("us"), safe=False)
+    gone = moments.is_null().to_numpy(zero_copy_only=False)
+    micros = pc.fill_null(moments.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return micros, gone
+
+
+def _parsed_times(array: pa.Array, na: frozenset[str]) -> pa.Array:
+    """ISO 8601 texts; a time zone is dropped, as local time is what weekdays and hours mean."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = without_na(array, na)
+    local = pc.replace_substring_regex(texts, r"(\d\d:\d\d\S*?)(Z|[+-]\d\d:?\d\d)$", r"\1")
+    try:
+        return local.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        for i, text in enumerate(texts.to_pylist()):
+            try:
+                pa.array([local[i].as_py()], pa.string()).cast(pa.timestamp("us"))
+            except pa.ArrowInvalid:
+                raise Unreadable(i, text, "a date as 2024-12-31 or 2024-12-31 23:59:59") from None
+        raise
