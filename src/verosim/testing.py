@@ -23,7 +23,7 @@ from verosim.axes import Axes, Columns, Groups
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.densities import Density
 from verosim.engines import summarise, use_threads
-from verosim.stats import Moments, Product, Statistic
+from verosim.stats import Moments, Patterns, Product, Statistic
 
 ROUNDING = 1e-12  # what sums of a few rows may differ by, in parts of what they have absorbed
 
@@ -63,6 +63,9 @@ def assert_same(a: Statistic, b: Statistic, rounding: float = ROUNDING) -> None:
         for name in a.parts:
             assert_same(a.parts[name], b.parts[name], rounding)
         return
+    if isinstance(a, Patterns):
+        assert isinstance(b, Patterns)
+        a, b = a.parts, b.parts
     a, b = a._meet(b)
     for name, field in a.fields.items():
         if field.kind in ("pivot", "peak"):

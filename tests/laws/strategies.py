@@ -7,13 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from verosim.axes import Axes, Bins, Categories, Cells
-from verosim.stats import Counts, Moments, Product
+from verosim.axes import Axes, Bins, Categories, Cells, Coded, Columns, Groups, Words
+from verosim.data import ArraySource, Documents, as_weights, encode_labels
+from verosim.engines import summarise
+from verosim.stats import Counts, Moments, Patterns, Product, Tokens
 from verosim.stats.base import Statistic
 from verosim.testing import statistic_of
 
 NUMERIC = ("diagonal", "full", "pooled")
-KINDS = (*NUMERIC, "codes", "bins", "cells", "presence", "amount", "product")
+KINDS = (
+    *NUMERIC, "patterns", "codes", "words", "bins", "cells", "presence", "amount", "tokens",
+    "product",
+)  # fmt: skip
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
 
@@ -57,6 +62,7 @@ PLANS = {
     "diagonal": lambda axes: Moments(axes, layout="diagonal"),
     "full": lambda axes: Moments(axes, layout="full"),
     "pooled": lambda axes: Moments(axes, layout="pooled"),
+    "patterns": Patterns,
     "codes": codes,
     "bins": bins,
     "cells": cells,
@@ -86,7 +92,7 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
     # Drawing every cell through hypothesis costs ten times more and finds no more.
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = some_cells(rng, (n, d))
-    if kind in NUMERIC:
+    if kind in (*NUMERIC, "patterns"):
         X = (X + offset) * np.array(scale)
     elif kind == "amount":
         X = np.abs(X)
@@ -105,14 +111,48 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
 def operands(draw, kind: str, count: int, **bounds) -> list[Rows]:
     """Several tables of the same kind and columns, with classes and scales of their own."""
     d = draw(st.integers(1, 3))
-    base = "diagonal" if kind == "product" else kind
+    base = {"product": "diagonal", "tokens": "codes", "words": "codes"}.get(kind, kind)
     return [draw(rows_of(base, d, **bounds)) for _ in range(count)]
 
 
 def statistic(kind: str, rows: Rows, folded: bool = False) -> Statistic:
+    if kind == "tokens":
+        return tokens(rows, folded)
+    if kind == "words":
+        return words(rows, folded)
     if kind != "product":
         return rows.statistic(folded)
     numbers = rows.statistic(folded)
     X = np.where(np.isnan(rows.X), np.nan, np.round(np.clip(rows.X, -5, 5)))
     other = Rows("codes", X, rows.y, rows.weights, rows.folds).statistic(folded)
     return Product({"numbers": numbers, "codes": other})
+
+
+def tokens(rows: Rows, folded: bool = False) -> Statistic:
+    """The same rows as texts: a word for every value, of few bytes or many."""
+    texts = [
+        " ".join(f"w{v:g}" * (1 + 5 * (v > 2)) for v in row if not np.isnan(v)) for row in rows.X
+    ]
+    return summed(Documents.of(texts), rows, folded, Tokens)
+
+
+def words(rows: Rows, folded: bool = False) -> Statistic:
+    """The same rows as words, of which a column keeps three and '5' first of all."""
+    indexes, texts = [], []
+    for column in rows.X.T:
+        found, index = np.unique(column, return_inverse=True)
+        indexes.append(index.astype(np.int32))
+        texts.append([None if np.isnan(v) else f"{v + 0.0:g}" for v in found])
+    block = Coded(tuple(indexes), tuple(texts), len(rows.X))
+    d = rows.X.shape[1]
+    codes = Words.none_yet((3,) * d, (("5",),) * d)
+    return summed(block, rows, folded, lambda axes: Counts(axes.with_codes(codes)))
+
+
+def summed(block, rows: Rows, folded: bool, plan) -> Statistic:
+    codes, labels = encode_labels(np.array(rows.y))
+    F = 2 if folded else 1
+    groups = (codes * F + rows.folds * (F - 1)).astype(np.int32)
+    weights = as_weights(rows.weights, len(block))
+    axes = Axes(Groups(labels, F), Columns(block.shape[1]))
+    return summarise(ArraySource(block, groups, weights, raw=True), plan(axes))

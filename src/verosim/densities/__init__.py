@@ -3,23 +3,29 @@
 from verosim.densities.base import Density, Params
 from verosim.densities.columns import Bernoulli, Complement, Multinomial
 from verosim.densities.discrete import Categorical
+from verosim.densities.em import Convergence, EMGaussian, EMParams
 from verosim.densities.full import FullGaussian, FullParams
 from verosim.densities.gaussian import DiagonalGaussian, DiagonalParams
 from verosim.densities.histogram import Histogram, JointHistogramDensity
+from verosim.densities.poisson import Poisson
 from verosim.densities.product import ProductDensity
 
 __all__ = [
     "Bernoulli",
     "Categorical",
     "Complement",
+    "Convergence",
     "Density",
     "DiagonalGaussian",
     "DiagonalParams",
+    "EMGaussian",
+    "EMParams",
     "FullGaussian",
     "FullParams",
     "Histogram",
     "JointHistogramDensity",
     "Multinomial",
     "Params",
+    "Poisson",
     "ProductDensity",
 ]

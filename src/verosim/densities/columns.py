@@ -10,7 +10,8 @@ classification; Rennie et al. (2003), Tackling the poor assumptions of naive Bay
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,12 +20,23 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
+from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
 from verosim.linalg import padded
-from verosim.stats import Counts
+from verosim.stats import Counts, Tokens
 
 MOST_TOKENS = 1e15  # in a simulated row
+STRETCH = 512  # numbers added one after another
+RESIDUE = 1e-12  # parts of a weight that are what forgetting left behind
 LEAST_ALPHA = 1e-10  # smoothing never vanishes altogether: log 0 decides nothing
+
+
+def by_class(table: np.ndarray) -> np.ndarray:
+    """(C,) sums of the rows of (C, d): in stretches, for one sum over 100 000 columns, each
+    added to the last, loses five digits."""
+    if table.flags.c_contiguous or not table.size:
+        return table.sum(axis=1)  # numpy adds these pairwise
+    return np.add.reduceat(table.T, np.arange(0, table.shape[1], STRETCH), axis=0).sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,7 @@ class ColumnParams(Params):
     @cached_property
     def base(self) -> np.ndarray:
         """(C,) the score of a row with nothing in it."""
-        return self.absent.sum(axis=0)
+        return by_class(self.absent.T)
 
     @cached_property
     def _lanes(self) -> np.ndarray:
@@ -143,7 +155,7 @@ class ComplementParams(ColumnParams):
 
 
 def _column_fields(
-    statistic: Counts, table: np.ndarray, absent: np.ndarray | None = None
+    statistic: Counts | Tokens, table: np.ndarray, absent: np.ndarray | None = None
 ) -> dict[str, Any]:
     """(C, d) tables to the fields of ColumnParams."""
     count = statistic.arrays["count"][:, 0]
@@ -157,25 +169,49 @@ def _column_fields(
     }
 
 
-def _log_shares(statistic: Counts, alpha: float) -> np.ndarray:
+def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of every column in its class's total."""
-    shares = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-    shares += max(alpha, LEAST_ALPHA)
-    total = shares.sum(axis=1, keepdims=True)
-    np.log(shares, out=shares)
-    shares -= np.log(total)
-    return shares
+    count = statistic.arrays["count"][:, 0].T
+    out = np.empty(count.shape)
+    kernels.log_shares(count, max(alpha, LEAST_ALPHA), out)
+    return out.T
 
 
 @dataclass(frozen=True)
-class Bernoulli(Density):
-    """Presence or absence of every column."""
+class ColumnDensity(Density):
+    """A density of columns, or of the tokens of texts, which are columns that are not spelt out.
+
+    Tokens whose total count is below `min_count` are unknown: V does not count them.
+    """
 
     alpha: float = 1.0
+    min_count: float = field(default=1, kw_only=True)
 
-    def estimate(self, statistic: Counts) -> ColumnParams:
+    def estimate(self, statistic: Counts | Tokens) -> Params:
+        if not isinstance(statistic, Tokens):
+            return self._columns(statistic)
+        kept = statistic.frequent(self.min_count)
+        return TextParams(self._columns(kept), kept.codes, kept.tokenizer)
+
+    @abstractmethod
+    def _columns(self, statistic: Counts | Tokens) -> ColumnParams: ...
+
+
+@dataclass(frozen=True)
+class Bernoulli(ColumnDensity):
+    """Presence or absence of every column."""
+
+    constants: bool = True  # whether a column that is always, or never, there is heard at all
+
+    def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-        seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
+        seen = statistic.arrays["weight"][:, 0, None]
+        if "missing" in statistic.arrays:
+            seen = seen - statistic.arrays["missing"][:, 0]
+        if not self.constants:  # such a column is alike in all classes
+            n, N = count.sum(axis=0), np.maximum(seen.sum(axis=0), 0.0)
+            alike = (n <= RESIDUE * N) | (N - n <= RESIDUE * N)
+            count, seen = np.where(alike, n, count), np.where(alike, N, seen)
         alpha = max(self.alpha, LEAST_ALPHA)
         total = np.maximum(seen, 0.0) + 2 * alpha
         present = np.log((count + alpha) / total)
@@ -184,29 +220,26 @@ class Bernoulli(Density):
 
 
 @dataclass(frozen=True)
-class Multinomial(Density):
+class Multinomial(ColumnDensity):
     """A sequence of tokens: p(x | k) = Π φ_i^x_i, the chance of the row's tokens in their order."""
 
-    alpha: float = 1.0
-
-    def estimate(self, statistic: Counts) -> ColumnParams:
+    def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
         return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.alpha)))
 
 
 @dataclass(frozen=True)
-class Complement(Density):
+class Complement(ColumnDensity):
     """Scores from the counts of all other classes: −log φ̃_i|k, normalised if `norm`."""
 
-    alpha: float = 1.0
     norm: bool = False
 
-    def estimate(self, statistic: Counts) -> ComplementParams:
+    def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
         rest = count.sum(axis=0) - count + max(self.alpha, LEAST_ALPHA)
-        log_rest = np.log(rest / rest.sum(axis=1, keepdims=True))
+        log_rest = np.log(rest / by_class(rest)[:, None])
         score = -log_rest
         if self.norm:
-            total = log_rest.sum(axis=1, keepdims=True)
+            total = by_class(log_rest)[:, None]
             score = log_rest / np.where(total != 0, total, 1.0)
         own = np.ascontiguousarray(_log_shares(statistic, self.alpha).T)
         return ComplementParams(**_column_fields(statistic, score), own=own)

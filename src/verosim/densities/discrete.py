@@ -82,12 +82,11 @@ class CodeParams(Params):
         at = np.concatenate([np.arange(first[j], first[j + 1]) for j in columns])
         at = np.concatenate([at, self.codes.size + np.asarray(columns)])
         return replace(
-            self, codes=self._narrowed(columns), table=self.table[at], kinds=self.kinds[columns]
+            self,
+            codes=self.codes.narrowed(columns),
+            table=self.table[at],
+            kinds=self.kinds[columns],
         )
-
-    def _narrowed(self, columns: np.ndarray) -> Codes:
-        assert isinstance(self.codes, Categories)
-        return Categories(self.codes.values[j] for j in columns)
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]
@@ -115,12 +114,16 @@ class Categorical(Density):
     """Smoothed shares of categories. A value never seen has its α share, in every class."""
 
     alpha: float = 1.0
+    constants: bool = True  # whether a column that shows one value is heard at all
 
     def estimate(self, statistic: Counts) -> CodeParams:
         codes = statistic.axes.codes
         assert codes is not None
         kinds = self.kinds(statistic)
         log_mass = np.log(self.shares(statistic, codes, kinds))
+        if not self.constants:
+            column = np.concatenate([codes.column_of(), np.arange(len(kinds))])
+            log_mass[:, (kinds < 2)[column]] = 0.0
         return CodeParams(codes, np.ascontiguousarray(log_mass.T), kinds)
 
     def kinds(self, statistic: Counts) -> np.ndarray:

@@ -10,7 +10,6 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,9 +20,12 @@ from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.base import Density, into
 from verosim.densities.central import FREE, SEPARATOR, Scatter
 from verosim.densities.gaussian import LOG_2PI, Located
+from verosim.densities.holes import Marginals, by_pattern, holes
 from verosim.errors import SingularWarning, VerosimError, listed, warn
 from verosim.linalg import EPS, Factor, dependent_columns, factor, ledoit_wolf, oas, sphere
-from verosim.stats import Moments
+from verosim.stats import Moments, Statistic
+
+Trouble = dict[int | None, np.ndarray]  # singular classes (None: pooled), their columns to blame
 
 
 @dataclass(frozen=True)
@@ -89,31 +91,26 @@ class FullParams(Located):
         out = self.squared_distance(block, out)
         out += self.used.sum() * LOG_2PI + self.log_det
         out *= -0.5
-        return self._with_holes(block, out, FullParams.log_density)
+        if self._has_holes(out):
+            rows = by_pattern(block)
+            squares, level = self._marginals.distances(block, rows)
+            out[rows] = -0.5 * (squares + level)
+        return out
 
     def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         if not self.shared or self.far_apart:
             return self.log_density(block, out)
-        return self._with_holes(block, self.linear_scores(block, out), FullParams.log_ratio)
-
-    def _with_holes(
-        self,
-        block: np.ndarray,
-        out: np.ndarray,
-        score: Callable[[FullParams, np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        """Rows with missing cells get the exact marginal, one factor per pattern of holes."""
-        if not self.marginalise or not np.isnan(out).any():
-            return out
-        for at, seen in holes(block):
-            if seen.size == block.shape[1]:
-                continue
-            if len(seen):
-                rest = np.ascontiguousarray(block[np.ix_(at, seen)])
-                out[at] = score(self.marginal(seen), rest)
-            else:
-                out[at] = 0.0
+        out = self.linear_scores(block, out)
+        if self._has_holes(out):
+            self._marginals.linear_scores(block, by_pattern(block), out)
         return out
+
+    def _has_holes(self, scores: np.ndarray) -> bool:
+        return self.marginalise and bool(np.isnan(scores).any())
+
+    @cached_property
+    def _marginals(self) -> Marginals:
+        return Marginals.of(self)
 
     def solve(self, shift: np.ndarray) -> np.ndarray:
         W = self.whitener[0]
@@ -121,12 +118,17 @@ class FullParams(Located):
 
     def mahalanobis(self, block: np.ndarray) -> np.ndarray:
         squares = self.squared_distance(block)
-        return np.sqrt(self._with_holes(block, squares, FullParams.squared_distance))
+        if self._has_holes(squares):
+            rows = by_pattern(block)
+            squares[rows] = self._marginals.distances(block, rows)[0]
+        return np.sqrt(squares)
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
         if self.marginalise and np.isnan(block).any():
             out = np.zeros((len(block), *self.pivot.shape))
             for at, seen in holes(block):
+                if not len(seen):
+                    continue
                 rest = np.ascontiguousarray(block[np.ix_(at, seen)])
                 part = self.marginal(seen).contributions(rest)
                 out[at[:, None, None], np.arange(len(self.pivot))[:, None], seen] = part
@@ -186,13 +188,6 @@ class FullParams(Located):
         return self.covariance_[0] if self.shared else self.covariance_
 
 
-def holes(block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For every pattern of missing cells: the rows that have it, and the columns they do have."""
-    patterns, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
-    for p, missing in enumerate(patterns):
-        yield np.flatnonzero(which.reshape(-1) == p), np.flatnonzero(~missing)
-
-
 def make_params(
     pivot: np.ndarray,
     offset: np.ndarray,
@@ -232,12 +227,19 @@ class FullGaussian(Density):
     missing: str = "error"
 
     def estimate(self, statistic: Moments) -> FullParams:
+        trouble: Trouble = {}
+        params = self.solve(statistic, trouble)
+        self.report(params, statistic, trouble)
+        return params
+
+    def solve(self, statistic: Moments, trouble: Trouble) -> FullParams:
+        """The parameters. What was singular, and so fell back, is put in `trouble`; what already
+        is there falls back whether or not it is singular this time."""
         scatter = Scatter(statistic)
         one = self.pooling == 1
         present: list[int] = np.flatnonzero(scatter.present).tolist()
         wanted: list[int | None] = [None] if one else [*present]
         used = scatter.total_variance > 0
-        trouble: list[tuple[int | None, np.ndarray]] = []
         d = len(used)
         C = 1 if one else len(scatter.present)
         covariances = np.tile(np.eye(d), (C, 1, 1))  # of a class with no rows, never used
@@ -246,7 +248,6 @@ class FullGaussian(Density):
             at = c or 0
             sigma, found = self._class_covariance(scatter, c, used, trouble)
             covariances[at], factors[at] = sigma, found
-        self._report(scatter, statistic, used, trouble)
         share = scatter.class_weight / scatter.class_weight.sum()
         return make_params(
             scatter.pivot, scatter.offset, covariances, share, used, one, factors,
@@ -258,7 +259,7 @@ class FullGaussian(Density):
         scatter: Scatter,
         c: int | None,
         used: np.ndarray,
-        trouble: list[tuple[int | None, np.ndarray]],
+        trouble: Trouble,
     ) -> tuple[np.ndarray, Factor]:
         S, W, freedom, peak = scatter.mix(c, self.pooling, self.covariance)
         at = np.flatnonzero(used)
@@ -276,8 +277,9 @@ class FullGaussian(Density):
             sigma.flat[:: len(S) + 1] = np.maximum(sigma.diagonal(), least)
         shrunk = self.shrinkage is not None or self.floor > 0
         found = factor(sigma[square], np.full(len(at), EPS) if shrunk else noise[at])
-        if found is None:
-            trouble.append((c, at[dependent_columns(sigma[square], noise[at])]))
+        if found is None or c in trouble:
+            if c not in trouble:
+                trouble[c] = at[dependent_columns(sigma[square], noise[at])]
             # As if d more rows had been seen whose covariance is the pooled diagonal.
             a = len(at) / (W + len(at))
             fallback = scatter.pooled_variance(self.covariance)
@@ -300,27 +302,31 @@ class FullGaussian(Density):
         assert self.shrinkage is not None
         return float(self.shrinkage)
 
-    def _report(
+    def report(
         self,
-        scatter: Scatter,
-        statistic: Moments,
-        used: np.ndarray,
-        trouble: list[tuple[int | None, np.ndarray]],
+        params: FullParams,
+        statistic: Statistic,
+        trouble: Trouble,
+        more: tuple[str, ...] = (),
     ) -> None:
         """One message for everything that was singular, naming classes and columns."""
         name, label = statistic.axes.columns.name, statistic.axes.groups.name
+        weight, used = statistic.arrays["weight"][:, 0], params.used
         lines = []
         if not used.all():
             constant = [name(j) for j in np.flatnonzero(~used).tolist()]
             lines.append(f"constant columns {listed(constant)} are left out")
-        for c, columns in trouble[:3]:
+        for c, columns in list(trouble.items())[:3]:
             whose = "the pooled covariance" if c is None else f"the covariance of class {label(c)}"
-            rows = scatter.class_weight.sum() if c is None else scatter.class_weight[c]
+            rows = weight.sum() if c is None else weight[c]
             why = f"{rows:g} rows for {int(used.sum())} columns"
-            which = listed([name(j) for j in columns.tolist()])
-            lines.append(f"{whose} is singular ({why}; constant or dependent: {which})")
+            if len(columns):
+                which = listed([name(j) for j in columns.tolist()])
+                why = f"{why}; constant or dependent: {which}"
+            lines.append(f"{whose} is singular ({why})")
         if len(trouble) > 3:
             lines.append(f"so are those of {len(trouble) - 3} more classes")
+        lines.extend(more)
         if not lines:
             return
         if self.on_singular == "raise":

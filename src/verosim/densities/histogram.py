@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Bins, Cells, Codes
+from verosim.axes import Bins, Cells
 from verosim.data.sources import as_block
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.errors import VerosimError
@@ -40,10 +40,6 @@ class BinParams(CodeParams):
         assert isinstance(self.codes, Bins)
         low, high = (edge[drawn] for edge in self.codes.bounds())
         return low + (high - low) * rng.random(low.shape)
-
-    def _narrowed(self, columns: np.ndarray) -> Codes:
-        assert isinstance(self.codes, Bins)
-        return Bins(self.codes.edges[j] for j in columns)
 
 
 @dataclass(frozen=True)

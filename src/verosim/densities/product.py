@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from verosim.axes import Columns
 from verosim.densities.base import Density, Params
 from verosim.errors import VerosimError
 from verosim.stats import Product
@@ -16,6 +17,7 @@ from verosim.stats import Product
 @dataclass(frozen=True)
 class ProductParams(Params):
     parts: Mapping[str, Params]
+    columns: Mapping[str, Columns]  # the names of every part's columns, for messages
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -25,11 +27,14 @@ class ProductParams(Params):
         return {name: part.read(rows[name]) for name, part in self.parts.items()}
 
     def log_density(self, block: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
-        total = sum(part.log_density(block[name]) for name, part in self.parts.items())
-        assert isinstance(total, np.ndarray)
-        if out is not None:
-            out[...] = total
-        return total
+        return _sum((part.log_density(block[name]) for name, part in self.parts.items()), out)
+
+    def log_ratio(self, block: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
+        return _sum((part.log_ratio(block[name]) for name, part in self.parts.items()), out)
+
+    @property
+    def generative(self) -> ProductParams:
+        return replace(self, parts={name: part.generative for name, part in self.parts.items()})
 
     def contributions(self, block: Mapping[str, Any]) -> np.ndarray:
         return np.concatenate(
@@ -41,7 +46,10 @@ class ProductParams(Params):
 
     def marginal(self, columns: Any) -> ProductParams:
         """`columns` maps a part's name to its columns; a part left out is marginalised whole."""
-        return ProductParams({name: self.parts[name].marginal(at) for name, at in columns.items()})
+        return ProductParams(
+            {name: self.parts[name].marginal(at) for name, at in columns.items()},
+            {name: self.columns[name].narrowed(at) for name, at in columns.items()},
+        )
 
     def log_likelihood(self, statistic: Product) -> np.ndarray:
         return np.sum(
@@ -49,17 +57,43 @@ class ProductParams(Params):
             axis=0,
         )
 
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        """Whichever part gave a score that is no number knows which cell it was."""
+        if np.isfinite(scores).all():
+            return
+        for name, part in self.parts.items():
+            part.check(block[name], part.log_density(block[name]), self.columns[name], start)
+
+
+def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
+    total: np.ndarray | None = None
+    for score in scores:
+        total = score if total is None else np.add(total, score, out=total)
+    assert total is not None
+    if out is not None:
+        out[...] = total
+    return total
+
 
 @dataclass(frozen=True)
 class ProductDensity(Density):
+    """Densities by the name of a part, or by its kind: the first word of its name."""
+
     parts: Mapping[str, Density]
 
     def estimate(self, statistic: Product) -> ProductParams:
-        if self.parts.keys() != statistic.parts.keys():
+        chosen = {
+            name: self.parts.get(name) or self.parts.get(name.split(" ")[0])
+            for name in statistic.parts
+        }
+        lost = [name for name, density in chosen.items() if density is None]
+        if lost:
             raise VerosimError(
-                f"Densities for {sorted(self.parts)}, statistics of {sorted(statistic.parts)}.",
+                f"Densities for {sorted(self.parts)}, and none for the part {lost[0]!r}.",
                 "give every part one density.",
             )
         return ProductParams(
-            {name: part.estimate(statistic.parts[name]) for name, part in self.parts.items()}
-        )
+            {name: density.estimate(statistic.parts[name])  # type: ignore[union-attr]
+             for name, density in chosen.items()},
+            {name: part.axes.columns for name, part in statistic.parts.items()},
+        )  # fmt: skip

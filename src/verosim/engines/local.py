@@ -8,8 +8,9 @@ One span a thread, cut by row number: with the same threads a run repeats bit by
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, reduce
@@ -20,6 +21,8 @@ from typing import Any
 from verosim.data import ArraySource
 from verosim.data.batch import BLOCK_CELLS
 from verosim.data.sources import cells_per_row
+from verosim.data.stream import Chunk, TableSource
+from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.stats import Statistic
 
@@ -56,12 +59,18 @@ def _count(value: Any) -> int:
 
 
 @cache
+def _lane(worker: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix=f"verosim-{worker}")
+
+
+@cache
 def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="verosim")
 
 
 if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory, not its threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_lane.cache_clear)
 
 
 @cache
@@ -93,14 +102,16 @@ class _OneBlasThread:
                 self.limit.restore_original_limits()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
 
 
-def summarise(source: ArraySource, plan: Statistic) -> Statistic:
+def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
     """The statistic of all rows of the source, on the plan's axes or wider ones.
 
     `plan` is a zero statistic and is left as it was.
     """
+    if isinstance(source, TableSource):
+        return _summarise_stream(source, plan)
     n, count = len(source), threads()
     first = plan.copy()
     if count == 1 or n * cells_per_row(source.X) < SMALL:
@@ -118,8 +129,74 @@ def summarise(source: ArraySource, plan: Statistic) -> Statistic:
             parts[span].absorb(batch)
         return parts[span]
 
-    with _one_blas_thread:
+    with one_blas_thread:
         return reduce(iadd, _pool(count).map(absorb, range(count)))
+
+
+def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
+    """Pieces go to the threads in turn, so that a run repeats bit by bit; few wait at a time."""
+    count = threads()
+    chunks = source.chunks()
+    parts: list[Statistic] = []
+    with Progress(source.rows) as bar, one_blas_thread:
+        for chunk in chunks:  # the first rows set pivots and codes for all workers
+            first, batch = plan.copy().welcome(chunk.batch())
+            if len(batch):
+                first.prepare(batch)
+                parts = [first, *(first.copy() for _ in range(count - 1))]
+                first.absorb(batch)
+                bar.advance(len(chunk))
+                break
+        else:
+            return plan.copy()
+
+        def absorb(worker: int, chunk: Chunk) -> int:
+            part, batch = parts[worker].welcome(chunk.batch())
+            part.absorb(batch)
+            parts[worker] = part
+            return len(chunk)
+
+        for rows in _in_turn(absorb, chunks, count):
+            bar.advance(rows)
+    return reduce(iadd, parts)
+
+
+def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
+    """work(chunk) of every piece of a table, in order, a few pieces at a time."""
+    count = threads()
+
+    def alone(_: int, chunk: Chunk) -> tuple[Any, int]:
+        with use_threads(1):
+            return work(chunk), len(chunk)
+
+    with Progress(source.rows) as bar, one_blas_thread:
+        for out, rows in _in_turn(alone, source.chunks(), count):
+            bar.advance(rows)
+            yield out
+
+
+def _in_turn(
+    work: Callable[[int, Chunk], Any], chunks: Iterator[Chunk], count: int
+) -> Iterator[Any]:
+    """work(worker, chunk): worker i has every count-th chunk, one after another; results in order.
+
+    An error, or an interrupt, stops the work where it is.
+    """
+    if count == 1:
+        yield from (work(0, chunk) for chunk in chunks)
+        return
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for i, chunk in enumerate(chunks):
+            waiting.append(_lane(i % count).submit(work, i % count, chunk))
+            if len(waiting) > 2 * count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+        wait(waiting)
 
 
 def map_rows(work: Callable[[int, int], None], X: Any) -> None:
@@ -131,5 +208,5 @@ def map_rows(work: Callable[[int, int], None], X: Any) -> None:
         for start in range(0, n, step):
             work(start, min(n, start + step))
         return
-    with _one_blas_thread:
+    with one_blas_thread:
         list(_pool(count).map(lambda start: work(start, min(n, start + step)), range(0, n, step)))

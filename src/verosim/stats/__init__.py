@@ -3,6 +3,8 @@
 from verosim.stats.base import Field, Statistic
 from verosim.stats.counts import Counts
 from verosim.stats.moments import Moments
+from verosim.stats.patterns import Patterns
 from verosim.stats.product import Product
+from verosim.stats.tokens import Tokens
 
-__all__ = ["Counts", "Field", "Moments", "Product", "Statistic"]
+__all__ = ["Counts", "Field", "Moments", "Patterns", "Product", "Statistic", "Tokens"]

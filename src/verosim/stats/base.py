@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Axes
+from verosim.axes import Axes, Groups
 from verosim.data import Batch, SparseRows
 from verosim.errors import VerosimError
 
@@ -136,15 +137,34 @@ class Statistic(ABC):
         if all(move is None for move in moves.values()):
             return self.like(axes, self.arrays, self.lows)
         out = self.like(axes)
+        code = moves.get("code")
+        merging = code is not None and len(np.unique(code)) < len(code)
         for name, field in self.fields.items():
             index = np.ix_(*(
                 np.arange(self.axes.size(dim)) if moves.get(dim) is None else moves[dim]
                 for dim in field.dims
             ))  # fmt: skip
+            if "code" in field.dims and merging:  # values that now share a bucket
+                np.add.at(out.arrays[name], index, self.arrays[name])
+                continue
             out.arrays[name][index] = self.arrays[name]
             if field.kind == "pair":
                 out.lows[name][index] = self.lows[name]
         return out
+
+    def welcome(self, batch: Batch) -> tuple[Self, Batch]:
+        """Room for the classes of a batch that brings its own labels, and its groups in ours."""
+        if batch.labels is None:
+            return self, batch
+        groups = self.axes.groups
+        wider = groups.union(Groups(batch.labels, groups.folds))
+        place = Groups(batch.labels, groups.folds).positions(wider)
+        out = self if wider is groups else self.align(self.axes.with_groups(wider))
+        return out, batch.regrouped(place, groups.folds)
+
+    def leaves(self) -> Iterator[Statistic]:
+        """The statistics this one is made of, itself if it is of one piece."""
+        yield self
 
     def _meet(self, other: Self) -> tuple[Self, Self]:
         """Both on the union of their axes, about the same pivots."""
@@ -370,7 +390,7 @@ def bad_cell(
     block = batch.block
     value = block.take(np.array([i]))[0, j] if isinstance(block, SparseRows) else block[i, j]
     what = "NaN" if np.isnan(value) else f"infinity or a value too large, {value:g}"
-    place = f"column {axes.columns.name(j)!r}, row {batch.row(i)}"
+    place = f"column {axes.columns.name(j)!r}, {batch.place(i)}"
     label = axes.groups.name(int(batch.groups[i]))
     if not np.isnan(value):
         hint = "replace it with NaN where the model skips missing cells, or drop the row."

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Axes, Bins, Categories
+from verosim.axes import Axes, Bins, Categories, Coded, Words
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
@@ -70,6 +70,9 @@ class Counts(Statistic):
             self._absorb_columns(batch)
 
     def _absorb_codes(self, batch: Batch) -> None:
+        if isinstance(batch.block, Coded):
+            self._absorb_words(batch)
+            return
         step = max(1, BLOCK_CELLS // batch.block.shape[1])
         start = self._count_whole_numbers(batch)
         while start < len(batch):
@@ -86,6 +89,28 @@ class Counts(Statistic):
                 *self._sums(), self.arrays["cells"],
             )  # fmt: skip
             start = self._count_whole_numbers(batch, start + len(part))
+
+    def _absorb_words(self, batch: Batch) -> None:
+        """Columns of words: tallied by their place in the batch's lists, then by code."""
+        assert isinstance(self.axes.codes, Words)
+        tables, strange = self.axes.codes.tables(batch.block)
+        if strange:
+            self._widen(batch.block)
+            assert isinstance(self.axes.codes, Words)
+            tables, strange = self.axes.codes.tables(batch.block)
+            assert not strange
+        rows, _, count = self._sums()
+        for index, table in zip(batch.block.indexes, tables, strict=True):
+            tally = np.zeros((len(rows), len(table)))
+            cells = np.zeros((self.axes.groups.folds, len(table)), dtype=np.int64)
+            kernels.tally_words(
+                index, batch.groups, batch.weights, self.axes.groups.folds, tally, cells
+            )
+            known = np.flatnonzero((table >= 0) & cells.any(axis=0))
+            at = table[known]
+            for array, added in ((count, tally), (self.arrays["cells"], cells)):
+                np.add.at(array.T, at, added[:, known].T)  # several may share a bucket
+        self._count_rows(batch)
 
     def _count_whole_numbers(self, batch: Batch, start: int = 0) -> int:
         """The fast road of small whole numbers: as far as it goes; returns the row that is next.
@@ -157,13 +182,17 @@ class Counts(Statistic):
             self.axes, self.arrays, self.lows = wider.axes, wider.arrays, wider.lows
 
     def _absorb_columns(self, batch: Batch) -> None:
-        rows, weight, count = self._sums()
+        rows, _, count = self._sums()
         before = count.copy() if rows.any() else None
         if self._count_columns(batch, count, careful=False) or not np.isfinite(count.sum()):
             self._note_odd_cells(batch)
             if self.what == "amount":  # a missing amount has spoilt the sums: once more without
                 count[...] = 0.0 if before is None else before
                 self._count_columns(batch, count, careful=True)
+        self._count_rows(batch)
+
+    def _count_rows(self, batch: Batch) -> None:
+        rows, weight, _ = self._sums()
         added = np.bincount(batch.groups, minlength=len(rows))
         rows += added
         weight += (
@@ -197,7 +226,7 @@ class Counts(Statistic):
                 raise bad_cell(self.axes, batch, i, j)
             raise VerosimError(
                 f"Negative values in data passed to a model of counts: column "
-                f"{self.axes.columns.name(j)!r}, row {batch.row(i)}, class "
+                f"{self.axes.columns.name(j)!r}, {batch.place(i)}, class "
                 f"{self.axes.groups.name(int(batch.groups[i]))}: {value:g}.",
                 "counts are 0, 1, 2 …; for numbers of any sign use GaussianNB or HistogramNB.",
             )

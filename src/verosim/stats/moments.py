@@ -190,7 +190,7 @@ class Moments(Statistic):
         i, j = (int(v) for v in np.argwhere(bad)[0])
         return bad_cell(
             self.axes, batch, i, j, "a full covariance needs complete rows",
-            "drop or impute such rows; GaussianNB and NaiveLDA skip missing cells.",
+            'missing="marginalise" fits by EM; or GaussianNB, which skips missing cells.',
         )  # fmt: skip
 
     def _add(self, name: str, block: np.ndarray) -> None:

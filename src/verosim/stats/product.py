@@ -8,7 +8,7 @@ so a table of numbers beside categories has the same algebra as either alone.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -71,6 +71,10 @@ class Product(Statistic):
     def align(self, axes: Axes) -> Self:
         """Parts share groups, not columns: only the groups of `axes` are read."""
         return self._each(lambda part: part.align(part.axes.with_groups(axes.groups)))
+
+    def leaves(self) -> Iterator[Statistic]:
+        for part in self.parts.values():
+            yield from part.leaves()
 
     def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
         if type(other) is not type(self) or self.parts.keys() != other.parts.keys():

@@ -1,0 +1,250 @@
+"""Full Gaussians from rows with missing cells: maximum likelihood of what was observed, by EM.
+
+    E: the expected sums of complete rows, given what was shown and (μ, Σ)
+    M: (μ, Σ) from these sums, as from those of a complete table
+
+and again, until both agree; no iteration lowers the likelihood. The sums of each class × pattern
+of missing cells are all the E step needs, so EM runs on the statistic alone. It is right where
+cells are missing at random: whether one is missing may depend on the class and on the cells that
+are shown, not on its own value.
+References: Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM
+algorithm; Varadhan & Roland (2008), Simple and globally convergent methods for accelerating the
+convergence of any EM algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+
+from verosim.densities.base import Density
+from verosim.densities.full import FullGaussian, FullParams, Trouble
+from verosim.densities.holes import holes
+from verosim.densities.observed import Observed, Theta
+from verosim.errors import ConvergenceWarning, listed, warn
+from verosim.stats import Moments, Patterns
+
+
+@dataclass(frozen=True, repr=False)
+class Convergence:
+    """How EM went. `log_likelihood` is that of all observed cells, before each iteration."""
+
+    iterations: int
+    converged: bool
+    log_likelihood: np.ndarray
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "stopped before it had converged"
+        lines = [f"EM: {self.iterations} iterations, {state}"]
+        if self.iterations:
+            lines.append(f"{'iteration':>9}  {'log-likelihood':>16}  {'gain':>10}")
+        gain = np.diff(self.log_likelihood, prepend=np.nan)
+        for i in range(self.iterations):
+            if 4 <= i < self.iterations - 3:
+                if i == 4:
+                    lines.append(f"{'…':>9}")
+                continue
+            gained = "" if i == 0 else f"{gain[i]:10.3g}"
+            lines.append(f"{i + 1:9}  {self.log_likelihood[i]:16.6f}  {gained}".rstrip())
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class EMParams(FullParams):
+    convergence: Convergence | None = None
+
+    def log_likelihood(self, statistic: Moments | Patterns) -> np.ndarray:
+        """(C,) Σ log p of the cells the rows show."""
+        if isinstance(statistic, Moments):
+            return super().log_likelihood(statistic)
+        observed = Observed(statistic, self.used)
+        return observed.expect(*observed.place(self))[0]
+
+    def expected(self, block: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
+        """The rows with what they miss replaced by what the model expects there.
+
+        E[x_m | x_o] = Σ_k p(k | x_o) (μ_km + B_k (x_o − μ_ko)),   B_k = Σ_mo Σ_oo⁻¹
+        """
+        if not np.isnan(block).any():
+            return block
+        scores = self.log_ratio(block) + log_prior
+        posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        pivot, shift = self.about_one_pivot
+        out = block.astype(np.float64)
+        for at, seen in holes(block):
+            hidden = np.setdiff1d(np.arange(len(pivot)), seen)
+            seen = seen[self.used[seen]]
+            rows, filled = out[np.ix_(at, seen)], np.zeros((len(at), len(hidden)))
+            for c in np.flatnonzero(log_prior > -np.inf).tolist():
+                sigma = self.covariance_[0 if self.shared else c]
+                B = np.linalg.solve(sigma[np.ix_(seen, seen)], sigma[np.ix_(seen, hidden)]).T
+                z = (rows - self.pivot[c, seen]) - self.offset[c, seen]
+                filled += posterior[at, c, None] * (shift[c, hidden] + z @ B.T)
+            out[np.ix_(at, hidden)] = pivot[hidden] + filled
+        return out
+
+
+@dataclass(frozen=True)
+class EMGaussian(Density):
+    """The full Gaussian of rows with missing cells; of complete rows, exactly the plain one.
+
+    Regularised settings (pooling between 0 and 1, shrinkage, floor) regularise every M step.
+    """
+
+    gaussian: FullGaussian = field(default_factory=lambda: FullGaussian(missing="marginalise"))
+    tolerance: float = 1e-9  # distance to the limit, in deviations
+    most: int = 2000  # iterations
+
+    def estimate(self, statistic: Moments | Patterns) -> EMParams:
+        whole = statistic if isinstance(statistic, Moments) else statistic.complete
+        if whole is not None:
+            params = self.gaussian.estimate(whole)
+            told = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
+            return _with(params, Convergence(0, True, np.array([told])))
+        assert isinstance(statistic, Patterns)
+        observed = Observed(statistic)
+        params, convergence, trouble = self._iterate(observed)
+        missed = (observed.centred.weight == 0) & observed.centred.present[:, None]
+        missed &= observed.used
+        params = _placed(params, missed)
+        self.gaussian.report(params, statistic, trouble, _unshown(statistic, missed, params.shared))
+        return _with(params, convergence)
+
+    def _iterate(self, observed: Observed) -> tuple[FullParams, Convergence, Trouble]:
+        gaussian = self.gaussian
+        pooled = gaussian.pooling == 1
+        # Without regularisation, and only then, the M step maximises the likelihood.
+        exact = gaussian.pooling in (0, 1) and gaussian.shrinkage is None and gaussian.floor == 0
+        trouble = observed.hopeless(pooled) if exact else {}
+        mle = replace(gaussian, covariance="mle")
+
+        def step(theta: Theta) -> tuple[float, Moments, Theta]:
+            log_likelihood, first, second = observed.expect(*theta)
+            completed = observed.completed(theta[0], first, second)
+            after = observed.place(mle.solve(completed, trouble))
+            return float(log_likelihood.sum()), completed, after
+
+        history, converged, completed = _climb(
+            step, observed.start(pooled), trouble, exact, self.tolerance, self.most
+        )
+        if not converged:
+            warn(
+                f"EM over missing cells stopped after {self.most} iterations, before its "
+                "estimates had settled: too little was observed of some columns together. "
+                "Shrinkage settles what the data leave open.",
+                ConvergenceWarning,
+            )
+        trouble = dict(sorted(trouble.items(), key=lambda item: item[0] or 0))
+        params = gaussian.solve(completed, trouble)
+        return params, Convergence(len(history), converged, np.array(history)), trouble
+
+
+def _climb(
+    step: Callable[[Theta], tuple[float, Moments, Theta]],
+    theta: Theta,
+    trouble: Trouble,
+    exact: bool,
+    tolerance: float,
+    most: int,
+) -> tuple[list[float], bool, Moments]:
+    """Iterate EM to its limit: two steps, and then a leap along them (SQUAREM).
+
+    With r = θ₁ − θ₀, v = θ₂ − 2θ₁ + θ₀ and a = ‖r‖/‖v‖, the leap is θ₀ + 2a r + a² v. One that
+    lowers the likelihood (of an estimate that does not maximise it: lengthens the step) is not
+    taken. Steps shrink by a factor q, so θ₂ is ‖θ₂ − θ₁‖ q/(1 − q) from the limit.
+    """
+    history: list[float] = []
+    trail: list[tuple[Theta, float]] = []  # where plain steps began, and how long they were
+    retreat: Theta | None = None  # where to go on if the leap was no good
+    completed: Moments | None = None
+    slowest = 0.0
+    for _ in range(most):
+        known = len(trouble)
+        try:
+            log_likelihood, found, after = step(theta)
+        except np.linalg.LinAlgError:  # a leap out of the covariances
+            if retreat is None:
+                break
+            theta, retreat, trail = retreat, None, []
+            continue
+        size = _distance(theta, after)
+        changed = len(trouble) > known  # singular from now on: another estimate
+        if retreat is not None:
+            climbs = exact and not known
+            worse = log_likelihood < history[-1] if climbs else size > trail[-1][1]
+            again, retreat, trail = retreat, None, []
+            if worse and not changed:
+                theta = again
+                continue
+        if changed:
+            trail = []
+        history.append(log_likelihood)
+        completed = found
+        trail.append((theta, size))
+        theta = after
+        if size <= 1e-3 * tolerance:
+            return history, True, completed
+        if len(trail) < 2:
+            continue
+        rate = size / trail[0][1]
+        error = size * max(rate, slowest) / max(1 - max(rate, slowest), 1e-6)
+        slowest = rate
+        if size <= tolerance and error <= tolerance:
+            return history, True, completed
+        retreat = after
+        theta = _leap(trail[0][0], trail[1][0], after)
+    assert completed is not None
+    return history, False, completed
+
+
+def _distance(a: Theta, b: Theta) -> float:
+    """The largest change of a mean or covariance, in deviations of b."""
+    deviation = np.sqrt(np.diagonal(b[1], axis1=1, axis2=2))
+    means = np.abs(b[0] - a[0]) / deviation
+    covariances = np.abs(b[1] - a[1]) / (deviation[:, :, None] * deviation[:, None, :])
+    return float(max(means.max(initial=0.0), covariances.max(initial=0.0)))
+
+
+def _leap(a: Theta, b: Theta, c: Theta) -> Theta:
+    r = [y - x for x, y in zip(a, b, strict=True)]
+    v = [(z - y) - d for y, z, d in zip(b, c, r, strict=True)]
+    long, bend = (np.sqrt(sum(float((x**2).sum()) for x in part)) for part in (r, v))
+    if bend == 0:
+        return c
+    alpha = max(long / bend, 1.0)  # −a; 1 gives θ₂
+    mean, covariance = (x + 2 * alpha * d + alpha**2 * e for x, d, e in zip(a, r, v, strict=True))
+    return mean, covariance
+
+
+def _placed(params: FullParams, missed: np.ndarray) -> FullParams:
+    """A class that never shows a column takes its mean there from the others.
+
+    Nothing observed depends on it: EM leaves it where it began.
+    """
+    if not missed.any():
+        return params
+    pivot, shift = params.about_one_pivot
+    weight = np.where(missed, 0.0, params.share[:, None])
+    total = weight.sum(axis=0)
+    centre = (weight * shift).sum(axis=0) / np.where(total > 0, total, 1.0)
+    offset = np.where(missed, centre - (params.pivot - pivot), params.offset)
+    return replace(params, offset=offset)
+
+
+def _unshown(statistic: Patterns, missed: np.ndarray, shared: bool) -> tuple[str, ...]:
+    name, label = statistic.axes.columns.name, statistic.axes.groups.name
+    what = "mean" if shared else "mean and variance"
+    lines = []
+    for c in np.flatnonzero(missed.any(axis=1)).tolist():
+        which = listed([name(j) for j in np.flatnonzero(missed[c]).tolist()])
+        lines.append(f"class {label(c)} never shows {which}, {what} taken from the other classes")
+    more = (f"so it is with {len(lines) - 3} more classes",) if len(lines) > 3 else ()
+    return (*lines[:3], *more)
+
+
+def _with(params: FullParams, convergence: Convergence) -> EMParams:
+    inside = {one.name: getattr(params, one.name) for one in fields(FullParams)}
+    return EMParams(**inside, convergence=convergence)

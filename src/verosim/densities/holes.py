@@ -1,0 +1,97 @@
+"""Rows with missing cells under full covariances: exact marginals, near the cost of whole rows.
+
+    p(x_o | k) = N(x_o; μ_ko, Σ_koo)
+
+The linear algebra is in `kernels.holes`; here a model is brought into its own deviations, so that
+nothing there hangs on units, and the rows of a block are sorted by what they miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verosim import kernels
+
+if TYPE_CHECKING:
+    from verosim.densities.full import FullParams
+
+STEEP = 1e4  # variance over variance left unexplained, past which a column's Σ⁻¹ has lost digits
+FAR = 1e6  # squared deviations between classes, past which their differences have
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """The marginals of a FullParams, over any columns."""
+
+    params: FullParams
+    unit: np.ndarray  # (C or 1, d) deviations, 1 for columns left out
+    whitener: np.ndarray  # (C or 1, d, d), in units
+    correlation: np.ndarray  # (C or 1, d, d) R
+    inverse: np.ndarray  # (C or 1, d, d) Q = R⁻¹, zero for columns left out
+    log_det: np.ndarray  # (C or 1,) log|R|
+
+    @classmethod
+    def of(cls, params: FullParams) -> Marginals:
+        used = params.used
+        variance = np.where(used, np.diagonal(params.covariance_, axis1=1, axis2=2), 1.0)
+        unit = np.sqrt(variance)
+        whitener = params.whitener * unit[:, None, :]
+        return cls(
+            params,
+            unit,
+            whitener,
+            params.covariance_ / (unit[:, :, None] * unit[:, None, :]),
+            np.swapaxes(whitener, 1, 2) @ whitener,
+            params.log_det - np.log(variance).sum(axis=1),
+        )
+
+    def distances(self, block: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(r, C) squared distances, and |o| log 2π + log|Σ_oo|, of some rows."""
+        params, (r, d) = self.params, (len(rows), block.shape[1])
+        squares, level = np.empty((r, len(params.pivot))), np.empty((r, len(params.pivot)))
+        Z, Y, one, rest = np.empty((r, d)), np.empty((r, d)), np.empty((r, 1)), np.empty(r)
+        nothing, volume = np.zeros((1, d)), np.empty(r)
+        for c in range(len(params.pivot)):
+            at = 0 if params.shared else c
+            kernels.fill_holes(
+                block, rows, params.pivot[c], params.offset[c], self.unit[at], params.used,
+                self.correlation[at], self.inverse[at], self.log_det[at], STEEP, Z, rest, volume,
+            )  # fmt: skip
+            np.matmul(Z, self.whitener[at].T, out=Y)
+            kernels.shifted_norms(Y, nothing, 0, one)
+            squares[:, c] = one[:, 0] + rest
+            level[:, c] = volume
+        return squares, level
+
+    def linear_scores(self, block: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+        """Classes of one covariance: linear in the columns that are shown, into out[rows]."""
+        params = self.params
+        pivot, centre, shift = params.reference
+        coef, bias = params.linear
+        unit = self.unit[0]
+        steep = STEEP if -2 * bias.min() < FAR else 0.0
+        kernels.score_shown(
+            block, rows, pivot, centre, unit, params.used, self.correlation[0], self.inverse[0],
+            shift / unit, coef * unit, steep, out,
+        )  # fmt: skip
+
+
+def by_pattern(block: np.ndarray) -> np.ndarray:
+    """The rows with missing cells, those that miss the same ones next to each other."""
+    missing = np.isnan(block)
+    rows = np.flatnonzero(missing.any(axis=1))
+    bits = np.packbits(missing[rows], axis=1)
+    words = np.zeros((len(rows), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : bits.shape[1]] = bits
+    return rows[np.lexsort(words.view(np.uint64).T)]
+
+
+def holes(block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For every pattern of missing cells: the rows that have it, and the columns they do have."""
+    patterns, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
+    for p, missing in enumerate(patterns):
+        yield np.flatnonzero(which.reshape(-1) == p), np.flatnonzero(~missing)

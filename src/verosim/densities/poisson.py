@@ -1,0 +1,82 @@
+"""Counts as Poisson variables, a rate per class and column.
+
+    p(x | k) = Π_j λ_kj^x_j e^(−λ_kj) / x_j!,   λ_kj = (Σx_j + α m_j) / (n_kj + α)
+
+m_j is the mean of the column over all classes: α rows of it keep a rate from being zero. A missing
+cell is left out, which is its exact marginal.
+Reference: Bishop (2006), Pattern Recognition and Machine Learning, §2.3.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from verosim.densities.base import Density, Params, into
+from verosim.densities.central import Centred
+from verosim.stats import Moments
+
+LEAST = 1e-10  # parts of the column's mean that a rate has even with α = 0
+
+
+@dataclass(frozen=True)
+class PoissonParams(Params):
+    rate: np.ndarray  # (C, d), zero for a column left out
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        return int(self.rate.size)
+
+    @property
+    def _log_rate(self) -> np.ndarray:
+        return np.log(np.where(self.rate > 0, self.rate, 1.0))
+
+    def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        out = into(out, (len(block), len(self.rate)))
+        holes = np.isnan(block)
+        np.matmul(np.where(holes, 0.0, block), self._log_rate.T, out=out)
+        out -= (~holes) @ self.rate.T if holes.any() else self.rate.sum(axis=1)
+        out[np.isinf(block).any(axis=1)] = np.nan  # reported by `check`
+        return out
+
+    def log_density(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        out = self.log_ratio(block, out)
+        used = (self.rate > 0).any(axis=0)
+        out -= np.where(np.isnan(block) | ~used, 0.0, gammaln(block + 1.0)).sum(axis=1)[:, None]
+        return out
+
+    def contributions(self, block: np.ndarray) -> np.ndarray:
+        x = block[:, None, :]
+        parts = x * self._log_rate - self.rate
+        parts = parts - np.where((self.rate > 0).any(axis=0), gammaln(x + 1.0), 0.0)
+        return np.where(np.isnan(x), 0.0, parts)
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return rng.poisson(self.rate[classes]).astype(np.float64)
+
+    def marginal(self, columns: np.ndarray) -> PoissonParams:
+        return replace(self, rate=self.rate[:, columns])
+
+    def log_likelihood(self, statistic: Any) -> np.ndarray:
+        raise NotImplementedError("Σ log x! is not a sum the statistic keeps")
+
+
+@dataclass(frozen=True)
+class Poisson(Density):
+    """Rates of counts."""
+
+    alpha: float = 1.0
+
+    def estimate(self, statistic: Moments) -> PoissonParams:
+        moments = Centred(statistic)
+        W = moments.weight
+        total = np.maximum(W * (moments.pivot + moments.offset), 0.0)  # Σx
+        seen = W.sum(axis=0)
+        mean = total.sum(axis=0) / np.where(seen > 0, seen, 1.0)
+        weight = W + self.alpha
+        rate = (total + self.alpha * mean) / np.where(weight > 0, weight, 1.0)
+        rate = np.where(weight > 0, np.maximum(rate, LEAST * mean), mean)
+        return PoissonParams(np.where(moments.total_variance > 0, rate, 0.0))

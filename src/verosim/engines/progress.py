@@ -1,0 +1,69 @@
+"""A progress bar for long passes: rows, rows a second, time left where the end is known.
+
+It shows after a second, and only if a terminal is watching.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+PATIENCE = 1.0  # seconds before anything is shown
+
+
+class Progress:
+    """Counts rows; `with Progress(total) as bar: bar.advance(n)`."""
+
+    def __init__(self, total: int | None, what: str = "rows") -> None:
+        self.total, self.what, self.done = total, what, 0
+        self.start = time.monotonic()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def advance(self, rows: int) -> None:
+        self.done += rows
+        if self.bar is not None:
+            self.bar.update(self.task, completed=self.done)
+        elif time.monotonic() - self.start > PATIENCE and watched():
+            self._show()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        what, start = self.what, self.start
+
+        class Pace(ProgressColumn):
+            def render(self, task: Any) -> str:
+                seconds = max(time.monotonic() - start, 1e-9)
+                return f"{task.completed:,.0f} {what}, {task.completed / seconds:,.0f} a second"
+
+        self.bar = Bar(
+            TextColumn("verosim"),
+            BarColumn(),
+            Pace(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self.task = self.bar.add_task("", total=self.total, completed=self.done)
+        self.bar.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

@@ -1,0 +1,341 @@
+"""Counts of tokens, straight from texts: class × token, no document–term matrix between.
+
+    count_ki = Σ over the documents of class k of w · (how often, or whether, token i occurs)
+
+The vocabulary is the code axis: it grows as texts are read, and two of them merge by token.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
+from verosim.axes.vocabulary import SLACK, STATE, at_a_time, empty_slots
+from verosim.data import Batch, Documents, Tokenizer
+from verosim.data.tokens import DONE, NO_ROOM, WHY, Tables
+from verosim.errors import VerosimError
+from verosim.stats.base import HEAD, Field, G, Statistic
+
+FIELDS = {
+    **HEAD,
+    "count": Field((*G, "code")),
+    # Whole occurrences beside the weights: they alone say whether a token exists.
+    "cells": Field(("fold", "code"), "rows"),
+    # Tokens lighter than this may have been removed for good; it fades as the counts do.
+    "pruned": Field((), "peak"),
+}
+TOUCH = 1e-9  # parts of a count that do not decide whether it reaches a threshold
+
+
+class Tokens(Statistic):
+    """Counts of the tokens of one column of texts; `presence` counts each once a document."""
+
+    def __init__(
+        self,
+        axes: Axes,
+        arrays: dict[str, np.ndarray] | None = None,
+        lows: dict[str, np.ndarray] | None = None,
+        *,
+        ngrams: tuple[int, int] = (1, 1),
+        lowercase: bool = True,
+        presence: bool = False,
+    ) -> None:
+        self.tokenizer, self.presence = Tokenizer(ngrams, lowercase), presence
+        self._tally: Tally | None = None
+        if axes.codes is None:
+            axes = axes.with_codes(Vocabulary.empty())
+        super().__init__(axes, arrays, lows)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return FIELDS
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {
+            "ngrams": self.tokenizer.ngrams,
+            "lowercase": self.tokenizer.lowercase,
+            "presence": self.presence,
+        }
+
+    what = property(lambda self: "presence" if self.presence else "amount")
+    threshold = 0.0
+
+    @property
+    def codes(self) -> TokenCodes:
+        assert isinstance(self.axes.codes, TokenCodes)
+        return self.axes.codes
+
+    # Building ----------------------------------------------------------------------------
+
+    def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
+        arrays = super()._zeros(axes)
+        # A token's counts lie together: that is how they are met, and how the axis grows.
+        C, F, K = (axes.size(dim) for dim in ("class", "fold", "code"))
+        arrays["count"] = np.zeros((K, C, F)).transpose(1, 2, 0)
+        arrays["cells"] = np.zeros((K, F), dtype=np.int64).T
+        return arrays
+
+    def copy(self) -> Self:
+        if not any(array.any() for array in self.arrays.values()):
+            return self.like(self.axes)  # zeros nobody has written to take no memory
+        arrays = {name: array.copy(order="K") for name, array in self.arrays.items()}
+        return self.like(self.axes, arrays, {})
+
+    def unplaced(self) -> Self:
+        """More texts bring their own tokens."""
+        return self.like(
+            self.axes if self.codes.fixed else self.axes.with_codes(Vocabulary.empty())
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_tally": None}
+
+    # Reading texts -----------------------------------------------------------------------
+
+    def absorb(self, batch: Batch) -> None:
+        if not len(batch):
+            return
+        tally, documents = self._own_tally(), batch.block
+        if tally.grows and not tally.size:  # a first guess of how much room they need
+            tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
+        room = self.tokenizer.room(documents)
+        folds = self.axes.groups.folds
+
+        def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
+            nonlocal room
+            if some.longest > documents.longest:  # lowered by Python, texts may be longer
+                room = self.tokenizer.room(some)
+            groups = batch.groups[first : first + len(some)]
+            weights = batch.weights[first : first + len(some)] if len(batch.weights) else (
+                batch.weights)  # fmt: skip
+            return tally.read(some, by, self.tokenizer, groups, weights, folds, self.presence, room)
+
+        name = self.axes.columns.name(0)
+        self.tokenizer.walk(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
+        rows, weight = self._flat("rows"), self._flat("weight")
+        added = np.bincount(batch.groups, minlength=len(rows))
+        rows += added
+        weight += (
+            np.bincount(batch.groups, weights=batch.weights, minlength=len(rows))
+            if len(batch.weights)
+            else added
+        )
+        self._publish(tally)
+
+    def _own_tally(self) -> Tally:
+        """This statistic's private tally, over its own arrays unless it has one already."""
+        tally = self._tally
+        if tally is None or tally.shown is not self.arrays["count"]:
+            count, cells = _by_code(self.arrays["count"]), self.arrays["cells"].T
+            tally = self._tally = Tally(self.codes, count, np.ascontiguousarray(cells))
+        return tally
+
+    def _publish(self, tally: Tally) -> None:
+        """Let axes and arrays show what the tally holds."""
+        C, F = self.axes.size("class"), self.axes.size("fold")
+        K = tally.size
+        if self.codes.size != K:
+            self.axes = self.axes.with_codes(Vocabulary(tally.arena, tally.bounds[: K + 1]))
+        self.arrays["count"] = tally.count[:K].reshape(K, C, F).transpose(1, 2, 0)
+        self.arrays["cells"] = tally.cells[:K].T
+        tally.shown = self.arrays["count"]
+
+    # Algebra -----------------------------------------------------------------------------
+
+    def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
+        """Merging into a growing vocabulary: their tokens are met one by one, like a text's."""
+        theirs, codes = getattr(other.axes, "codes", None), self.codes
+        if (
+            codes.fixed
+            or codes is theirs
+            or not isinstance(theirs, Vocabulary)
+            or theirs.fixed
+            or self.options != other.options
+        ):
+            return super()._combined(other, sign, owned)
+        groups = self.axes.groups.union(other.axes.groups)
+        axes = Axes(groups, self.axes.columns.union(other.axes.columns), codes)
+        out = self
+        if not owned or groups is not self.axes.groups:
+            out = self.align(axes).copy()
+        added = other.align(Axes(groups, axes.columns, theirs))
+        tally = out._own_tally()
+        found = tally.meet(theirs)
+        kernels.add_rows(
+            tally.count, tally.cells, found, sign,
+            _by_code(added.arrays["count"]), np.ascontiguousarray(added.arrays["cells"].T),
+        )  # fmt: skip
+        for name in ("rows", "weight"):
+            out.arrays[name] += sign * added.arrays[name]
+        np.maximum(out.arrays["pruned"], added.arrays["pruned"], out=out.arrays["pruned"])
+        out._publish(tally)
+        return out
+
+    def align(self, axes: Axes) -> Self:
+        moved = None if axes is self.axes else self.axes.positions("code", axes)
+        if moved is None:
+            return super().align(axes)
+        out = self.like(axes.with_groups(self.axes.groups))
+        for name in ("rows", "weight", "pruned"):
+            out.arrays[name] = self.arrays[name].copy()
+        out.arrays["count"].transpose(2, 0, 1)[moved] = self.arrays["count"].transpose(2, 0, 1)
+        out.arrays["cells"].T[moved] = self.arrays["cells"].T
+        return Statistic.align(out, axes)
+
+    def _keep(self, dim: str, kept: np.ndarray) -> Self:
+        if dim != "code":
+            return super()._keep(dim, kept)
+        arrays = dict(self.arrays)
+        arrays["count"] = self.arrays["count"].transpose(2, 0, 1)[kept].transpose(1, 2, 0)
+        arrays["cells"] = self.arrays["cells"].T[kept].T
+        return self.like(self.axes.with_codes(self.codes.keep(kept)), arrays, {})
+
+    # Rare tokens -------------------------------------------------------------------------
+
+    def _reaching(self, least: float) -> np.ndarray:
+        """(K,) which tokens have a total count of at least so much."""
+        return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - TOUCH)
+
+    def frequent(self, min_count: float) -> Self:
+        """The same statistic without its rarer tokens, as if they were unknown."""
+        if min_count <= 1:  # decay may fade a count to less than one; its token is still there
+            return self
+        kept = self._reaching(min_count)
+        return self if kept.all() else self._keep("code", kept)
+
+    def pruned(self, min_count: float) -> Self:
+        """The statistic with tokens rarer than this removed for good: no byte of them is left.
+
+        It remembers the threshold, so that documents that held them can still be forgotten.
+        """
+        if self.codes.fixed:
+            given = "buckets" if isinstance(self.codes, Hashed) else "a given vocabulary"
+            raise VerosimError(
+                f"The tokens are {given}: there is nothing to prune.",
+                "min_count ignores rare ones; a shorter `vocabulary` needs a new fit.",
+            )
+        kept = self._reaching(min_count)
+        out = self.copy()._keep("code", kept) if not kept.all() else self.copy()
+        np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])
+        return out
+
+    def without(self, part: Self) -> Self:
+        if self.arrays["pruned"] > 0 and not self.codes.fixed:
+            part = self._remembered(part)
+        return super().without(part)
+
+    def _remembered(self, part: Self) -> Self:
+        """What is left here of a part's tokens: pruned ones are gone already, in whole or, if
+        they were met again since, but for less than the threshold."""
+        assert isinstance(part.codes, Vocabulary)
+        assert isinstance(self.codes, Vocabulary)
+        part = part._keep("code", self.codes.find(part.codes) >= 0)
+        mine, theirs = self._meet(part)
+        excess = np.maximum(theirs.arrays["count"] - mine.arrays["count"], 0.0)
+        light = excess.sum(axis=(0, 1)) < self.arrays["pruned"]  # (K,)
+        out = theirs.copy()
+        np.subtract(out.arrays["count"], excess, out=out.arrays["count"], where=light)
+        spare = np.maximum(out.arrays["cells"] - mine.arrays["cells"], 0)
+        np.subtract(out.arrays["cells"], spare, out=out.arrays["cells"], where=light)
+        return out
+
+    def _settle_rows(self, before: Self) -> None:
+        super()._settle_rows(before)
+        count, then = (x.arrays["count"].sum(axis=0) for x in (self, before))
+        self._settle("cells", count, then)
+
+    def _cleared(self) -> Self:
+        out = super()._cleared()
+        cells = out.arrays["cells"]  # (F, K)
+        np.copyto(out.arrays["count"], 0.0, where=cells[None] == 0)
+        kept = (cells != 0).any(axis=0)
+        return out if kept.all() or out.codes.fixed else out._keep("code", kept)
+
+
+def _by_code(count: np.ndarray) -> np.ndarray:
+    """(class, fold, code) counts as rows (K, G) for the kernels; a view where they lie so."""
+    C, F, K = count.shape
+    return np.ascontiguousarray(count.transpose(2, 0, 1)).reshape(K, C * F)
+
+
+class Tally:
+    """Tokens and their counts while they grow. One statistic owns it and nobody else writes to it.
+
+    Bytes are only ever appended: a Vocabulary made of the first K tokens stays what it is.
+    """
+
+    def __init__(self, codes: TokenCodes, count: np.ndarray, cells: np.ndarray) -> None:
+        self.buckets, _, arena, bounds, slots = codes.lookup()
+        self.grows = not codes.fixed
+        K = codes.size
+        self.state = np.zeros(STATE, dtype=np.int64)
+        if not self.buckets:
+            self.state[:2] = K, bounds[-1]
+        self.arena, self.bounds, self.slots = arena.copy(), bounds.copy(), slots.copy()
+        self.count, self.cells = count, cells  # (K, G), (K, F), with room to spare once grown
+        self.stamps = np.zeros(K, dtype=np.int64)  # the last document each token was met in
+        self.shown: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        return self.buckets or int(self.state[0])
+
+    def grow(self, tokens: int, size: int) -> None:
+        """Room for so many more tokens, of so many bytes together."""
+        K, used = int(self.state[0]), int(self.state[1])
+        if K + tokens > len(self.count):
+            room = max(2 * K, K + tokens, 256)
+            self.count, self.cells, self.stamps = (
+                _longer(a, room) for a in (self.count, self.cells, self.stamps)
+            )
+            self.bounds = _longer(self.bounds, room + 1)
+        if used + size + SLACK > len(self.arena):
+            self.arena = _longer(self.arena, max(2 * used, used + size) + SLACK)
+        if 4 * (K + tokens) > len(self.slots):
+            self.slots = empty_slots(max(2 * K, K + tokens))
+            kernels.fill_slots(self.arena, self.bounds[: K + 1], self.slots)
+
+    def _make_room(self) -> None:
+        """What a compiled loop asked for before it stopped."""
+        self.grow(int(self.state[3]), int(self.state[4]))
+
+    def read(
+        self, documents: Documents, by: Tables, tokenizer: Tokenizer, groups: np.ndarray,
+        weights: np.ndarray, folds: int, presence: bool, room: tuple[np.ndarray, ...],
+    ) -> tuple[int, int]:  # fmt: skip
+        """Count documents until they end or one is special; how many were read, and why."""
+        read, why = 0, NO_ROOM
+        while why == NO_ROOM:
+            read = kernels.count_texts(
+                documents.data, documents.offsets, read, by.ascii, by.points, *tokenizer.ngrams,
+                groups, weights, folds, presence, self.buckets, self.grows,
+                self.arena, self.bounds, self.slots, self.state,
+                self.count, self.cells, self.stamps, *room,
+            )  # fmt: skip
+            why = int(self.state[WHY])
+            if why == NO_ROOM:
+                self._make_room()
+        return (len(documents), DONE) if why == DONE else (read, why)
+
+    def meet(self, other: Vocabulary) -> np.ndarray:
+        """The numbers here of another vocabulary's tokens; new ones are appended."""
+        found, done = np.empty(other.size, dtype=np.int64), 0
+        while True:
+            done = kernels.meet_tokens(
+                *other.slices, done, True, self.arena, self.bounds, self.slots, self.state,
+                at_a_time(), found,
+            )  # fmt: skip
+            if done == other.size:
+                return found
+            self._make_room()
+
+
+def _longer(array: np.ndarray, length: int) -> np.ndarray:
+    """The array with zeros after it: pages not written to cost nothing."""
+    out = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
+    out[: len(array)] = array
+    return out
