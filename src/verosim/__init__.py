@@ -27,7 +27,9 @@ _HOMES = {
         "HistogramNB",
         "JointHistogram",
         "MultinomialNB",
+        "NaiveBayes",
         "NaiveLDA",
+        "TextNB",
     ),
     "verosim.bayes": (
         "Quadratic",
@@ -36,8 +38,17 @@ _HOMES = {
         "rows_for_histogram",
         "rows_for_priors",
     ),
+    "verosim.data.look": ("look",),
+    "verosim.data.schema": ("Schema",),
+    "verosim.data.tables": ("query",),
     "verosim.engines": ("threads", "use_threads"),
-    "verosim.errors": ("PrecisionWarning", "SingularWarning", "VerosimError", "VerosimWarning"),
+    "verosim.errors": (
+        "ConvergenceWarning",
+        "PrecisionWarning",
+        "SingularWarning",
+        "VerosimError",
+        "VerosimWarning",
+    ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -16,6 +16,7 @@ import verosim
 from verosim import estimators
 
 X, y = load_iris(return_X_y=True)
+ROWS = [name for name in estimators.__all__ if name != "TextNB"]  # it reads texts
 GAUSSIAN = [verosim.QDA, verosim.LDA, verosim.RDA, verosim.NaiveLDA, verosim.GaussianNB]
 
 
@@ -46,7 +47,7 @@ def test_samples_of_counts_recover_the_posteriors(name):
     np.testing.assert_allclose(again.predict_proba(Z), model.predict_proba(Z), atol=0.1)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", ROWS)
 def test_sample_of_a_given_class(name):
     model = getattr(verosim, name)().fit(X, np.array(["s", "v", "w"])[y])
     drawn, labels = model.sample(5, y="v", random_state=0)
@@ -61,7 +62,7 @@ def test_sample_of_a_given_class(name):
             model.sample(n, y=label)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", ROWS)
 def test_the_three_forms_agree(name):
     """posterior = softmax of δ, p(x) = Σ exp δ, decision = δ up to what classes share"""
     model = getattr(verosim, name)().fit(X, y)

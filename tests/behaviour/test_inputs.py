@@ -14,7 +14,8 @@ from verosim import estimators
 
 X, y = load_iris(return_X_y=True)
 WHOLE = np.round(X * 10)
-NUMERIC = [n for n in estimators.__all__ if n != "CategoricalNB"]
+ROWS = [n for n in estimators.__all__ if n != "TextNB"]  # it reads texts
+NUMERIC = [n for n in ROWS if n != "CategoricalNB"]
 E = verosim.VerosimError
 
 
@@ -22,7 +23,7 @@ def fitted(name, Z=WHOLE, labels=y):
     return getattr(verosim, name)().fit(Z, labels)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
+@pytest.mark.parametrize("name", ROWS)
 def test_every_container(name, tmp_path):
     expected = fitted(name).predict_proba(WHOLE)
     np.save(tmp_path / "x.npy", WHOLE)

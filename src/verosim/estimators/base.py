@@ -1,87 +1,81 @@
 """What every generative classifier does, written once.
 
-    fit       = statistics of the rows, then derive
-    merge     = statistics + statistics, then derive
-    forget    = statistics − statistics, then derive
-    set_params = derive
-
-The statistic is the only fitted state. The rule that predicts is derived from it and from the
-parameters, at fit and whenever a parameter changes, never by predict.
+fit       = statistics of the rows, then derive
+merge     = statistics + statistics, then derive
+forget    = statistics − statistics, then derive
+set_params = derive
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import DataConversionWarning, NotFittedError
-from sklearn.utils.validation import _get_feature_names, validate_data
+from sklearn.base import clone
 
-from verosim.axes import Axes, Columns, Groups
-from verosim.axes.groups import union_of_labels
-from verosim.bayes.priors import free_priors, log_priors
 from verosim.bayes.rule import Rule
-from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
+from verosim.data import encode_labels
 from verosim.data.labels import check_known
-from verosim.densities import Density
-from verosim.engines import summarise
+from verosim.data.stream import TableSource
+from verosim.engines import map_chunks
 from verosim.errors import PrecisionWarning, VerosimError, warn
-from verosim.estimators.parameters import generator, same
+from verosim.estimators.door import Door
+from verosim.estimators.parameters import generator
+from verosim.estimators.predictions import accuracy, check_several, prediction_reader
 from verosim.stats import Statistic
 
 
-class NotFitted(VerosimError, NotFittedError):
-    """The model has no statistics yet."""
-
-
-class GenerativeClassifier(ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(Door):
     """Base of the classifiers that keep sums per class and apply Bayes' rule."""
 
-    priors: Any
-    stats_: Statistic
-    _values = False  # reads any values, not only numbers
-    _sparse = False  # reads sparse rows
-    _statistic_parameters: tuple[str, ...] = ()  # what the statistic itself depends on
+    # Learning ------------------------------------------------------------------------------
 
-    # What a classifier declares ----------------------------------------------------------
-
-    @abstractmethod
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
-        """The zero statistic for these axes; X is there for what the first look must fix."""
-
-    @abstractmethod
-    def _density(self) -> Density:
-        """The density the parameters ask for."""
-
-    # Rows in -----------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Any = None, na: Any = ()
+    ) -> Self:
         """Fit from zero: one pass over the rows.
 
         Parameters
         ----------
-        X : array of shape (n, d)
-        y : labels of shape (n,): strings, bools or integers.
-        sample_weight : array of shape (n,), optional. Rows of weight zero do not count.
+        X : array of shape (n, d), or any table: a data frame, Arrow data, a DuckDB relation,
+            `verosim.query`, a file, a folder or a glob of files, an iterable of tables
+        y : labels of shape (n,): strings, bools or integers; or the name of the target column
+        sample_weight : array of shape (n,) or the name of a column. Rows of weight zero do not
+            count.
+        schema : what `verosim.look` gave; models fitted from one schema merge
+        na : texts that mean missing in a table, besides the empty cell
         """
-        return self._adopt(self._summarise(X, y, sample_weight), streaming=False)
+        statistic, found = self._summarise(X, y, sample_weight, schema=schema, na=na)
+        if found is not None and found.target is not None:
+            check_several(statistic, found.target)
+        return self._adopt(statistic, found, streaming=False)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        schema: Any = None,
+        na: Any = (),
+    ) -> Self:
         """Add more rows. `classes` is optional, and new classes may arrive at any time."""
         if not self._is_fitted():
-            return self._adopt(self._summarise(X, y, sample_weight, declared=classes))
+            return self._adopt(
+                *self._summarise(X, y, sample_weight, declared=classes, schema=schema, na=na)
+            )
         self._check_columns(X)
         known = self._current()
-        more = self._summarise(X, y, sample_weight, known.unplaced(), classes)
-        return self._adopt((known + more).recentred())
+        more, found = self._summarise(X, y, sample_weight, known.unplaced(), classes, schema)
+        return self._adopt((known + more).recentred(), found)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows out again, in place: the model of the rows that remain."""
         known = self._current()
         self._check_columns(X)
-        part = self._summarise(X, y, sample_weight, known)
+        part, found = self._summarise(X, y, sample_weight, known)
         check_known(part.axes.groups.classes[part.arrays["rows"].sum(axis=1) > 0], self.classes_)
         rest = known.without(part)
         if not rest.arrays["rows"].any():
@@ -90,19 +84,26 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                 "keep some rows, or start a new model.",
             )
         self._warn_of_lost_digits(rest)  # first, so that a warning made an error changes nothing
-        return self._adopt(rest)
+        return self._adopt(rest, found)
 
     def decay(self, factor: float) -> Self:
         """Fade what was seen so far, in place: every weight × factor, 0 < factor ≤ 1."""
         if not isinstance(factor, int | float | np.number) or not 0 < factor <= 1:
             raise VerosimError(f"decay({factor!r}): the factor lies above 0 and is at most 1.")
-        return self._adopt(self._current() * factor)
+        return self._adopt(self._current() * factor, self._schema)
 
     def merge(self, other: GenerativeClassifier) -> Self:
         """A new model of the rows of both, with this one's parameters."""
         if not isinstance(other, GenerativeClassifier):
             raise VerosimError(f"A model merges with a model, not with {type(other).__name__}.")
-        return clone(self)._adopt(self._current() + other._current())
+        mine, theirs = self._schema, other._schema
+        if mine is not None and theirs is not None:
+            mine.check_merges(theirs)
+        elif mine is not None or theirs is not None:
+            raise VerosimError(
+                "One model was fitted on a table, the other on arrays.", "fit both the same way."
+            )
+        return clone(self)._adopt(self._current() + other._current(), mine)
 
     def __add__(self, other: GenerativeClassifier) -> Self:
         return self.merge(other)
@@ -113,163 +114,51 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def with_priors(self, priors: Any) -> Self:
         """A new model with other priors; no data needed."""
-        return clone(self).set_params(priors=priors)._adopt(self._current(), streaming=False)
+        other = clone(self).set_params(priors=priors)
+        return other._adopt(self._current(), self._schema, streaming=False)
 
-    # The one road from rows to statistics --------------------------------------------------
+    def _warn_of_lost_digits(self, statistic: Statistic) -> None:
+        for leaf in statistic.leaves():
+            self._warn_of_digits(leaf)
 
-    def _summarise(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        known: Statistic | None = None,
-        declared: Any = None,
-    ) -> Statistic:
-        if y is None:
-            raise VerosimError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        names = _get_feature_names(X)
-        rows = self._matrix(X, names)
-        n, d = rows.shape
-        y = self._one_column(y)
-        if len(y) != n:
-            raise VerosimError(f"X has {n} rows and y has {len(y)} labels: inconsistent lengths.")
-        weights = as_weights(sample_weight, n)
-        codes, labels = self._encode(y, weights, known, declared)
-        columns = known.axes.columns if known is not None else Columns(
-            d, None if names is None else tuple(names.tolist())
-        )  # fmt: skip
-        if known is None:
-            plan = self._plan(Axes(Groups(labels), columns), rows, weights)
-        else:
-            plan = known.zero()
-            plan = plan.align(plan.axes.with_groups(Groups(labels)))
-        raw = self._values
-        return summarise(ArraySource(rows, codes, weights, raw=raw), plan)
-
-    def _encode(
-        self, y: np.ndarray, weights: np.ndarray, known: Statistic | None, declared: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        labels = None if known is None else known.axes.groups.classes
-        if declared is not None:
-            declared = encode_labels(declared)[1]
-            labels = declared if labels is None else union_of_labels(labels, declared)
-        if not len(weights) or weights.all():
-            return encode_labels(y, labels)
-        kept = np.flatnonzero(weights)  # rows of zero weight bring no class with them
-        found, labels = encode_labels(y[kept], labels)
-        codes = np.zeros(len(y), dtype=np.int32)
-        codes[kept] = found
-        return codes, labels
-
-    def _one_column(self, y: Any) -> np.ndarray:
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            warn(
-                "A column-vector y was passed when a 1d array was expected.", DataConversionWarning
-            )
-            y = y.ravel()
-        if y.ndim != 1:
-            raise VerosimError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
-        return y
-
-    # Deriving ----------------------------------------------------------------------------
-
-    def _adopt(self, statistic: Statistic, streaming: bool = True) -> Self:
-        """Take a statistic as the state, once a rule can be derived from it."""
-        rule = self._derive(statistic, streaming)
-        self.stats_ = statistic
-        self._rule = rule
-        self._fitted_with = {name: getattr(self, name) for name in self._statistic_parameters}
-        return self
-
-    def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
-        weight = statistic.arrays["weight"][:, 0]
-        present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
-        classes = statistic.axes.groups.classes
-        log_prior = log_priors(self.priors, classes, weight, present, streaming)
-        return Rule(log_prior, self._density().estimate(statistic), statistic.axes.columns)
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters. On a fitted model they take effect at once, without data."""
-        before = {name: getattr(self, name, None) for name in self.get_params(deep=False)}
-        try:
-            super().set_params(**parameters)
-            if self._is_fitted() and not self._stale():
-                self._rule = self._derive(self.stats_)
-        except Exception:  # nothing is lost
-            super().set_params(**before)
-            raise
-        return self
-
-    def _is_fitted(self) -> bool:
-        return "stats_" in vars(self)
-
-    __sklearn_is_fitted__ = _is_fitted
-
-    def _stale(self) -> list[str]:
-        """Statistic parameters that changed since the rows were read."""
-        return [
-            name for name, value in self._fitted_with.items()
-            if not same(value, getattr(self, name))
-        ]  # fmt: skip
-
-    def _current(self) -> Statistic:
-        if not self._is_fitted():
-            raise NotFitted(
-                f"This {type(self).__name__} instance is not fitted yet.", "call fit(X, y) first."
-            )
-        stale = self._stale()
-        if stale:
-            raise VerosimError(
-                f"{', '.join(stale)} changed after the rows were read, and what was counted "
-                "depends on it.",
-                "fit again.",
-            )
-        return self.stats_
-
-    # Predicting --------------------------------------------------------------------------
-
-    def _ready(self, X: Any) -> tuple[Rule, Any]:
-        """The rule and the rows it is to judge."""
-        self._current()
-        self._check_columns(X)
-        return self._rule, self._matrix(X, self.stats_.axes.columns.names)
-
-    def _matrix(self, X: Any, names: Any) -> Any:
-        return as_matrix(X, sparse_allowed=self._sparse, values=self._values, names=names)
-
-    def _check_columns(self, X: Any) -> None:
-        columns = self.stats_.axes.columns
-        if type(X) is np.ndarray and columns.names is None:  # nothing but the width to check
-            if X.ndim == 2 and X.shape[1] != columns.size:
-                raise VerosimError(
-                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{columns.size} features as input.",
-                    "give the same columns as at fit.",
-                )
+    def _warn_of_digits(self, statistic: Statistic) -> None:
+        digits = statistic.digits()
+        if digits is None or not (digits < 8).any():
             return
-        try:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        except ValueError as error:
-            raise VerosimError(str(error)) from None
+        c, j = (int(v) for v in np.argwhere(digits == digits.min())[0])
+        one = len(digits) == len(statistic.axes.groups.classes)
+        whose = f"class {statistic.axes.groups.name(c)}" if one else "all classes"
+        warn(
+            f"Column {statistic.axes.columns.name(j)!r}, {whose}: what was forgotten was so large "
+            f"that about {max(digits[c, j], 0):.0f} digits remain of the variance. "
+            "Refit on the remaining rows to get them back.",
+            PrecisionWarning,
+        )
+
+    # Predicting ------------------------------------------------------------------------------
+
+    def _scores(self, X: Any, score: Callable[[Rule, Any], np.ndarray]) -> np.ndarray:
+        """score(rule, rows), a piece at a time where X streams."""
+        rule, rows = self._ready(X)
+        if not isinstance(rows, TableSource):
+            return score(rule, rows)
+        parts = list(map_chunks(lambda chunk: score(rule, chunk.block()), rows))
+        if not parts:
+            raise VerosimError("The table has no rows.", "there is nothing to predict.")
+        return np.concatenate(parts)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row: argmax_k δ_k(x)."""
-        rule, rows = self._ready(X)
-        return self.classes_[rule.decide(rows)]
+        decided = self._scores(X, Rule.decide)
+        return self.classes_[decided]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, C) posteriors p(k | x), classes in the order of `classes_`."""
-        rule, rows = self._ready(X)
-        return rule.posterior(rows)
+        return self._scores(X, Rule.posterior)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """(n, C) log p(k | x)."""
-        rule, rows = self._ready(X)
-        return rule.log_posterior(rows)
+        return self._scores(X, Rule.log_posterior)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Discriminants δ_k(x), (n, C), up to a term all classes share; of two classes δ_1 − δ_0.
@@ -277,19 +166,35 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         The linear models leave out the quadratic term their classes share, as their `coef_` do;
         `log_joint` has it.
         """
-        rule, rows = self._ready(X)
-        scores = rule.discriminants(rows)
+        scores = self._scores(X, Rule.discriminants)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def log_joint(self, X: Any) -> np.ndarray:
         """(n, C) δ_k(x) = log π_k + log p(x | k)."""
-        rule, rows = self._ready(X)
-        return rule.joint(rows)
+        return self._scores(X, Rule.joint)
 
     def log_density(self, X: Any) -> np.ndarray:
         """(n,) log p(x) = log Σ_k π_k p(x | k): how ordinary each row is."""
-        rule, rows = self._ready(X)
-        return rule.evidence(rows)
+        return self._scores(X, Rule.evidence)
+
+    def predict_table(self, source: Any, keep: Any = ()) -> Any:
+        """A record-batch reader that predicts as it is read: any size of table, in little memory.
+
+        Its columns are `prediction`, one posterior `p_…` per class and `log_density`, after the
+        columns of the source named in `keep`.
+        """
+        self._current()
+        self._check_columns(source)
+        return prediction_reader(self._rule, self.classes_, self._source(source), keep)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy; y may name the target column, and sample_weight the column of weights."""
+        if not isinstance(y, str):
+            return float(super().score(X, y, sample_weight))
+        self._current()
+        return accuracy(self._rule, self.classes_, self._source(X, y, sample_weight))
+
+    # Simulating ------------------------------------------------------------------------------
 
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
@@ -323,66 +228,3 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
                     f"Class {label!r} has no rows yet, so nothing is known of it.",
                     "fit some rows of it first.",
                 )
-
-    @property
-    def _params(self) -> Any:
-        """The parameters the statistic and the settings give."""
-        return self._rule.params
-
-    # Fitted attributes, all read off the statistic -------------------------------------------
-
-    def _fitted(self, name: str) -> Statistic:
-        if not self._is_fitted():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
-        return self.stats_
-
-    @property
-    def classes_(self) -> np.ndarray:
-        return self._fitted("classes_").axes.groups.classes
-
-    @property
-    def n_features_in_(self) -> int:
-        return len(self._fitted("n_features_in_").axes.columns)
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        names = self._fitted("feature_names_in_").axes.columns.names
-        if names is None:
-            raise AttributeError("X had no column names at fit.")
-        return np.array(names, dtype=object)
-
-    @property
-    def class_count_(self) -> np.ndarray:
-        """(C,) the weight of every class."""
-        return self._fitted("class_count_").arrays["weight"][:, 0].copy()
-
-    @property
-    def class_prior_(self) -> np.ndarray:
-        self._fitted("class_prior_")
-        return np.exp(self._rule.log_prior)
-
-    @property
-    def n_parameters_(self) -> int:
-        """Free parameters: K − 1 priors where they are estimated, and those of the densities."""
-        self._fitted("n_parameters_")
-        return self._params.n_parameters + free_priors(self.priors, len(self.classes_))
-
-    def _warn_of_lost_digits(self, statistic: Statistic) -> None:
-        digits = statistic.digits()
-        if digits is None or not (digits < 8).any():
-            return
-        c, j = (int(v) for v in np.argwhere(digits == digits.min())[0])
-        one = len(digits) == len(statistic.axes.groups.classes)
-        whose = f"class {statistic.axes.groups.name(c)}" if one else "all classes"
-        warn(
-            f"Column {statistic.axes.columns.name(j)!r}, {whose}: what was forgotten was so large "
-            f"that about {max(digits[c, j], 0):.0f} digits remain of the variance. "
-            "Refit on the remaining rows to get them back.",
-            PrecisionWarning,
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._sparse
-        tags.input_tags.allow_nan = True
-        return tags

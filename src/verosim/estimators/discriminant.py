@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from verosim.axes import Axes
-from verosim.densities import FullGaussian
-from verosim.engines import map_rows
+from verosim.bayes.rule import Rule
+from verosim.densities import Convergence, EMGaussian, EMParams, FullGaussian
+from verosim.engines import map_rows, one_blas_thread
 from verosim.errors import VerosimError
+from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
 from verosim.estimators.parameters import finite, one_of
-from verosim.stats import Moments
+from verosim.stats import Moments, Patterns, Statistic
 
 SCATTER_BUDGET = 1 << 26  # numbers; above it LDA keeps one scatter for all classes
 
@@ -42,17 +45,63 @@ class FullGaussianClassifier(GaussianClassifier):
         self.missing = missing
         self.on_singular = on_singular
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
-        return Moments(axes, layout="full")
+    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
+        return Patterns(axes) if self.missing == "marginalise" else Moments(axes, layout="full")
 
-    def _density(self) -> FullGaussian:
+    def _density(self) -> FullGaussian | EMGaussian:
         self._check_gaussian()
         one_of("missing", self.missing, ("error", "marginalise"))
         one_of("on_singular", self.on_singular, ("fallback", "raise"))
-        return FullGaussian(
+        gaussian = FullGaussian(
             self._mixing(), self.covariance, self._shrink(), self.floor, self.on_singular,
             self.missing,
         )  # fmt: skip
+        return EMGaussian(gaussian) if self.missing == "marginalise" else gaussian
+
+    # With `missing`, complete rows are a statistic of one pattern, and the other way round.
+
+    def _seen(self, statistic: Statistic) -> Statistic:
+        """A statistic as the setting of `missing` reads it; nothing is copied."""
+        if self.missing == "marginalise":
+            if isinstance(statistic, Moments) and statistic.layout == "full":
+                return Patterns.of(statistic)
+            return statistic
+        if not isinstance(statistic, Patterns):
+            return statistic
+        complete = statistic.complete
+        if complete is None:
+            raise VerosimError(
+                f'missing="error", and rows with missing cells are among those of {statistic!r}.',
+                'set missing="marginalise", or fit again on complete rows.',
+            )
+        return complete
+
+    def _current(self) -> Statistic:
+        return self._seen(super()._current())
+
+    def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
+        statistic = self._seen(statistic)
+        if not isinstance(statistic, Patterns) or statistic.complete is not None:
+            return super()._derive(statistic, streaming)
+        with one_blas_thread:  # EM's matrices are many and small
+            return super()._derive(statistic, streaming)
+
+    def merge(self, other: GenerativeClassifier) -> Self:
+        """A new model of the rows of both, with this one's parameters."""
+        if isinstance(other, FullGaussianClassifier):
+            other = copy(other)
+            other.missing = self.missing  # its statistic as this one reads it
+        return super().merge(other)
+
+    @property
+    def convergence_(self) -> Convergence:
+        """How EM over the missing cells went: iterations, log-likelihood at each, converged."""
+        self._fitted("convergence_")
+        if self.missing != "marginalise":
+            raise AttributeError('convergence_ belongs to missing="marginalise".')
+        found = self._params.convergence
+        assert isinstance(found, Convergence)
+        return found
 
     def _mixing(self) -> float:
         return self._pooling
@@ -62,7 +111,6 @@ class FullGaussianClassifier(GaussianClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Missing cells are marginalised at predict only: fitting needs complete rows.
         tags.input_tags.allow_nan = self.missing == "marginalise"
         return tags
 
@@ -78,7 +126,8 @@ class QDA(FullGaussianClassifier):
     covariance : "mle" divides by n_k, "unbiased" by n_k − 1
     shrinkage : None, a share a of (tr Σ/d) I, "ledoit_wolf" or "oas"
     floor : least variance of a column in parts of its total variance
-    missing : "error", or "marginalise" to predict rows with missing cells from the rest
+    missing : "error", or "marginalise": fit by EM over the missing cells, taken to be missing at
+        random, and predict rows from what they show
     on_singular : "fallback" shrinks towards the pooled diagonal with a warning, or "raise"
 
     References
@@ -195,12 +244,13 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
         super().__init__(priors, covariance, shrinkage, floor, missing, on_singular)
         self.n_components = n_components
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
+    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
         C, d = axes.size("class"), axes.size("column")
-        pooled = C * d * d > SCATTER_BUDGET and self.shrinkage != "ledoit_wolf"
-        return Moments(axes, layout="pooled" if pooled else "full")
+        if C * d * d > SCATTER_BUDGET and self.shrinkage != "ledoit_wolf":
+            return Moments(axes, layout="pooled")
+        return super()._plan(axes, X, weights)
 
-    def _density(self) -> FullGaussian:
+    def _density(self) -> FullGaussian | EMGaussian:
         if self.n_components is not None:
             finite("n_components", self.n_components, least=1)
             if self.n_components != int(self.n_components):
@@ -240,16 +290,25 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
         return most if self.n_components is None else min(int(self.n_components), most)
 
     def transform(self, X: Any) -> np.ndarray:
-        """(n, m) the rows along Fisher's directions, about the overall mean."""
-        rule, rows = self._ready(X)
+        """(n, m) the rows along Fisher's directions, about the overall mean.
+
+        With `missing="marginalise"`, a row with missing cells is where the model expects it.
+        """
+        self._current()
         scalings = self._fisher()[0]
         pivot, centre, _ = self._params.reference
-        out = np.empty((rows.shape[0], scalings.shape[1]))
 
-        def work(start: int, stop: int) -> None:
-            block = rule.params.read(rows[start:stop])
-            np.matmul((block - pivot) - centre, scalings, out=out[start:stop])
-            rule.params.check(block, out[start:stop], rule.columns, start)
+        def along(rule: Rule, rows: Any) -> np.ndarray:
+            out = np.empty((rows.shape[0], scalings.shape[1]))
 
-        map_rows(work, rows)
-        return out
+            def work(start: int, stop: int) -> None:
+                block = rule.params.read(rows[start:stop])
+                if isinstance(rule.params, EMParams):
+                    block = rule.params.expected(block, rule.log_prior)
+                np.matmul((block - pivot) - centre, scalings, out=out[start:stop])
+                rule.params.check(block, out[start:stop], rule.columns, start)
+
+            map_rows(work, rows)
+            return out
+
+        return self._scores(X, along)

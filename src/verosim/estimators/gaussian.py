@@ -8,6 +8,7 @@ import numpy as np
 
 from verosim.axes import Axes
 from verosim.bayes.boundary import Quadratic, boundary
+from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.data.labels import check_known
 from verosim.densities import DiagonalGaussian
@@ -15,6 +16,22 @@ from verosim.engines import map_rows
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import finite, one_of
 from verosim.stats import Moments
+
+
+def _mahalanobis(rule: Rule, rows: Any) -> np.ndarray:
+    params: Any = rule.params
+    out = np.empty((rows.shape[0], len(rule.log_prior)))
+
+    def work(start: int, stop: int) -> None:
+        block, part = params.read(rows[start:stop]), out[start:stop]
+        pieces = block.dense_blocks() if isinstance(block, SparseRows) else [(slice(None), block)]
+        for at, dense in pieces:
+            with np.errstate(over="ignore", invalid="ignore"):
+                part[at] = params.mahalanobis(dense)
+            params.check(dense, part[at], rule.columns, start + (at.start or 0))
+
+    map_rows(work, rows)
+    return out
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -46,22 +63,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     def mahalanobis(self, X: Any) -> np.ndarray:
         """(n, C) Mahalanobis distance of every row to every class mean, not squared."""
-        rule, rows = self._ready(X)
-        params = self._params
-        out = np.empty((rows.shape[0], len(self.classes_)))
-
-        def work(start: int, stop: int) -> None:
-            block, part = params.read(rows[start:stop]), out[start:stop]
-            pieces = (
-                block.dense_blocks() if isinstance(block, SparseRows) else [(slice(None), block)]
-            )
-            for at, dense in pieces:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    part[at] = params.mahalanobis(dense)
-                params.check(dense, part[at], rule.columns, start + (at.start or 0))
-
-        map_rows(work, rows)
-        return out
+        return self._scores(X, _mahalanobis)
 
     def boundary(self, i: Any, j: Any) -> Quadratic:
         """Where classes i and j (labels) tie, as the equation δ_i(x) − δ_j(x) = 0."""

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Axes, Bins, Categories, Cells
+from verosim.axes.bins import edges_of
 from verosim.bayes.enough import rows_for_histogram
+from verosim.data.look import LOOK
+from verosim.data.stream import TableSource
+from verosim.data.tables import Table
 from verosim.densities import Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import finite, one_of
-from verosim.stats import Counts
+from verosim.stats import Counts, Statistic
 
 PER_CELL = 10  # rows a cell needs to say something
 HOPELESS = 1000  # times as many cells as rows
@@ -25,6 +29,11 @@ class _BinnedClassifier(GenerativeClassifier):
     strategy: str
     alpha: float
     _statistic_parameters = ("bins", "strategy")
+
+    def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Statistic:
+        batches = [chunk.batch() for chunk in source.first(LOOK)]
+        rows = np.concatenate([batch.block for batch in batches])[:LOOK]
+        return self._plan(axes, rows, np.concatenate([b.weights for b in batches])[:LOOK])
 
     def _edges(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Bins:
         one_of("strategy", self.strategy, ("uniform", "quantile"))
@@ -39,7 +48,10 @@ class _BinnedClassifier(GenerativeClassifier):
                     f"the {bins} bins asked for. Start with more rows, or give edges.",
                     VerosimWarning,
                 )
-            return Bins(self._edges_of(X[:, j], weights, int(bins)) for j in range(d))
+            return Bins(
+                edges_of(np.asarray(X[:, j], dtype=np.float64), weights, int(bins), self.strategy)
+                for j in range(d)
+            )
         if not isinstance(self.bins, Iterable) or isinstance(self.bins, str):
             raise VerosimError(
                 f"bins={self.bins!r} is not known.", "a number of bins, or edges for every column."
@@ -64,25 +76,6 @@ class _BinnedClassifier(GenerativeClassifier):
 
     def _number_of_bins(self, n: float, d: int) -> Any:
         return self.bins
-
-    def _edges_of(self, column: np.ndarray, weights: np.ndarray, bins: int) -> np.ndarray:
-        """Edges from the rows that count; a weight of two is the row twice."""
-        values = np.asarray(column, dtype=np.float64)
-        kept = np.isfinite(values) & (weights > 0 if len(weights) else True)
-        values, weights = values[kept], weights[kept] if len(weights) else weights
-        if not len(values):
-            return np.zeros(1)
-        if self.strategy == "uniform":
-            return np.unique(np.linspace(values.min(), values.max(), bins + 1))
-        # Edges fall halfway between neighbouring values, so that no value is split from itself.
-        distinct, where = np.unique(values, return_inverse=True)
-        mass = np.bincount(where, weights=weights if len(weights) else None)
-        reached = np.cumsum(mass)
-        steps = np.linspace(0, reached[-1], bins + 1)[1:-1]
-        below = np.searchsorted(reached, steps * (1 - 1e-12))
-        below = below[below < len(distinct) - 1]
-        inner = distinct[below] / 2 + distinct[below + 1] / 2
-        return np.unique(np.concatenate([distinct[:1], inner, distinct[-1:]]))
 
     @property
     def bin_edges_(self) -> list[np.ndarray]:

@@ -1,0 +1,247 @@
+"""The door: what the user gives becomes a source of rows, their classes and weights.
+
+fit(X, y)               arrays, as in scikit-learn
+fit(table, "target")    any table, its columns found by name
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import _get_feature_names, validate_data
+
+from verosim.axes import Axes, Columns, Groups, Words
+from verosim.axes.groups import union_of_labels
+from verosim.bayes.rule import Rule
+from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
+from verosim.data.look import check_columns, look
+from verosim.data.readers import NumberReader, Reader, WordReader
+from verosim.data.schema import Schema, for_table, schema_of_arrays
+from verosim.data.stream import Labels, TableSource, check_length
+from verosim.data.tables import Table, array_table, is_source, open_table, streams
+from verosim.engines import summarise
+from verosim.errors import VerosimError, listed, warn
+from verosim.estimators.fitted import Fitted
+from verosim.stats import Counts, Statistic
+
+
+class Door(Fitted):
+    """Rows in, to be learnt or to be judged."""
+
+    # How tables are read -------------------------------------------------------------------
+
+    def _reader(self, schema: Schema) -> Reader:
+        """How rows of a table are read."""
+        return WordReader(schema) if self._values else NumberReader(schema, type(self).__name__)
+
+    def _look(self, table: Table, target: str | None, **given: Any) -> Schema:
+        """The first look at a table, where no schema was given."""
+        return look(table, target, **given)
+
+    # Rows to learn from ----------------------------------------------------------------------
+
+    def _summarise(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Statistic | None = None,
+        declared: Any = None,
+        schema: Any = None,
+        na: Any = (),
+    ) -> tuple[Statistic, Schema | None]:
+        """The statistic of the rows and, where they came as a table, its schema."""
+        if self._by_table(X, y, schema):
+            return self._summarise_table(X, y, sample_weight, known, declared, schema, na)
+        if y is None:
+            raise VerosimError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None.",
+                "fit(X, y), or fit(table, 'name of the target').",
+            )
+        names = _get_feature_names(X)
+        rows = self._matrix(X, names)
+        n, d = rows.shape
+        y = self._one_column(y)
+        if len(y) != n:
+            raise VerosimError(f"X has {n} rows and y has {len(y)} labels: inconsistent lengths.")
+        weights = as_weights(sample_weight, n)
+        codes, labels = self._encode(y, weights, known, declared)
+        columns = known.axes.columns if known is not None else Columns(
+            d, None if names is None else tuple(names.tolist())
+        )  # fmt: skip
+        if known is None:
+            plan = self._plan(Axes(Groups(labels), columns), rows, weights)
+        else:
+            plan = known.zero()
+            plan = plan.align(plan.axes.with_groups(Groups(labels)))
+        raw = self._values
+        return summarise(ArraySource(rows, codes, weights, raw=raw), plan), None
+
+    def _by_table(self, X: Any, y: Any = None, schema: Any = None) -> bool:
+        """Whether X is read as a table, by the names of its columns, or as an array."""
+        return isinstance(y, str) or schema is not None or self._schema is not None or streams(X)
+
+    def _table(self, X: Any) -> Table:
+        """X as a table; an array has the columns of the model, in order."""
+        if is_source(X):
+            return open_table(X)
+        rows = self._matrix_of_values(X)
+        known = self._schema
+        names = None if known is None or known.target is not None else known.names
+        if names is None and known is not None:
+            names = tuple(column.name for column in known.used)
+        if names is not None and len(names) != rows.shape[1]:
+            raise VerosimError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{len(names)} features as input.",
+                "give the same columns as at fit, or a table with their names.",
+            )
+        return array_table(rows, names)
+
+    def _matrix_of_values(self, X: Any) -> np.ndarray:
+        rows = as_matrix(X, values=True)
+        assert isinstance(rows, np.ndarray)
+        return rows
+
+    def _summarise_table(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Statistic | None,
+        declared: Any,
+        schema: Any,
+        na: Any,
+    ) -> tuple[Statistic, Schema]:
+        table = open_table(X) if isinstance(y, str) else self._table(X)
+        y = schema.target if y is None and schema is not None else y
+        y = self._schema.target if y is None and self._schema is not None else y
+        if y is None:
+            raise VerosimError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None.",
+                "fit(X, y), or fit(table, 'name of the target').",
+            )
+        target = y if isinstance(y, str) else None
+        weight = sample_weight if isinstance(sample_weight, str) else None
+        if known is not None:
+            assert self._schema is not None
+            if schema is not None:
+                self._schema.check_merges(schema)
+            schema = self._schema
+        check_columns(table.names, target, weight, "auto")
+        weights: Any = weight
+        if weight is None and sample_weight is not None:
+            weights = as_weights(sample_weight, table.rows or np.size(sample_weight))
+        labels: Any = target
+        if target is None:
+            y = self._one_column(y)
+            if table.rows is not None:
+                check_length(len(y), table.rows, "labels")
+            given = weights if isinstance(weights, np.ndarray) else np.empty(0)
+            labels = Labels(*self._encode(y, given, known, declared))
+        if schema is None:
+            schema = self._look(
+                table, target, weight=weight, na=na,
+                labels=None if target else labels.codes,
+                weights=weights if isinstance(weights, np.ndarray) else None,
+            )  # fmt: skip
+        else:
+            schema = for_table(schema, table.names, target, weight)
+        reader = self._reader(schema)
+        schema = reader.schema
+        source = TableSource(table, reader, labels, weights)
+        groups = Groups(np.empty(0)) if declared is None else Groups(encode_labels(declared)[1])
+        if known is None:
+            names = reader.columns
+            plan = self._plan_table(Axes(groups, names), table, source)
+        else:
+            plan = known.zero()
+            if declared is not None:
+                plan = plan.align(plan.axes.with_groups(plan.axes.groups.union(groups)))
+        statistic = summarise(source, plan)
+        if not statistic.arrays["rows"].any():
+            raise VerosimError("The table has no rows that count.", "is it the right one?")
+        return statistic, schema
+
+    def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Statistic:
+        """The zero statistic for a table, of which `source` can give the first rows."""
+        if self._values:
+            cap = source.reader.schema.max_categories
+            frequent = tuple(column.frequent for column in source.reader.schema.used)
+            codes = Words.none_yet((cap,) * len(frequent), frequent)
+            return Counts(axes.with_codes(codes), what="codes")
+        return self._plan(axes, None, np.empty(0))
+
+    def _encode(
+        self, y: np.ndarray, weights: np.ndarray, known: Statistic | None, declared: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        labels = None if known is None else known.axes.groups.classes
+        if declared is not None:
+            declared = encode_labels(declared)[1]
+            labels = declared if labels is None else union_of_labels(labels, declared)
+        if not len(weights) or weights.all():
+            return encode_labels(y, labels)
+        kept = np.flatnonzero(weights)  # rows of zero weight bring no class with them
+        found, labels = encode_labels(y[kept], labels)
+        codes = np.zeros(len(y), dtype=np.int32)
+        codes[kept] = found
+        return codes, labels
+
+    def _one_column(self, y: Any) -> np.ndarray:
+        y = np.asarray(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warn(
+                "A column-vector y was passed when a 1d array was expected.", DataConversionWarning
+            )
+            y = y.ravel()
+        if y.ndim != 1:
+            raise VerosimError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+        return y
+
+    # Rows to judge -----------------------------------------------------------------------------
+
+    def _ready(self, X: Any) -> tuple[Rule, Any]:
+        """The rule and the rows it is to judge: an array, or a source that streams."""
+        self._current()
+        self._check_columns(X)
+        if self._by_table(X):
+            return self._rule, self._source(X)
+        return self._rule, self._matrix(X, self.stats_.axes.columns.names)
+
+    def _source(self, X: Any, target: Any = None, weights: Any = None) -> TableSource:
+        """A table to predict, read by the names the model knows."""
+        table = self._table(X)
+        schema = self._schema
+        if schema is None:  # fitted on arrays: the names it has, or the columns in their order
+            schema = schema_of_arrays(self.stats_.axes.columns, table.names)
+        reader = self._reader(schema)
+        if not any(name in table.names for name in reader.names):
+            raise VerosimError(
+                "The table has none of the columns the model was fitted on: "
+                f"{listed(list(reader.names))}.",
+                "check the names: case, dots and spaces count.",
+            )
+        return TableSource(table, reader, target, weights)
+
+    def _matrix(self, X: Any, names: Any) -> Any:
+        return as_matrix(X, sparse_allowed=self._sparse, values=self._values, names=names)
+
+    def _check_columns(self, X: Any) -> None:
+        if (self._schema is not None and self._schema.target is not None) or streams(X):
+            return  # a table's columns are found by name
+        if type(X) is np.ndarray and not hasattr(self, "feature_names_in_"):
+            if X.ndim == 2 and X.shape[1] != self.n_features_in_:  # nothing else to check
+                raise VerosimError(
+                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input.",
+                    "give the same columns as at fit.",
+                )
+            return
+        try:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        except ValueError as error:
+            raise VerosimError(str(error)) from None

@@ -1,0 +1,166 @@
+"""The state of a classifier: a statistic, its schema, and the rule derived from them.
+
+The statistic is the only fitted state. The rule that predicts is derived from it and from the
+parameters, at fit and whenever a parameter changes, never by predict.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from verosim.axes import Axes
+from verosim.bayes.priors import free_priors, log_priors
+from verosim.bayes.rule import Rule
+from verosim.data.schema import Schema
+from verosim.densities import Density
+from verosim.errors import VerosimError
+from verosim.estimators.parameters import same
+from verosim.stats import Statistic
+
+
+class NotFitted(VerosimError, NotFittedError):
+    """The model has no statistics yet."""
+
+
+class Fitted(ClassifierMixin, BaseEstimator):
+    """What a classifier declares, keeps and shows."""
+
+    priors: Any
+    stats_: Statistic
+    schema_: Schema
+    _values = False  # reads any values, not only numbers
+    _sparse = False  # reads sparse rows
+    _statistic_parameters: tuple[str, ...] = ()  # what the statistic itself depends on
+
+    # What a classifier declares ----------------------------------------------------------
+
+    @abstractmethod
+    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
+        """The zero statistic for these axes; X is there for what the first look must fix."""
+
+    @abstractmethod
+    def _density(self) -> Density:
+        """The density the parameters ask for."""
+
+    # Deriving ----------------------------------------------------------------------------
+
+    def _adopt(
+        self, statistic: Statistic, schema: Schema | None = None, streaming: bool = True
+    ) -> Self:
+        """Take a statistic as the state, once a rule can be derived from it."""
+        rule = self._derive(statistic, streaming)
+        self.stats_ = statistic
+        if schema is not None:
+            self.schema_ = schema
+        elif self._schema is not None:
+            del self.schema_
+        self._rule = rule
+        self._fitted_with = {name: getattr(self, name) for name in self._statistic_parameters}
+        return self
+
+    def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
+        weight = statistic.arrays["weight"][:, 0]
+        present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
+        classes = statistic.axes.groups.classes
+        log_prior = log_priors(self.priors, classes, weight, present, streaming)
+        return Rule(log_prior, self._density().estimate(statistic), statistic.axes.columns)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters. On a fitted model they take effect at once, without data."""
+        before = {name: getattr(self, name, None) for name in self.get_params(deep=False)}
+        try:
+            super().set_params(**parameters)
+            if self._is_fitted() and not self._stale():
+                self._rule = self._derive(self.stats_)
+        except Exception:  # nothing is lost
+            super().set_params(**before)
+            raise
+        return self
+
+    def _is_fitted(self) -> bool:
+        return "stats_" in vars(self)
+
+    __sklearn_is_fitted__ = _is_fitted
+
+    @property
+    def _schema(self) -> Schema | None:
+        """The schema of the table the model was fitted on; None if it was an array."""
+        return vars(self).get("schema_")
+
+    def _stale(self) -> list[str]:
+        """Statistic parameters that changed since the rows were read."""
+        return [
+            name for name, value in self._fitted_with.items()
+            if not same(value, getattr(self, name))
+        ]  # fmt: skip
+
+    def _current(self) -> Statistic:
+        if not self._is_fitted():
+            raise NotFitted(
+                f"This {type(self).__name__} instance is not fitted yet.", "call fit(X, y) first."
+            )
+        stale = self._stale()
+        if stale:
+            raise VerosimError(
+                f"{', '.join(stale)} changed after the rows were read, and what was counted "
+                "depends on it.",
+                "fit again.",
+            )
+        return self.stats_
+
+    # Fitted attributes, all read off the statistic -----------------------------------------
+
+    def _fitted(self, name: str) -> Statistic:
+        if not self._is_fitted():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
+        return self.stats_
+
+    @property
+    def _params(self) -> Any:
+        """The parameters the statistic and the settings give."""
+        return self._rule.params
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self._fitted("classes_").axes.groups.classes
+
+    @property
+    def n_features_in_(self) -> int:
+        statistic = self._fitted("n_features_in_")
+        return len(statistic.axes.columns if self._schema is None else self._schema.columns)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        names = self._fitted("feature_names_in_").axes.columns.names
+        if self._schema is not None:
+            names = None if self._schema.native == "array" else self._schema.names
+        if names is None:
+            raise AttributeError("X had no column names at fit.")
+        return np.array(names, dtype=object)
+
+    @property
+    def class_count_(self) -> np.ndarray:
+        """(C,) the weight of every class."""
+        return self._fitted("class_count_").arrays["weight"][:, 0].copy()
+
+    @property
+    def class_prior_(self) -> np.ndarray:
+        self._fitted("class_prior_")
+        return np.exp(self._rule.log_prior)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: K − 1 priors where they are estimated, and those of the densities."""
+        self._fitted("n_parameters_")
+        return self._params.n_parameters + free_priors(self.priors, len(self.classes_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,109 @@
+"""Simulated rows as a table: the columns, types and, if wished, the holes of the original."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verosim.data.readers import MixedReader
+from verosim.data.schema import Column
+from verosim.stats import Counts, Moments, Product
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DAY = 86_400_000_000  # microseconds
+
+
+def as_table(
+    reader: MixedReader, drawn: dict[str, Any], gone: dict[str, np.ndarray], native: str
+) -> Any:
+    """What was drawn for every part, as the kind of table the model was fitted on.
+
+    `gone` marks, by column, the cells to leave empty.
+    """
+    import pyarrow as pa
+
+    arrays = {}
+    for part, names in reader.parts().items():
+        for j, name in enumerate(names):
+            if part == "missing" or name not in reader.names:  # hours and weekdays of a date
+                continue
+            column = reader.schema[name]
+            block = np.asarray(drawn[part])
+            cells = block if block.ndim == 1 else block[:, j]  # texts come one a row
+            arrays[name] = _column(column, part, cells, gone.get(name))
+    table = pa.table({name: arrays[name] for name in reader.names})
+    if native == "pandas":
+        return table.to_pandas()
+    if native == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    if native == "array":
+        return np.column_stack([np.asarray(table[name]) for name in table.column_names])
+    return table
+
+
+def _column(column: Column, part: str, cells: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+    import pyarrow as pa
+
+    if part == "boolean":
+        kind = pa.bool_() if column.type in ("bool", "text", "string") else pa.int64()
+        return pa.array(cells > 0.5, mask=gone).cast(kind)
+    if column.density == "date":
+        moments = pa.array((cells * DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
+        return _cast(moments, column.type)
+    if part in ("gaussian", "histogram", "poisson"):
+        if column.whole:
+            return _cast(pa.array(np.rint(cells).astype(np.int64), mask=gone), column.type)
+        return _cast(pa.array(cells, mask=gone), column.type)
+    texts = pa.array(cells.tolist(), pa.string())
+    if gone is not None:
+        texts = pa.array([None if g else t for g, t in zip(gone, texts.to_pylist(), strict=True)])
+    return texts if column.type in ("text", "string") else _cast(texts, column.type)
+
+
+def _cast(array: pa.Array, type_: str) -> pa.Array:
+    """In the type of the source, where what was drawn fits it."""
+    import pyarrow as pa
+
+    if type_ in ("text", "string", "category"):
+        return array
+    try:
+        return array.cast(pa.type_for_alias(type_), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
+        return array
+
+
+def gap_rates(statistic: Product) -> dict[str, np.ndarray]:
+    """By column, (C,) how often each class leaves it empty."""
+    rates = {}
+    for name, part in statistic.parts.items():
+        if name == "missing":
+            continue
+        weight = part.arrays["weight"][:, 0]
+        seen = _seen(part)
+        for j, column in enumerate(part.axes.columns):
+            if seen is not None:
+                share = seen[:, j] / np.where(weight > 0, weight, 1.0)
+                rates[column] = np.clip(np.where(weight > 0, 1 - share, 0.0), 0.0, 1.0)
+    return rates
+
+
+def _seen(part: Any) -> np.ndarray | None:
+    """(C, d) weight of the cells that were there."""
+    if isinstance(part, Moments):
+        return part.arrays["cells"][:, 0]
+    if not isinstance(part, Counts):
+        return None
+    if part.what == "presence":
+        return part.arrays["weight"][:, 0, None] - part.arrays["missing"][:, 0]
+    codes = part.axes.codes
+    assert codes is not None
+    count = part.arrays["count"][:, 0]
+    return np.stack(
+        [count[:, a:b].sum(axis=1) for a, b in zip(codes.first[:-1], codes.first[1:], strict=True)],
+        axis=1,
+    )

@@ -1,0 +1,169 @@
+"""Naive Bayes for the table as it is: every column by a density of its own kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Axes, Bins, Columns, Vocabulary, Words
+from verosim.data.look import look
+from verosim.data.readers import MixedReader
+from verosim.data.schema import Schema
+from verosim.data.stream import TableSource
+from verosim.data.tables import Table
+from verosim.densities import (
+    Bernoulli,
+    Categorical,
+    DiagonalGaussian,
+    Histogram,
+    Multinomial,
+    Poisson,
+    ProductDensity,
+)
+from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.parameters import finite, generator, one_of
+from verosim.estimators.sampling import as_table, gap_rates
+from verosim.stats import Counts, Moments, Product, Statistic, Tokens
+
+
+class NaiveBayes(GenerativeClassifier):
+    """Naive Bayes for a table of any kinds of columns: numbers, categories, dates, text, holes.
+
+    log p(x | k) = Σ_j log p_j(x_j | k), with p_j a Gaussian, a histogram, a Poisson, smoothed
+    shares of categories, or a multinomial of the words of a text
+
+    What each column is, the first look decides and `schema_` shows; `columns` overrides it by
+    name. Missing cells are skipped at fit and marginalised at predict; so is a column the table to
+    predict does not have. A date counts by its hour, weekday, month, and as a number.
+
+    Parameters
+    ----------
+    columns : "auto", or {name: density} for some columns: "gaussian", "histogram", "category",
+        "boolean", "poisson", "date", "text" or "ignore"
+    alpha : pseudo-count of every category, bin and token; rows of the overall mean for a Poisson
+    priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
+    covariance : "mle" divides a Gaussian's squares by n_k, "unbiased" by n_k − 1
+    missing : "skip", or "category" where absence itself tells classes apart: then p_j has a chance
+        of being missing in each class too
+    max_categories : values a category column keeps; the rest share the bucket '‹other›'
+    floor : least variance of a Gaussian in parts of the column's total variance
+
+    Examples
+    --------
+    >>> import verosim
+    >>> table = {"size": [1.0, 1.2, 3.1, None], "hue": ["red", None, "blue", "blue"],
+    ...          "kind": ["a", "a", "b", "b"]}
+    >>> model = verosim.NaiveBayes().fit(table, "kind")
+    >>> model.predict({"size": [1.1, None], "hue": ["green", "blue"]}).tolist()
+    ['a', 'b']
+    >>> model.predict_proba({"hue": ["red"]}).round(2)
+    array([[0.67, 0.33]])
+    """
+
+    _values = True
+    _statistic_parameters = ("columns", "missing", "max_categories")
+
+    def __init__(
+        self,
+        columns: str | Mapping[str, str] = "auto",
+        alpha: float = 1.0,
+        priors: Any = None,
+        covariance: str = "mle",
+        missing: str = "skip",
+        max_categories: int = 1000,
+        floor: float = 1e-9,
+    ) -> None:
+        self.columns = columns
+        self.alpha = alpha
+        self.priors = priors
+        self.covariance = covariance
+        self.missing = missing
+        self.max_categories = max_categories
+        self.floor = floor
+
+    # From rows to statistics ---------------------------------------------------------------
+
+    def _by_table(self, X: Any, y: Any = None, schema: Any = None) -> bool:
+        return True
+
+    def _look(self, table: Table, target: str | None, **given: Any) -> Schema:
+        finite("max_categories", self.max_categories, least=1)
+        most = int(self.max_categories)
+        return look(table, target, columns=self.columns, max_categories=most, **given)
+
+    def _reader(self, schema: Schema) -> MixedReader:
+        one_of("missing", self.missing, ("skip", "category"))
+        return MixedReader(schema, gaps=self.missing == "category")
+
+    def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Product:
+        reader = source.reader
+        assert isinstance(reader, MixedReader)
+        schema = reader.schema
+        cap, edges = schema.max_categories, {c.name: c.edges for c in schema}
+        frequent = {c.name: c.frequent for c in schema}
+        parts: dict[str, Statistic] = {}
+        for part, names in reader.parts().items():
+            on = Axes(axes.groups, Columns(len(names), names))
+            if part in ("gaussian", "poisson"):
+                parts[part] = Moments(on, layout="diagonal")
+            elif part == "histogram":
+                bins = Bins(np.array(edges[name]) for name in names)
+                parts[part] = Counts(on.with_codes(bins), what="codes")
+            elif part == "category":
+                caps = tuple(cap if name in frequent else 100 for name in names)
+                kept = tuple(frequent.get(name, ()) for name in names)
+                parts[part] = Counts(on.with_codes(Words.none_yet(caps, kept)), what="codes")
+            elif part in ("boolean", "missing"):
+                parts[part] = Counts(on, what="presence", threshold=0.5)
+            else:
+                parts[part] = Tokens(on.with_codes(Vocabulary.empty()))
+        return Product(parts)
+
+    def _density(self) -> ProductDensity:
+        finite("alpha", self.alpha, least=0)
+        finite("floor", self.floor, least=0)
+        one_of("covariance", self.covariance, ("mle", "unbiased"))
+        return ProductDensity(
+            {
+                "gaussian": DiagonalGaussian(False, self.covariance, None, self.floor),
+                "poisson": Poisson(self.alpha),
+                "histogram": Histogram(self.alpha),
+                "category": Categorical(self.alpha, constants=False),
+                "boolean": Bernoulli(self.alpha, constants=False),
+                "missing": Bernoulli(self.alpha, constants=False),
+                "text": Multinomial(self.alpha),
+            }
+        )
+
+    # Simulating ------------------------------------------------------------------------------
+
+    def sample(
+        self, n: int = 1, y: Any = None, random_state: Any = None, missing: bool = False
+    ) -> tuple[Any, np.ndarray]:
+        """Simulate n rows: k ~ Cat(π), then each column from its own density.
+
+        Returns a table of the kind and types the model was fitted on, and the labels. With
+        `missing`, cells are left empty as often as the class leaves them.
+        """
+        rng = generator(random_state)
+        drawn, labels = super().sample(n, y, rng)
+        statistic, schema = self.stats_, self.schema_
+        gone: dict[str, np.ndarray] = {}
+        if missing:
+            assert isinstance(statistic, Product)
+            place = {label: i for i, label in enumerate(self.classes_.tolist())}
+            at = np.array([place[label] for label in labels.tolist()], dtype=np.intp)
+            gone = {
+                name: rng.random(len(at)) < rate[at] for name, rate in gap_rates(statistic).items()
+            }
+        reader = self._reader(schema)
+        parts: Any = drawn
+        return as_table(reader, parts, gone, schema.native), labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
