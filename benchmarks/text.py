@@ -1,0 +1,106 @@
+"""Raw strings to class × token counts and back to classes: verosim against its peers.
+
+python -m benchmarks.text            20 Newsgroups by date, train → test, prints the table
+python -m benchmarks.text --quick    a quarter of it
+
+Documents are shuffled: Vowpal Wabbit learns online, and sorted by class it would learn nothing
+and take half the time. It reads a prepared file, which is its fastest road (one pass, `--oaa`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+
+import verosim
+from benchmarks.speed import Call, Row, table
+from verosim.data import Documents
+
+try:
+    import vowpalwabbit
+except ImportError:
+    vowpalwabbit = None
+
+DATA = Path(os.environ.get("VEROSIM_DATA", Path(__file__).parents[2] / "shared" / "data"))
+SPLIT = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " ", "\t": " "})  # VW's own marks
+
+
+def newsgroups(part: str, thin: int) -> tuple[list[str], np.ndarray]:
+    """Texts and labels of one part, in random order."""
+    rows = pq.read_table(DATA / "20news_bydate" / "20news_bydate.parquet").to_pydict()
+    chosen = np.flatnonzero(np.array(rows["split"]) == part)
+    chosen = np.random.default_rng(0).permutation(chosen)[::thin]
+    return [rows["text"][i] for i in chosen], np.array(rows["group"])[chosen]
+
+
+def vowpal_wabbit(texts: list[str], labels: np.ndarray, folder: str) -> Call:
+    """One pass over a file of prepared examples."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    path = Path(folder) / "train.vw"
+    lines = (f"{c + 1} | {text.translate(SPLIT)}\n" for c, text in zip(codes, texts, strict=True))
+    path.write_text("".join(lines))
+    options = f"--oaa {len(classes)} -d {path} --no_stdin --quiet"
+    return lambda: vowpalwabbit.Workspace(options).finish()
+
+
+def rows(thin: int, folder: str) -> list[Row]:
+    texts, labels = newsgroups("train", thin)
+    unseen, truth = newsgroups("test", thin)
+
+    def pipeline(**options: object) -> object:
+        return make_pipeline(CountVectorizer(**options), MultinomialNB())
+
+    ours, peer = verosim.TextNB().fit(texts, labels), pipeline().fit(texts, labels)
+    assert (ours.predict(unseen) == peer.predict(unseen)).all()
+    print(f"accuracy of both: {np.mean(ours.predict(unseen) == truth):.4f}\n", flush=True)
+    train, test = Documents.of(texts), Documents.of(unseen)
+    size, test_size = f"{train.size / 1e6:.0f} MB", f"{test.size / 1e6:.0f} MB"
+    fit = Row(
+        f"TextNB fit ({len(texts)} texts, {size})", lambda: verosim.TextNB().fit(texts, labels),
+        {"CountVectorizer + MultinomialNB": (lambda: pipeline().fit(texts, labels), 10)},
+        train.data.max,
+    )  # fmt: skip
+    if vowpalwabbit is not None:
+        fit.peers["Vowpal Wabbit"] = (vowpal_wabbit(texts, labels, folder), 2)
+    return [
+        fit,
+        Row(f"TextNB predict ({len(unseen)} texts, {test_size})", lambda: ours.predict(unseen),
+            {"CountVectorizer + MultinomialNB": (lambda: peer.predict(unseen), 10)},
+            test.data.max),
+        Row(f"TextNB fit, one thread ({size})", lambda: one_thread(texts, labels),
+            {"CountVectorizer + MultinomialNB": (lambda: pipeline().fit(texts, labels), 10)}),
+        Row(f"TextNB fit, n-grams (1, 2) ({size})",
+            lambda: verosim.TextNB(ngrams=(1, 2)).fit(texts, labels),
+            {"CountVectorizer + MultinomialNB": (
+                lambda: pipeline(ngram_range=(1, 2)).fit(texts, labels), 10)}),
+    ]  # fmt: skip
+
+
+def one_thread(texts: list[str], labels: np.ndarray) -> object:
+    with verosim.use_threads(1):
+        return verosim.TextNB().fit(texts, labels)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        work = rows(4 if options.quick else 1, folder)
+        print("| work | verosim | peer | peer ÷ verosim | aim | limit |\n|---|---|---|---|---|---|")
+        table(work, options.repeats)
+
+
+if __name__ == "__main__":
+    main()
