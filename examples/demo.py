@@ -5,7 +5,9 @@ make demo
 
 from __future__ import annotations
 
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_wine
@@ -91,6 +93,39 @@ def main() -> None:
         print(f"  {setting}: {int((forgotten.predict(X) != y).sum())} errors")
     need = verosim.rows_for_priors(0.05, 0.05, n_classes=3)
     print(f"  and to know all three priors within 0.05 with 95 % certainty takes {need:,} rows")
+
+    title("7. The table you have: numbers, words, dates, text and holes, from a file")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tickets.csv"
+        write_tickets(path)
+        print("  " + "\n  ".join(path.read_text().splitlines()[:4]))
+        tickets = verosim.NaiveBayes().fit(path, "team")
+        print("\n  " + str(tickets.schema_).replace("\n", "\n  "))
+        print(f"\n  right on {tickets.score(path, 'team'):.1%} of its rows")
+    question = {"message": ["my card was charged twice"], "plan": [None]}
+    for label, p in zip(tickets.classes_, tickets.predict_proba(question)[0], strict=True):
+        print(f"  {label:<9} p = {p:8.6f}   {'█' * round(40 * p)}")
+
+
+def write_tickets(path: Path) -> None:
+    """Support tickets: a few hundred rows such as a help desk would export."""
+    rng = np.random.default_rng(1)
+    words = {
+        "billing": ["card", "charged", "refund", "invoice", "twice", "price", "month"],
+        "technical": ["error", "crash", "login", "screen", "update", "slow", "broken"],
+        "sales": ["demo", "quote", "seats", "upgrade", "discount", "team", "trial"],
+    }
+    lines = ["ticket,opened,plan,seats,message,team"]
+    for i in range(400):
+        team = rng.choice(list(words))
+        plan = "" if rng.random() < 0.15 else rng.choice(["free", "pro", "firm"])
+        seats = "" if rng.random() < 0.1 else int(rng.lognormal(1 + (team == "sales"), 1)) + 1
+        said = rng.choice([*words[team], *["my", "the", "is", "please", "our"]], 6)
+        day = (
+            f"2024-{rng.integers(1, 13):02d}-{rng.integers(1, 29):02d} {rng.integers(0, 24):02d}:15"
+        )
+        lines.append(f"{i},{day},{plan},{seats},{' '.join(said)},{team}")
+    path.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

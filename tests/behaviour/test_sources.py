@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+import tempfile
 import threading
 from pathlib import Path
 
@@ -267,6 +268,21 @@ def test_rows_are_read_a_few_at_a_time():
     model = verosim.GaussianNB().fit((Piece(i) for i in range(200)), "y")
     assert model.class_count_.sum() == 1_000_000
     assert most < 40
+
+
+def test_memory_does_not_grow_with_rows():
+    """A million more rows of mixed Parquet, the same resident memory, under 700 MB."""
+    from benchmarks.stream import FIT, generate, measured
+
+    with tempfile.TemporaryDirectory() as name:
+        few, many = Path(name) / "few", Path(name) / "many"
+        for folder, rows in ((few, 1_000_000), (many, 2_000_000)):
+            folder.mkdir()
+            generate(folder, rows)
+        small, large = (measured(FIT, str(folder), str(few)) for folder in (few, many))
+    assert (small["rows"], large["rows"]) == (1_000_000, 2_000_000)
+    assert large["peak"] < 700
+    assert large["peak"] - small["peak"] < 80  # the rows themselves are 150 MB more
 
 
 def test_interrupting_leaves_the_model_as_it_was(frame):

@@ -17,6 +17,7 @@ from scipy.special import gammaln
 
 from verosim.densities.base import Density, Params, into
 from verosim.densities.central import Centred
+from verosim.errors import VerosimError
 from verosim.stats import Moments
 
 LEAST = 1e-10  # parts of the column's mean that a rate has even with α = 0
@@ -61,7 +62,10 @@ class PoissonParams(Params):
         return replace(self, rate=self.rate[:, columns])
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
-        raise NotImplementedError("Σ log x! is not a sum the statistic keeps")
+        raise VerosimError(
+            "A Poisson's likelihood needs Σ log x!, which the statistic does not keep.",
+            "compare models by their predictions on held-out rows.",
+        )
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,11 @@ class Progress:
         class Pace(ProgressColumn):
             def render(self, task: Any) -> str:
                 seconds = max(time.monotonic() - start, 1e-9)
-                return f"{task.completed:,.0f} {what}, {task.completed / seconds:,.0f} a second"
+                return f"{task.completed:,.0f} {what}, {task.completed / seconds:,.0f}/s"
 
         self.bar = Bar(
             TextColumn("verosim"),
-            BarColumn(),
+            BarColumn(bar_width=20),
             Pace(),
             TimeRemainingColumn(),
             console=Console(stderr=True),
