@@ -235,6 +235,38 @@ def test_column_names_are_exact():
     np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba(shuffled))
 
 
+def test_sources_that_run_out(frame):
+    """A reader is read once; a query or a lazy frame as often as it is asked."""
+    model = verosim.NaiveBayes(**SETTINGS)
+    pieces = (frame[i : i + 100] for i in range(0, N, 100))
+    with pytest.raises(verosim.VerosimError, match="use up its first rows"):
+        verosim.look(pieces, target="Class")
+    assert model.fit(pieces, "Class").class_count_.sum() == N
+    with pytest.raises(verosim.VerosimError, match="gave no batches"):
+        model.fit(pieces, "Class")
+    lite = sqlite3.connect(":memory:")
+    frame[["visits", "Class"]].to_sql("t", lite, index=False)
+    rows = verosim.query("SELECT * FROM t", lite)
+    assert verosim.look(rows, target="Class").looked == N
+    assert verosim.GaussianNB().fit(rows, "Class").class_count_.sum() == N
+    with pytest.raises(verosim.VerosimError, match="read only once, and it was"):
+        verosim.GaussianNB().fit(rows, "Class")
+    lazy = verosim.query("SELECT * FROM frame", duckdb)
+    assert (model.fit(lazy, "Class").predict(lazy) == model.predict(frame)).all()
+
+
+def test_arrays_then_tables():
+    """A model fitted on arrays predicts tables by place or name, and learns from arrays only."""
+    X = np.array([[1, 5], [2, 6], [1, 7], [3, 5]])
+    model = verosim.CategoricalNB().fit(X, [0, 1, 0, 1])
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba(X))
+    with pytest.raises(verosim.VerosimError, match="fitted on arrays"):
+        model.partial_fit(table.append_column("y", pa.array([0, 1, 0, 1])), "y")
+    with pytest.raises(verosim.VerosimError, match="table has 1 columns"):
+        model.predict(table.select(["a"]))
+
+
 def test_predict_table_streams(frame, tmp_path):
     model = verosim.NaiveBayes(**SETTINGS).fit(frame, "Class")
     reader = model.predict_table(table_of(frame), keep="zip")

@@ -169,6 +169,24 @@ def test_bytes_that_are_not_utf8_are_named(bad):
         model.predict(texts)
 
 
+def test_any_bytes_are_judged_as_python_judges_them(rng):
+    model = TextNB(ngrams=(1, 2)).fit(["hello world", "ñandú"], [0, 1])
+    for i in range(600):
+        cut = ("é漢字😀aB_ " * 8).encode()[: rng.integers(1, 100)]
+        raw = rng.bytes(rng.integers(0, 12)) if i % 2 else cut
+        try:
+            raw.decode()
+            valid = True
+        except UnicodeDecodeError:
+            valid = False
+        texts = pa.array([raw], pa.binary()).view(pa.string())
+        if valid:
+            model.predict(texts)
+        else:
+            with pytest.raises(VerosimError, match="not UTF-8"):
+                model.predict(texts)
+
+
 def test_a_bad_byte_after_a_sigma_is_named():
     texts = pa.array([b"x", "ΑΣ".encode(), b"\xff\xff"], pa.binary()).view(pa.string())
     with pytest.raises(VerosimError, match="ow 2: the text is not UTF-8"):

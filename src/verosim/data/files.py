@@ -229,7 +229,7 @@ class ParquetFile(File):
 
         # Words come as dictionaries: each distinct one is met once a batch, not once a row.
         words = [name for name, type_ in self.types().items() if is_text(type_)]
-        file = parquet.ParquetFile(self.path, read_dictionary=words)
+        file = parquet.ParquetFile(self.path, read_dictionary=words, pre_buffer=False)
         yield from file.iter_batches(BATCH_ROWS, columns=columns)
 
 

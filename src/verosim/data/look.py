@@ -18,7 +18,7 @@ from verosim.axes.bins import edges_of
 from verosim.data import values
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.schema import Column, Schema, as_density, near
-from verosim.data.tables import Rows, open_table
+from verosim.data.tables import Rows, Table, open_table
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -73,13 +73,20 @@ def look(
     from the first 4 rows
     """
     table = open_table(source)
+    if table.once and not isinstance(source, Table):
+        raise VerosimError(
+            "Looking at this source would use up its first rows: it can be read only once.",
+            "look at a file, a table, or the first piece of the stream.",
+        )
     check_columns(table.names, target, weight, columns)
     marks = as_na(na)
     sample = table.head(rows)
     arrays = {name: _column(sample, name, rows) for name in table.names}
     looked = min(sum(part.batch.num_rows for part in sample), rows)
     if not looked:
-        raise VerosimError("The table has no rows.", "is it the right file, or a filter too many?")
+        raise VerosimError(
+            "The table has no rows.", "is it the right one, or a reader that was read before?"
+        )
     if weight is not None:
         weights = values.numbers(arrays[weight], frozenset(marks))
     if weights is not None and len(weights):

@@ -129,6 +129,16 @@ class WordReader(Reader):
         return self.words(rows, self.schema.used)
 
 
+class ValueReader(Reader):
+    """For models of categories fitted on arrays: the values as they are."""
+
+    def block(self, rows: Rows) -> np.ndarray:
+        out = np.empty((rows.batch.num_rows, len(self.names)), dtype=object)
+        for j, name in enumerate(self.names):
+            out[:, j] = rows.batch.column(name).to_pylist()
+        return out
+
+
 class TextReader(Reader):
     """For models of one text."""
 

@@ -10,7 +10,7 @@ read before it is asked for, and no more than a few batches are in memory at a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from verosim.errors import VerosimError, listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 1 << 16
+BATCH_ROWS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -42,42 +42,48 @@ class Rows:
 class Table:
     """Names of the columns and a way to read them.
 
-    `read(columns)` starts reading, with None for all columns. A source that can be read only once
-    is held by `once`, with the rows already looked at put back in front.
+    `read(columns)` starts reading, with None for all columns. Where starting is dear, or can be
+    done only once, a pass goes on from where the first look stopped.
     """
 
     names: tuple[str, ...]
     read: Callable[[Iterable[str] | None], Iterator[Rows]]
     rows: int | None = None  # where known
-    native: str = "arrow"  # what `sample` gives back: pandas, polars or arrow
-    once: bool = False
+    native: str = "arrow"  # what `sample` gives back: pandas, polars, arrow or array
     typed: bool = True  # False where all cells are text, as in CSV
-    _seen: list[Rows] = field(default_factory=list)
-    _rest: Iterator[Rows] | None = None
+    resumes: bool = False
+    once: bool = False  # and cannot be read again
+    _begun: bool = False
+    _looked: tuple[list[Rows], Iterator[Rows]] | None = None
 
     def __post_init__(self) -> None:
         check_names(self.names)
 
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
         """The rows, in order. `columns` leaves the others unread where the source allows it."""
-        if not self.once:
-            return self.read(None if columns is None else [n for n in self.names if n in columns])
-        if self._rest is None:
-            self._rest = self.read(None)
-        seen, self._seen = self._seen, []
-        return chain(seen, self._rest)
+        if self._looked is not None:
+            (seen, rest), self._looked = self._looked, None
+            return chain(seen, rest)
+        if self.once and self._begun:
+            raise VerosimError(
+                "This source can be read only once, and it was.",
+                "open it again: a generator, a reader or a cursor runs out.",
+            )
+        self._begun = True
+        return self.read(None if columns is None else [n for n in self.names if n in columns])
 
     def head(self, rows: int) -> list[Rows]:
         """The first rows, without losing them."""
+        batches = self.batches()
         out: list[Rows] = []
         count = 0
-        for part in self.batches():
+        for part in batches:
             out.append(part)
             count += part.batch.num_rows
             if count >= rows:
                 break
-        if self.once:
-            self._seen = out
+        if self.resumes or self.once:
+            self._looked = out, batches
         return out
 
 
@@ -186,8 +192,7 @@ def open_table(source: Any) -> Table:
     if hasattr(source, "iloc") or type(source).__module__.startswith("polars"):
         return _frame(source)
     if hasattr(source, "__arrow_c_stream__"):  # a DuckDB relation, among others
-        names = tuple(pa.RecordBatchReader.from_stream(source).schema.names)
-        return Table(names, lambda _: _numbered(pa.RecordBatchReader.from_stream(source)))
+        return _stream(source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         return _iterable(source)
     raise VerosimError(
@@ -226,13 +231,27 @@ def _dataset(dataset: Any) -> Table:
     return Table(tuple(dataset.schema.names), read)
 
 
+def _stream(source: Any) -> Table:
+    """Anything with an Arrow C stream; it may run a query each time it is read."""
+    import pyarrow as pa
+
+    names = getattr(source, "columns", None)  # which DuckDB knows without running anything
+    if names is None:
+        names = pa.RecordBatchReader.from_stream(source).schema.names
+
+    def read(_: Iterable[str] | None) -> Iterator[Rows]:
+        return _numbered(pa.RecordBatchReader.from_stream(source))
+
+    return Table(tuple(names), read, resumes=True)
+
+
 def _lazy(frame: Any) -> Table:
     def read(columns: Iterable[str] | None) -> Iterator[Rows]:
         part = frame if columns is None else frame.select(list(columns))
         batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
         return _numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
 
-    return Table(tuple(frame.collect_schema().names()), read, native="polars")
+    return Table(tuple(frame.collect_schema().names()), read, native="polars", resumes=True)
 
 
 def _frame(frame: Any) -> Table:

@@ -92,8 +92,8 @@ class FullParams(Located):
         out += self.used.sum() * LOG_2PI + self.log_det
         out *= -0.5
         if self._has_holes(out):
-            rows = by_pattern(block)
-            squares, level = self._marginals.distances(block, rows)
+            rows, new = by_pattern(block, out)
+            squares, level = self._marginals.distances(self, block, rows, new)
             out[rows] = -0.5 * (squares + level)
         return out
 
@@ -102,7 +102,7 @@ class FullParams(Located):
             return self.log_density(block, out)
         out = self.linear_scores(block, out)
         if self._has_holes(out):
-            self._marginals.linear_scores(block, by_pattern(block), out)
+            self._marginals.linear_scores(self, block, *by_pattern(block, out), out)
         return out
 
     def _has_holes(self, scores: np.ndarray) -> bool:
@@ -119,8 +119,8 @@ class FullParams(Located):
     def mahalanobis(self, block: np.ndarray) -> np.ndarray:
         squares = self.squared_distance(block)
         if self._has_holes(squares):
-            rows = by_pattern(block)
-            squares[rows] = self._marginals.distances(block, rows)[0]
+            rows, new = by_pattern(block, squares)
+            squares[rows] = self._marginals.distances(self, block, rows, new)[0]
         return np.sqrt(squares)
 
     def contributions(self, block: np.ndarray) -> np.ndarray:

@@ -25,9 +25,8 @@ FAR = 1e6  # squared deviations between classes, past which their differences ha
 
 @dataclass(frozen=True)
 class Marginals:
-    """The marginals of a FullParams, over any columns."""
+    """What the marginals of a FullParams have in common, whatever the columns."""
 
-    params: FullParams
     unit: np.ndarray  # (C or 1, d) deviations, 1 for columns left out
     whitener: np.ndarray  # (C or 1, d, d), in units
     correlation: np.ndarray  # (C or 1, d, d) R
@@ -41,7 +40,6 @@ class Marginals:
         unit = np.sqrt(variance)
         whitener = params.whitener * unit[:, None, :]
         return cls(
-            params,
             unit,
             whitener,
             params.covariance_ / (unit[:, :, None] * unit[:, None, :]),
@@ -49,16 +47,18 @@ class Marginals:
             params.log_det - np.log(variance).sum(axis=1),
         )
 
-    def distances(self, block: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(r, C) squared distances, and |o| log 2π + log|Σ_oo|, of some rows."""
-        params, (r, d) = self.params, (len(rows), block.shape[1])
-        squares, level = np.empty((r, len(params.pivot))), np.empty((r, len(params.pivot)))
+    def distances(
+        self, params: FullParams, block: np.ndarray, rows: np.ndarray, new: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(r, C) squared distances, and |o| log 2π + log|Σ_oo|, of rows sorted by pattern."""
+        r, (C, d) = len(rows), params.pivot.shape
+        squares, level = np.empty((r, C)), np.empty((r, C))
         Z, Y, one, rest = np.empty((r, d)), np.empty((r, d)), np.empty((r, 1)), np.empty(r)
         nothing, volume = np.zeros((1, d)), np.empty(r)
-        for c in range(len(params.pivot)):
+        for c in range(C):
             at = 0 if params.shared else c
             kernels.fill_holes(
-                block, rows, params.pivot[c], params.offset[c], self.unit[at], params.used,
+                block, rows, new, params.pivot[c], params.offset[c], self.unit[at], params.used,
                 self.correlation[at], self.inverse[at], self.log_det[at], STEEP, Z, rest, volume,
             )  # fmt: skip
             np.matmul(Z, self.whitener[at].T, out=Y)
@@ -67,27 +67,36 @@ class Marginals:
             level[:, c] = volume
         return squares, level
 
-    def linear_scores(self, block: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+    def linear_scores(
+        self,
+        params: FullParams,
+        block: np.ndarray,
+        rows: np.ndarray,
+        new: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
         """Classes of one covariance: linear in the columns that are shown, into out[rows]."""
-        params = self.params
         pivot, centre, shift = params.reference
         coef, bias = params.linear
         unit = self.unit[0]
         steep = STEEP if -2 * bias.min() < FAR else 0.0
         kernels.score_shown(
-            block, rows, pivot, centre, unit, params.used, self.correlation[0], self.inverse[0],
-            shift / unit, coef * unit, steep, out,
+            block, rows, new, pivot, centre, unit, params.used, self.correlation[0],
+            self.inverse[0], shift / unit, coef * unit, steep, out,
         )  # fmt: skip
 
 
-def by_pattern(block: np.ndarray) -> np.ndarray:
-    """The rows with missing cells, those that miss the same ones next to each other."""
-    missing = np.isnan(block)
-    rows = np.flatnonzero(missing.any(axis=1))
-    bits = np.packbits(missing[rows], axis=1)
-    words = np.zeros((len(rows), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
-    words[:, : bits.shape[1]] = bits
-    return rows[np.lexsort(words.view(np.uint64).T)]
+def by_pattern(block: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows without a score, sorted by what they miss, and where another pattern begins."""
+    rows = np.flatnonzero(np.isnan(scores).any(axis=1))
+    bits = np.packbits(np.isnan(block[rows]), axis=1)
+    words = np.zeros((len(rows), -(-bits.shape[1] // 8)), dtype=np.uint64)
+    words.view(np.uint8)[:, : bits.shape[1]] = bits
+    order = np.lexsort(words.T)
+    words = words[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (words[1:] != words[:-1]).any(axis=1)
+    return rows[order], new
 
 
 def holes(block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

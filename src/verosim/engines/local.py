@@ -166,10 +166,10 @@ def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[An
     count = threads()
 
     def alone(_: int, chunk: Chunk) -> tuple[Any, int]:
-        with use_threads(1):
+        with use_threads(1), one_blas_thread:
             return work(chunk), len(chunk)
 
-    with Progress(source.rows) as bar, one_blas_thread:
+    with Progress(source.rows) as bar:
         for out, rows in _in_turn(alone, source.chunks(), count):
             bar.advance(rows)
             yield out
@@ -189,7 +189,7 @@ def _in_turn(
     try:
         for i, chunk in enumerate(chunks):
             waiting.append(_lane(i % count).submit(work, i % count, chunk))
-            if len(waiting) > 2 * count:
+            if len(waiting) > count + 1:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

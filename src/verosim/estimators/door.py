@@ -12,12 +12,12 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _get_feature_names, validate_data
 
-from verosim.axes import Axes, Columns, Groups, Words
+from verosim.axes import Axes, Categories, Columns, Groups, Words
 from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Rule
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.data.look import check_columns, look
-from verosim.data.readers import NumberReader, Reader, WordReader
+from verosim.data.readers import NumberReader, Reader, ValueReader, WordReader
 from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.stream import Labels, TableSource, check_length
 from verosim.data.tables import Table, array_table, is_source, open_table, streams
@@ -128,7 +128,11 @@ class Door(Fitted):
         target = y if isinstance(y, str) else None
         weight = sample_weight if isinstance(sample_weight, str) else None
         if known is not None:
-            assert self._schema is not None
+            if self._schema is None:
+                raise VerosimError(
+                    "This model was fitted on arrays, and these rows come as a table.",
+                    "give arrays, partial_fit(X, y), or fit on tables from the start.",
+                )
             if schema is not None:
                 self._schema.check_merges(schema)
             schema = self._schema
@@ -218,7 +222,8 @@ class Door(Fitted):
         schema = self._schema
         if schema is None:  # fitted on arrays: the names it has, or the columns in their order
             schema = schema_of_arrays(self.stats_.axes.columns, table.names)
-        reader = self._reader(schema)
+        by_value = self._schema is None and isinstance(self.stats_.axes.codes, Categories)
+        reader: Reader = ValueReader(schema) if by_value else self._reader(schema)
         if not any(name in table.names for name in reader.names):
             raise VerosimError(
                 "The table has none of the columns the model was fitted on: "

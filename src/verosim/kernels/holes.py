@@ -56,68 +56,67 @@ def _solve(L, v, m):
 
 
 @exact
-def _meet(x, used, missing):
-    """Mark the cells a row misses; whether they are others than those marked before."""
-    other = False
-    for j in range(x.size):
-        hole = used[j] and math.isnan(x[j])
-        other |= hole != missing[j]
-        missing[j] = hole
-    return other
+def _split(x, used, Q, steep, shown, hidden):
+    """List the columns a row shows and those it misses: how many, and whether to factor R_oo.
 
-
-@exact
-def _split(used, missing, Q, steep, shown, hidden):
-    """List the columns shown and hidden: how many, and whether to factor R_oo."""
+    Missing cells of columns left out come last, after the m that count.
+    """
     o = m = 0
     direct = False
-    for j in range(used.size):
-        if missing[j]:
+    for j in range(x.size):
+        if used[j] and math.isnan(x[j]):
             hidden[m] = j
             m += 1
             direct |= Q[j, j] > steep
         elif used[j]:
             shown[o] = j
             o += 1
-    return o, m, direct or m > o
-
-
-@exact
-def _centre(x, pivot, offset, unit, used, missing, z):
+    blank = m
     for j in range(x.size):
-        known = used[j] and not missing[j]
-        z[j] = ((x[j] - pivot[j]) - offset[j]) / unit[j] if known else 0.0
+        if not used[j] and math.isnan(x[j]):
+            hidden[blank] = j
+            blank += 1
+    return o, m, blank, direct or m > o
 
 
 @exact
-def fill_holes(X, order, pivot, offset, unit, used, R, Q, log_R, steep, Z, rest, level):
+def _centre(x, pivot, offset, scale, z):
+    """To the letter: free to reorder, (x − p) − o would become x − (p + o)."""
+    for j in range(x.size):
+        z[j] = ((x[j] - pivot[j]) - offset[j]) * scale[j]
+
+
+@exact
+def fill_holes(X, order, new, pivot, offset, unit, used, R, Q, log_R, steep, Z, rest, level):
     """The distance of row order[i] under one class is Z_iᵀ Q Z_i + rest_i.
 
     Z (n, d) has the holes filled where zᵀQz is least; it is zero, and `rest` (n,) is everything,
     where R_oo is factored. level (n,) = |o| log 2π + log|Σ_oo|. log_R is log|R|, and columns
-    whose diagonal of Q is above `steep` are never filled.
+    whose diagonal of Q is above `steep` are never filled. new (n,) marks where patterns begin.
     """
     d = unit.size
-    missing = np.zeros(d, dtype=np.bool_)
     shown, hidden = np.empty(d, dtype=np.intp), np.empty(d, dtype=np.intp)
-    L, v = np.empty((d, d)), np.empty(d)
-    o, m, direct, volume = 0, 0, False, 0.0
+    L, v, scale = np.empty((d, d)), np.empty(d), used / unit
+    log_cell = LOG_2PI + 2 * np.log(unit)
+    o, m, blank, direct, volume = 0, 0, 0, False, 0.0
     for i in range(order.size):
         x, z = X[order[i]], Z[i]
-        if _meet(x, used, missing) or i == 0:
-            o, m, direct = _split(used, missing, Q, steep, shown, hidden)
+        if new[i]:
+            o, m, blank, direct = _split(x, used, Q, steep, shown, hidden)
             volume = _factor(R, shown, o, L) if direct else log_R + _factor(Q, hidden, m, L)
             for j in range(o):
-                volume += LOG_2PI + 2 * math.log(unit[shown[j]])
+                volume += log_cell[shown[j]]
         level[i] = volume
         rest[i] = 0.0
-        _centre(x, pivot, offset, unit, used, missing, z)
+        _centre(x, pivot, offset, scale, z)
+        for j in range(blank):
+            z[hidden[j]] = 0.0
         if direct:
             for j in range(o):
                 v[j] = z[shown[j]]
             _solve_lower(L, v, o)
             rest[i] = _dot(v, v, o)
-            z[:] = 0.0
+            z *= 0.0  # what is infinite stays no number, to be named
         else:
             for j in range(m):
                 v[j] = _dot(Q[hidden[j]], z, d)
@@ -127,21 +126,20 @@ def fill_holes(X, order, pivot, offset, unit, used, R, Q, log_R, steep, Z, rest,
 
 
 @exact
-def score_shown(X, order, pivot, centre, unit, used, R, Q, shift, coef, steep, out):
+def score_shown(X, order, new, pivot, centre, unit, used, R, Q, shift, coef, steep, out):
     """out[order[i]] (C,) = w_k·(z_o − ½ s_ko): classes of one covariance by what a row shows.
 
     shift (C, d) are the means s_k about pivot + centre, coef their Q s_k, all in deviations, and
     w_k = R_oo⁻¹ s_ko = (Q s_k)_o − Q_om Q_mm⁻¹ (Q s_k)_m.
     """
     C, d = shift.shape
-    missing = np.zeros(d, dtype=np.bool_)
     shown, hidden = np.empty(d, dtype=np.intp), np.empty(d, dtype=np.intp)
-    L, v, z = np.empty((d, d)), np.empty(d), np.empty(d)
-    W, bias = np.empty((C, d)), np.empty(C)
+    L, v, z, scale = np.empty((d, d)), np.empty(d), np.empty(d), used / unit
+    W, bias, blank = np.empty((C, d)), np.empty(C), 0
     for i in range(order.size):
         x = X[order[i]]
-        if _meet(x, used, missing) or i == 0:
-            o, m, direct = _split(used, missing, Q, steep, shown, hidden)
+        if new[i]:
+            o, m, blank, direct = _split(x, used, Q, steep, shown, hidden)
             if direct:
                 _factor(R, shown, o, L)
             else:
@@ -167,6 +165,8 @@ def score_shown(X, order, pivot, centre, unit, used, R, Q, shift, coef, steep, o
                     for j in range(m):
                         w[hidden[j]] = 0.0
                 bias[k] = -0.5 * _dot(w, shift[k], d)
-        _centre(x, pivot, centre, unit, used, missing, z)
+        _centre(x, pivot, centre, scale, z)
+        for j in range(blank):
+            z[hidden[j]] = 0.0
         for k in range(C):
             out[order[i], k] = _dot(W[k], z, d) + bias[k]

@@ -13,11 +13,11 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
-from verosim.axes.vocabulary import SLACK, STATE, at_a_time, empty_slots
 from verosim.data import Batch, Documents, Tokenizer
-from verosim.data.tokens import DONE, NO_ROOM, WHY, Tables
+from verosim.data.tokens import Tables
 from verosim.errors import VerosimError
 from verosim.stats.base import HEAD, Field, G, Statistic
+from verosim.stats.tally import Tally
 
 FIELDS = {
     **HEAD,
@@ -260,82 +260,3 @@ def _by_code(count: np.ndarray) -> np.ndarray:
     """(class, fold, code) counts as rows (K, G) for the kernels; a view where they lie so."""
     C, F, K = count.shape
     return np.ascontiguousarray(count.transpose(2, 0, 1)).reshape(K, C * F)
-
-
-class Tally:
-    """Tokens and their counts while they grow. One statistic owns it and nobody else writes to it.
-
-    Bytes are only ever appended: a Vocabulary made of the first K tokens stays what it is.
-    """
-
-    def __init__(self, codes: TokenCodes, count: np.ndarray, cells: np.ndarray) -> None:
-        self.buckets, _, arena, bounds, slots = codes.lookup()
-        self.grows = not codes.fixed
-        K = codes.size
-        self.state = np.zeros(STATE, dtype=np.int64)
-        if not self.buckets:
-            self.state[:2] = K, bounds[-1]
-        self.arena, self.bounds, self.slots = arena.copy(), bounds.copy(), slots.copy()
-        self.count, self.cells = count, cells  # (K, G), (K, F), with room to spare once grown
-        self.stamps = np.zeros(K, dtype=np.int64)  # the last document each token was met in
-        self.shown: np.ndarray | None = None
-
-    @property
-    def size(self) -> int:
-        return self.buckets or int(self.state[0])
-
-    def grow(self, tokens: int, size: int) -> None:
-        """Room for so many more tokens, of so many bytes together."""
-        K, used = int(self.state[0]), int(self.state[1])
-        if K + tokens > len(self.count):
-            room = max(2 * K, K + tokens, 256)
-            self.count, self.cells, self.stamps = (
-                _longer(a, room) for a in (self.count, self.cells, self.stamps)
-            )
-            self.bounds = _longer(self.bounds, room + 1)
-        if used + size + SLACK > len(self.arena):
-            self.arena = _longer(self.arena, max(2 * used, used + size) + SLACK)
-        if 4 * (K + tokens) > len(self.slots):
-            self.slots = empty_slots(max(2 * K, K + tokens))
-            kernels.fill_slots(self.arena, self.bounds[: K + 1], self.slots)
-
-    def _make_room(self) -> None:
-        """What a compiled loop asked for before it stopped."""
-        self.grow(int(self.state[3]), int(self.state[4]))
-
-    def read(
-        self, documents: Documents, by: Tables, tokenizer: Tokenizer, groups: np.ndarray,
-        weights: np.ndarray, folds: int, presence: bool, room: tuple[np.ndarray, ...],
-    ) -> tuple[int, int]:  # fmt: skip
-        """Count documents until they end or one is special; how many were read, and why."""
-        read, why = 0, NO_ROOM
-        while why == NO_ROOM:
-            read = kernels.count_texts(
-                documents.data, documents.offsets, read, by.ascii, by.points, *tokenizer.ngrams,
-                groups, weights, folds, presence, self.buckets, self.grows,
-                self.arena, self.bounds, self.slots, self.state,
-                self.count, self.cells, self.stamps, *room,
-            )  # fmt: skip
-            why = int(self.state[WHY])
-            if why == NO_ROOM:
-                self._make_room()
-        return (len(documents), DONE) if why == DONE else (read, why)
-
-    def meet(self, other: Vocabulary) -> np.ndarray:
-        """The numbers here of another vocabulary's tokens; new ones are appended."""
-        found, done = np.empty(other.size, dtype=np.int64), 0
-        while True:
-            done = kernels.meet_tokens(
-                *other.slices, done, True, self.arena, self.bounds, self.slots, self.state,
-                at_a_time(), found,
-            )  # fmt: skip
-            if done == other.size:
-                return found
-            self._make_room()
-
-
-def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    """The array with zeros after it: pages not written to cost nothing."""
-    out = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
-    out[: len(array)] = array
-    return out
