@@ -251,7 +251,9 @@ def test_sources_that_run_out(frame):
     assert verosim.GaussianNB().fit(rows, "Class").class_count_.sum() == N
     with pytest.raises(verosim.VerosimError, match="read only once, and it was"):
         verosim.GaussianNB().fit(rows, "Class")
-    lazy = verosim.query("SELECT * FROM frame", duckdb)
+    con = duckdb.connect()
+    con.register("t", frame)
+    lazy = verosim.query("SELECT * FROM t", con)
     assert (model.fit(lazy, "Class").predict(lazy) == model.predict(frame)).all()
 
 
@@ -389,9 +391,9 @@ def test_files_that_cannot_be(tmp_path):
     refused("empty.csv' is empty", file("empty.csv", b""))
     refused("blank.csv' is empty", file("blank.csv", b"\n"))
     refused("no rows", file("header.csv", b"x,y\n"))
-    refused("cut.csv', line 4: 1 cells where the header has 2",
+    refused("cut.csv', record 4: 1 cells where the header has 2",
             file("cut.csv", b"x,y\n1,a\n2,b\n3"))  # fmt: skip
-    refused("wide.csv', line 3: 3 cells", file("wide.csv", b"x,y\n1,a\n2,b,c\n"))
+    refused("wide.csv', record 3: 3 cells", file("wide.csv", b"x,y\n1,a\n2,b,c\n"))
     refused("'x' occur more than once", file("twice.csv", b"x,x,y\n1,2,a\n3,4,b\n"))
     refused("Column 1 of 2 has an empty name", file("noname.csv", b",y\n1,a\n2,b\n"))
     refused("latin.csv', line 3, column 'x'.*not valid UTF-8",

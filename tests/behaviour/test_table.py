@@ -110,7 +110,7 @@ def test_a_deleted_column_is_a_missing_one_is_the_marginal(table, gone):
     empty = table.drop(columns="y").assign(**{gone: None})
     rest = {name: d for name, d in COLUMNS.items() if name != gone}
     schema = model.schema_.edit({gone: "ignore"})
-    marginal = NaiveBayes(columns=COLUMNS).fit(table, "y", schema=schema)
+    marginal = NaiveBayes().fit(table, "y", schema=schema)
     for rows in (empty, pl.from_pandas(without), pa.Table.from_pandas(without)):
         np.testing.assert_allclose(
             model.predict_log_proba(without), model.predict_log_proba(rows), atol=1e-12

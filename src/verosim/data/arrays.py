@@ -81,7 +81,10 @@ def as_matrix(
     if type(X) is not np.ndarray:
         X = _as_array(X, values)
     if isinstance(X, np.ma.MaskedArray):  # a masked cell is a missing one
-        X = np.ma.filled(X.astype(object if values else np.float64), None if values else np.nan)
+        numeric = X.dtype.kind in "fiub"
+        cells = np.array(X.data, dtype=np.float64 if numeric or not values else object)
+        cells[np.ma.getmaskarray(X)] = np.nan if numeric or not values else None
+        X = cells
     if X.dtype.kind == "c":
         raise VerosimError(
             f"Complex data not supported: X has dtype {X.dtype}.",

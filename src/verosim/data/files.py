@@ -43,7 +43,8 @@ def open_files(source: str | Path) -> Table:
 
     known = [reader.rows for reader in readers]
     rows = None if any(n is None for n in known) else sum(n or 0 for n in known)
-    return Table(first.names, read, rows, typed=first.kind != "csv")
+    kind = first.kind
+    return Table(first.names, read, rows, typed=kind != "csv", coded=kind == "parquet")
 
 
 def find_files(source: str | Path) -> list[Path]:
@@ -151,7 +152,10 @@ class CsvFile(File):
             self.path,
             read_options=arrow_csv.ReadOptions(block_size=CSV_BLOCK, use_threads=not serial),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note
+                delimiter=self.delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=note,
+                ignore_empty_lines=len(self.names) > 1,  # else it is an empty cell
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(self.names, pa.string()),
@@ -188,7 +192,7 @@ class CsvFile(File):
         if not found:
             return None
         row = found[0]
-        line = f"line {row.number}" if row.number is not None else "a line"
+        line = f"record {row.number}" if row.number is not None else "a record"
         return VerosimError(
             f"{str(self.path)!r}, {line}: {row.actual_columns} cells where the header has "
             f"{row.expected_columns}: {row.text[:60]!r}.",
@@ -299,12 +303,24 @@ def _header(path: Path) -> tuple[tuple[str, ...], str]:
     """The names in the first line, and the delimiter that parts them."""
     with open_bytes(path) as file:
         start = file.read(1 << 20)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise VerosimError(f"{str(path)!r} is UTF-16.", "save it as UTF-8.")
+    first = start.lstrip(b"\r\n").split(b"\n", 1)[0]
+    try:
+        first.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise VerosimError(
+            f"{str(path)!r}, header: the bytes {first[error.start : error.start + 4]!r} are not "
+            "valid UTF-8.",
+            "save the file as UTF-8, or read it with pandas.read_csv(encoding=…).",
+        ) from None
     text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
     line = text.split("\n", 1)[0]
     outside = "".join(line.split('"')[::2])
-    delimiter = "\t" if ".tsv" in path.suffixes else max(",;\t|", key=outside.count)
+    delimiter = "\t" if ".tsv" in path.name.lower() else max(",;\t|", key=outside.count)
     return tuple(next(csv.reader(io.StringIO(text), delimiter=delimiter))), delimiter
 
 

@@ -8,7 +8,7 @@ is said in the schema.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from verosim.axes.bins import edges_of
 from verosim.data import values
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.schema import Column, Schema, as_density, near
+from verosim.data.stream import weights_of
 from verosim.data.tables import Rows, Table, open_table
 from verosim.errors import VerosimError, listed
 
@@ -72,13 +73,15 @@ def look(
     target: 'kind' (text)
     from the first 4 rows
     """
-    table = open_table(source)
-    if table.once and not isinstance(source, Table):
+    if isinstance(source, Iterator) or hasattr(source, "read_next_batch"):
         raise VerosimError(
             "Looking at this source would use up its first rows: it can be read only once.",
             "look at a file, a table, or the first piece of the stream.",
         )
+    table = open_table(source)
     check_columns(table.names, target, weight, columns)
+    if not isinstance(rows, int) or rows < 1:
+        raise VerosimError(f"rows={rows!r}: a whole number of rows to look at, one or more.")
     marks = as_na(na)
     sample = table.head(rows)
     arrays = {name: _column(sample, name, rows) for name in table.names}
@@ -88,8 +91,8 @@ def look(
             "The table has no rows.", "is it the right one, or a reader that was read before?"
         )
     if weight is not None:
-        weights = values.numbers(arrays[weight], frozenset(marks))
-    if weights is not None and len(weights):
+        weights = np.concatenate([weights_of(weight, part) for part in sample])
+    if weights is not None and (weights[:looked] > 0).any():
         weights = weights[:looked]
         counted = np.flatnonzero(weights > 0)  # rows of zero weight do not exist
         arrays = {name: array.take(counted) for name, array in arrays.items()}
@@ -102,9 +105,21 @@ def look(
         target_type = _target_type(arrays[target], table.typed, frozenset(marks))
         if target in given:
             target_type = "text"
-        labels = values.keys(arrays[target], frozenset(marks))[0]
+        try:
+            labels = values.keys(arrays[target], frozenset(marks))[0]
+        except values.Unreadable as error:
+            raise VerosimError(
+                f"The target {target!r}, row {error.row}: {error.value!r} is not {error.wanted}.",
+                "labels are strings, whole numbers or booleans.",
+            ) from None
     weights = UNWEIGHTED if weights is None else weights
-    judge = _Judge(frozenset(marks), table.typed, labels, weights, max_categories)
+    declared = {
+        name
+        for part in sample
+        for name in table.names
+        if _declared(part.batch.column(name), table.coded)
+    }
+    judge = _Judge(frozenset(marks), table.typed, labels, weights, max_categories, declared)
     found = tuple(
         judge.column(name, arrays[name], given.get(name))
         for name in table.names
@@ -113,11 +128,26 @@ def look(
     return Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
 
 
+def _declared(array: pa.Array, coded: bool) -> bool:
+    """Whether the type says the column is a category."""
+    import pyarrow as pa
+
+    if not isinstance(array, pa.DictionaryArray):
+        return False
+    return not (coded and values.is_text(array.type))
+
+
 def as_na(na: Any) -> tuple[str, ...]:
     """The texts that mean missing, as the user gave them: one or several."""
-    if isinstance(na, str | int | float):
+    if isinstance(na, str | int | float | np.number):
         na = (na,)
-    return tuple(dict.fromkeys(str(values.text_of(mark) or "") for mark in na or ()))
+    if isinstance(na, Mapping):
+        raise VerosimError(
+            "na is a list of texts for the whole table, not a dict.", "na=['?', 'unknown']."
+        )
+    plain = [mark.item() if isinstance(mark, np.generic) else mark for mark in na or ()]
+    forms = [form for mark in plain for form in (str(mark), values.text_of(mark)) if form]
+    return tuple(dict.fromkeys(forms))
 
 
 def check_columns(
@@ -157,6 +187,11 @@ def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
     return pa.concat_arrays(chunks)[:rows] if chunks else pa.nulls(0)
 
 
+def target_type(table: Table, target: str, na: frozenset[str], rows: int = LOOK) -> str:
+    """What kind of labels a column of a table holds."""
+    return _target_type(_column(table.head(rows), target, rows), table.typed, na)
+
+
 def _target_type(array: pa.Array, typed: bool, na: frozenset[str]) -> str:
     """integer, boolean or text: a CSV's text becomes a value only if it prints back the same."""
     kind = values.kind_of_type(array.type)
@@ -164,7 +199,7 @@ def _target_type(array: pa.Array, typed: bool, na: frozenset[str]) -> str:
         return "boolean" if kind == "boolean" else "integer"
     if typed:
         return "text"
-    texts = {text for text in values.keys(array, na)[1] if text is not None}
+    texts = {text for text in values.keys(array, na)[1] if text is not None}  # 1.0 as 1
     if texts and texts <= {"True", "False"}:
         return "boolean"
     return "integer" if texts and all(_is_integer(text) for text in texts) else "text"
@@ -186,12 +221,15 @@ class _Judge:
         labels: np.ndarray | None,
         weights: np.ndarray,
         cap: int,
+        declared: set[str],
     ) -> None:
         self.na, self.typed, self.cap = na, typed, cap
         self.labels, self.weights = labels, weights
+        self.declared = declared  # columns whose type says they are categories
 
     def column(self, name: str, array: pa.Array, given: str | None) -> Column:
         shown = str(array.type) if self.typed else "text"
+        shown = "category" if name in self.declared else shown
         kind = values.kind_of_type(array.type)
         try:
             found = self._judged(name, array, kind)
@@ -211,10 +249,14 @@ class _Judge:
         return replace(found, type=_short(shown))
 
     def _judged(self, name: str, array: pa.Array, kind: str) -> Column:
+        if kind in ("boolean", "time") and array.null_count == len(array):
+            return Column(name, "ignore", reason=f"missing in all {len(array):,} rows")
         if kind == "boolean":
             return Column(name, "boolean", reason="true or false")
         if kind == "time":
             return Column(name, "date", reason="dates: hour, weekday, month and a number")
+        if kind == "number" and name in self.declared:
+            return replace(self._as_words(Column(name, "category"), array), reason="a categorical")
         if kind == "number":
             return self._number(name, array)
         if kind == "text":
@@ -326,7 +368,7 @@ class _Judge:
         base = _gaussian_fit(x, y, w, C) - 2 * C  # Akaike: a parameter costs one nat
         best, edges = 0.0, usual
         for bins in BINS:
-            tried = edges_of(x, self.weights, bins)
+            tried = edges_of(x, w, bins)
             bin_of = np.searchsorted(tried[1:-1], x, side="right")
             cost = C * (len(tried) - 2)
             gain = _histogram_fit(bin_of, y, w, C, len(tried) - 1) - cost - base

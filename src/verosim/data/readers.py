@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STRIP = 1 << 15  # cells
+READ = {"date": values.days, "boolean": values.flags}  # all else is numbers
 CLOCK = {"hour": range(24), "weekday": range(7), "month": range(1, 13)}
 
 
@@ -35,6 +36,8 @@ class Reader(ABC):
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.na = frozenset(schema.na)
+        if not schema.used:
+            raise no_columns(schema)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,19 +71,13 @@ class Reader(ABC):
                 f"columns={{{column.name!r}: 'category'}}.",
             ) from None
 
-    def matrix(
-        self,
-        rows: Rows,
-        columns: tuple[Column, ...],
-        read: Callable[[Any, frozenset[str]], np.ndarray] = values.numbers,
-    ) -> np.ndarray:
+    def matrix(self, rows: Rows, columns: tuple[Column, ...]) -> np.ndarray:
         """(n, d) float64, NaN where missing."""
         n = rows.batch.num_rows
         out = np.empty((n, len(columns)))
         cells = []
         for column in columns:
-            dated = column.density == "date"
-            found = self._cells(rows, column, values.days if dated else read)
+            found = self._cells(rows, column, READ.get(column.density, values.numbers))
             cells.append(np.full(n, np.nan) if found is None else found)
         step = max(1, STRIP // max(len(columns), 1))
         for a in range(0, n, step):  # strip by strip, which stays in cache
@@ -115,8 +112,6 @@ class NumberReader(Reader):
                     "NaiveBayes reads tables of any kind; or leave the column out: "
                     f"schema=verosim.look(…).edit({{{column.name!r}: 'ignore'}}).",
                 )
-        if not schema.used:
-            raise no_columns(schema)
 
     def block(self, rows: Rows) -> np.ndarray:
         return self.matrix(rows, self.schema.used)
@@ -176,20 +171,23 @@ class MixedReader(Reader):
         self.categories = schema.of("category")
         self.dates = dates
         self.texts = schema.of("text")
-        if not schema.used:
-            raise no_columns(schema)
 
     def parts(self) -> dict[str, tuple[str, ...]]:
         """The names of the columns in every part."""
         out = {name: tuple(c.name for c in columns) for name, columns in self.numeric.items()}
         out["category"] = tuple(c.name for c in self.categories) + tuple(
-            f"{c.name}.{piece}" for c in self.dates for piece in CLOCK
+            self._piece(c.name, piece) for c in self.dates for piece in CLOCK
         )
         out["boolean"] = tuple(c.name for c in self.flags)
         out |= {f"text {c.name}": (c.name,) for c in self.texts}
         if self.gaps:
             out["missing"] = tuple(c.name for c in self.gap_columns)
         return {name: columns for name, columns in out.items() if columns}
+
+    def _piece(self, name: str, piece: str) -> str:
+        """'when.hour', or another name if the table has a column of that one."""
+        made = f"{name}.{piece}"
+        return made if made not in self.schema.names else f"{made} of {name}"
 
     @property
     def gap_columns(self) -> tuple[Column, ...]:
@@ -205,7 +203,7 @@ class MixedReader(Reader):
         if self.categories or self.dates:
             blocks["category"] = self._categories(rows)
         if self.flags:
-            blocks["boolean"] = self.matrix(rows, self.flags, values.flags)
+            blocks["boolean"] = self.matrix(rows, self.flags)
         for column in self.texts:
             blocks[f"text {column.name}"] = documents(
                 self._array(rows, column.name), rows, column.name

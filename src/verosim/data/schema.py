@@ -54,6 +54,7 @@ class Schema:
     max_categories: int = 1000
     looked: int = 0  # rows looked at
     native: str = "arrow"
+    named: bool = True  # whether the columns had names of their own
     notes: tuple[str, ...] = field(default=())
 
     def __iter__(self) -> Iterator[Column]:
@@ -90,6 +91,12 @@ class Schema:
         for name in columns:
             if name not in self.names and name != self.target:
                 raise VerosimError(f"There is no column {name!r}.", near(name, self.names))
+            density = as_density(columns[name], name)
+            if density == "histogram" and name != self.target and not self[name].edges:
+                raise VerosimError(
+                    f"Column {name!r} was not looked at as numbers, so it has no bins.",
+                    f"look again: verosim.look(…, columns={{{name!r}: 'histogram'}}).",
+                )
         changed = tuple(
             replace(column, density=as_density(columns[column.name], column.name), note="",
                     reason="you said so")
@@ -109,6 +116,8 @@ class Schema:
         try:
             raw = json.loads(Path(path).read_text())
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
+            for column in columns:
+                as_density(column.density, column.name)
             return cls(columns, **_tuples(raw))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
@@ -117,6 +126,11 @@ class Schema:
 
     def check_merges(self, other: Schema) -> None:
         """Two models merge if their columns are read alike."""
+        if set(self.na) != set(other.na):
+            raise VerosimError(
+                f"{list(self.na)} mean missing here, {list(other.na)} in the other model.",
+                "fit both from one schema.",
+            )
         theirs = {column.name: column for column in other.used}
         mine = {column.name: column for column in self.used}
         for name in [*mine, *theirs]:
@@ -174,8 +188,7 @@ def for_table(
             f"The schema has columns the table does not: {listed(lost)}.", near(lost[0], names)
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
-    kind = schema.target_type if schema.target == target else "text"
-    return replace(schema, columns=columns, target=target, weight=weight, target_type=kind)
+    return replace(schema, columns=columns, target=target, weight=weight)
 
 
 def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:

@@ -91,9 +91,10 @@ class Chunk:
         numbers: range | np.ndarray = range(rows.start, rows.start + len(self))
         if len(weights) and not weights.all():
             kept = np.flatnonzero(weights)
-            rows = Rows(rows.batch.take(kept), rows.start, rows.origin)
+            numbers = kept + rows.start
+            rows = Rows(rows.batch.take(kept), rows.start, rows.origin, numbers)
             target = target if isinstance(target, str) else target[kept]
-            weights, numbers = weights[kept], kept + rows.start
+            weights = weights[kept]
         codes, labels = labels_of(target, rows, self.reader.schema)
         return Batch(self.reader.block(rows), codes, weights, numbers, labels, rows.origin)
 
@@ -107,8 +108,14 @@ def labels_of(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.n
     """(codes (n,) int32, sorted labels) of some rows."""
     if not isinstance(target, str):  # encoded beforehand: (codes, all labels)
         return target.codes, target.labels
-    array = rows.batch.column(target)
-    index, texts = values.keys(array, frozenset(schema.na))
+    try:
+        index, texts = values.keys(rows.batch.column(target), frozenset(schema.na), exact=True)
+    except values.Unreadable as error:
+        raise VerosimError(
+            f"The target {target!r}, {rows.place(error.row)}: {error.value!r} is not "
+            f"{error.wanted}.",
+            "labels are strings, whole numbers or booleans.",
+        ) from None
     gone = np.array([text is None for text in texts])
     missing = np.flatnonzero(gone[index])
     if len(missing):
@@ -121,19 +128,31 @@ def labels_of(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.n
     at = np.flatnonzero(present)
     try:
         found = [as_label(str(texts[i]), schema.target_type) for i in at]
-    except ValueError:
+    except (ValueError, KeyError):
         bad = next(i for i in at if not _is_label(str(texts[i]), schema.target_type))
         raise _strange_label(target, texts[bad], rows.place(int(np.argmax(index == bad))), schema) \
             from None  # fmt: skip
-    labels, inverse = np.unique(np.array(found), return_inverse=True)
+    labels, inverse = np.unique(as_array(found), return_inverse=True)
     table = np.zeros(len(texts), dtype=np.int32)
     table[at] = inverse
     return table[index], labels
 
 
+def as_array(labels: list[Any]) -> np.ndarray:
+    """Labels of one kind; whole numbers stay whole however large."""
+    if labels and isinstance(labels[0], int) and not isinstance(labels[0], bool):
+        wide = max(labels) >= 2**63
+        return np.array(labels, dtype=np.uint64 if wide and min(labels) >= 0 else np.int64)
+    return np.array(labels)
+
+
 def as_label(text: str, kind: str) -> Any:
     if kind == "integer":
-        return int(text)
+        whole = values.WHOLE.fullmatch(text)
+        label = int(whole[1] if whole else text)
+        if not -(2**63) <= label < 2**64:
+            raise ValueError(text)
+        return label
     if kind == "boolean":
         return {"True": True, "False": False, "1": True, "0": False}[text]
     return text
@@ -148,7 +167,8 @@ def _is_label(text: str, kind: str) -> bool:
 
 
 def _strange_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
-    if schema.target_type == "integer" and values.NUMBER.fullmatch(str(text)):
+    fraction = values.NUMBER.fullmatch(str(text)) and float(str(text)) % 1
+    if schema.target_type == "integer" and fraction:
         return VerosimError(
             f"Unknown label type: continuous. The target {target!r} is {text} in {place}; "
             "classes are not fractions.",

@@ -33,9 +33,11 @@ class Rows:
     batch: pa.RecordBatch
     start: int  # number of the first row in its file or table
     origin: str = ""  # ' of part-1.csv', for messages
+    numbers: np.ndarray | None = None  # of the rows, where some were left out
 
     def place(self, row: int) -> str:
-        return f"row {self.start + row}{self.origin}"
+        number = self.start + row if self.numbers is None else int(self.numbers[row])
+        return f"row {number}{self.origin}"
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Table:
     rows: int | None = None  # where known
     native: str = "arrow"  # what `sample` gives back: pandas, polars, arrow or array
     typed: bool = True  # False where all cells are text, as in CSV
+    coded: bool = False  # whether words come as dictionaries that only the reader made
     resumes: bool = False
     once: bool = False  # and cannot be read again
     _begun: bool = False
@@ -120,6 +123,8 @@ def query(sql: str, connection: Any) -> Table:
         return open_table(connection.sql(sql))
     cursor = connection.cursor()
     cursor.execute(sql)
+    if cursor.description is None:
+        raise VerosimError("The query gives no rows.", "a SELECT does.")
     if hasattr(cursor, "fetch_record_batch"):
         return open_table(cursor.fetch_record_batch())
     names = tuple(column[0] for column in cursor.description)
@@ -142,6 +147,8 @@ def is_source(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """A pandas or polars table in memory, which scikit-learn takes for an array too."""
+    if hasattr(X, "collect_batches"):  # a lazy frame resolves its columns when asked for them
+        return False
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
 
 
@@ -159,7 +166,9 @@ def streams(X: Any) -> bool:
 
 
 def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
-    return len(X) > 0 and (is_frame(X[0]) or isinstance(X[0], Mapping) or hasattr(X[0], "schema"))
+    if not len(X):
+        return False
+    return isinstance(X[0], Mapping | Path) or is_frame(X[0]) or hasattr(X[0], "schema")
 
 
 def open_table(source: Any) -> Table:
@@ -178,7 +187,11 @@ def open_table(source: Any) -> Table:
             "fit(X, y) with the labels, or a table with column names.",
         )
     if isinstance(source, Mapping):
-        source = pa.table({str(k): column_of(v) for k, v in source.items()})
+        source = _columns(source)
+    if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping) and (
+        all(is_scalar(v) for v in source[0].values())
+    ):  # fmt: skip
+        source = pa.Table.from_pylist([dict(row) for row in source])
     if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # an Arrow dataset
         return _dataset(source)
     if hasattr(source, "collect_batches"):  # polars, lazy
@@ -200,6 +213,28 @@ def open_table(source: Any) -> Table:
         "a pandas, polars or Arrow table, a DuckDB relation, verosim.query(sql, connection), "
         "a CSV, Parquet or Arrow file, a folder or glob of them, or an iterable of such tables.",
     )
+
+
+def is_scalar(value: Any) -> bool:
+    return isinstance(value, str | bytes) or not hasattr(value, "__len__")
+
+
+def _columns(columns: Mapping[Any, Any]) -> pa.Table:
+    import pyarrow as pa
+
+    arrays = {}
+    for name, values in columns.items():
+        if is_scalar(values):
+            raise VerosimError(
+                f"Column {str(name)!r} is {values!r}, and columns are lists of values.",
+                "a single row is {'x': [1.0], …}.",
+            )
+        arrays[str(name)] = column_of(values)
+    check_names([str(name) for name in columns])
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise VerosimError(f"The columns have different lengths: {lengths}.")
+    return pa.table(arrays)
 
 
 def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
@@ -282,7 +317,7 @@ def series_to_arrow(series: Any) -> pa.Array:
 
     try:
         array = series.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowException, ValueError, OverflowError):
         return column_of(series.to_list())
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
@@ -297,9 +332,11 @@ def column_of(values: Any) -> pa.Array:
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise VerosimError(f"A column has one dimension; this one has the shape {values.shape}.")
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError):
+    except (pa.ArrowException, ValueError, OverflowError):
         cells = values.tolist() if hasattr(values, "tolist") else list(values)
         return pa.array([_mixed_text(value) for value in cells], pa.large_string())
 
@@ -308,9 +345,10 @@ def _mixed_text(value: Any) -> str | None:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     try:
-        return text_of(value)
+        text = text_of(value)
     except (TypeError, ValueError):
-        return str(value)
+        text = str(value)
+    return None if text is None else text.encode("utf-8", "replace").decode()
 
 
 def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
@@ -356,4 +394,5 @@ def _iterable(source: Iterable[Any]) -> Table:
                 yield Rows(rows.batch.select(list(head.names)), start)
                 start += rows.batch.num_rows
 
-    return Table(head.names, read, once=not several, native=head.native)
+    once = not several
+    return Table(head.names, read, once=once, native=head.native, typed=head.typed)

@@ -11,6 +11,7 @@ nothing else is. Numbers and categories have one text each: 1, 1.0 and '1.0' are
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,7 +105,11 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     if array.null_count and out.dtype.kind not in "f":
         out = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).astype(np.float64)
         out[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
-    out = out.astype(np.float64, copy=False)
+    return _without_marks(out.astype(np.float64, copy=False), na)
+
+
+def _without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
+    """The numbers among the texts that mean missing, made NaN."""
     marks = [float(text) for text in na if NUMBER.fullmatch(text)]
     return np.where(np.isin(out, marks), np.nan, out) if marks else out
 
@@ -115,19 +120,19 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim_whitespace(without_na(array, na))
-    trimmed = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
     signless: Any = pc.utf8_ltrim(trimmed, "+")
     try:
         out = signless.cast(pa.float64()).to_numpy(zero_copy_only=False)
         strange = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
         if not strange.any():  # 'nan' and 'inf' are words here
-            return out.astype(np.float64, copy=False)
+            return _without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass
     for i, text in enumerate(trimmed.to_pylist()):
         if text is not None and not NUMBER.fullmatch(text):
             raise Unreadable(i, array[i].as_py(), "a number")
-    return np.array([np.nan if v is None else float(v) for v in trimmed.to_pylist()])
+    cells = np.array([np.nan if v is None else float(v) for v in trimmed.to_pylist()])
+    return _without_marks(cells, na)
 
 
 def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:
@@ -163,8 +168,13 @@ def flags(array: Any, na: frozenset[str] = frozenset()) -> np.ndarray:
     return table[index]
 
 
-def keys(array: pa.Array, na: frozenset[str] = frozenset()) -> tuple[np.ndarray, list[str | None]]:
-    """(n,) int32 index into the texts; the last text is None, and so are those that are missing."""
+def keys(
+    array: pa.Array, na: frozenset[str] = frozenset(), exact: bool = False
+) -> tuple[np.ndarray, list[str | None]]:
+    """(n,) int32 index into the texts; the last text is None, and so are those that are missing.
+
+    `exact` leaves texts as they are, where '1' and '1.0' are not to be one.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -173,11 +183,19 @@ def keys(array: pa.Array, na: frozenset[str] = frozenset()) -> tuple[np.ndarray,
     if not pa.types.is_dictionary(array.type):
         if kind_of_type(array.type) == "nothing":
             return np.zeros(len(array), dtype=np.int32), [None]
-        if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
+        if pa.types.is_float16(array.type):
             array = array.cast(pa.float64())
-        array = pc.dictionary_encode(array)
+        try:
+            array = pc.dictionary_encode(array)
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            raise Unreadable(0, str(array.type), "a type of categories") from None
     try:
-        values = [text_of(value, na) for value in array.dictionary.to_pylist()]
+        values = [
+            (None if value == "" or value in na else value)
+            if exact and isinstance(value, str)
+            else text_of(value, na)
+            for value in array.dictionary.to_pylist()
+        ]
     except UnicodeDecodeError:
         raise _not_utf8(array) from None
     index = array.indices
@@ -207,7 +225,9 @@ def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:
     elif isinstance(value, float):
         if value != value:
             return None
-        text = str(int(value)) if abs(value) < 2**53 and value == int(value) else str(value)
+        text = str(int(value)) if abs(value) < 2**63 and value == int(value) else str(value)
+    elif isinstance(value, Decimal):
+        text = f"{value.normalize():f}"
     else:
         text = str(value)
     return None if text == "" or text in na or value in na else text
@@ -256,6 +276,7 @@ def _parsed_times(array: pa.Array, na: frozenset[str]) -> pa.Array:
 
     texts = without_na(array, na)
     local = pc.replace_substring_regex(texts, r"(\d\d:\d\d\S*?)(Z|[+-]\d\d:?\d\d)$", r"\1")
+    local = pc.replace_substring_regex(local, r"(\.\d{6})\d+$", r"\1")  # no finer than a μs
     try:
         return local.cast(pa.timestamp("us"))
     except pa.ArrowInvalid:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
-from verosim.data import encode_labels
+from verosim.data import as_weights, encode_labels
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
@@ -192,7 +192,10 @@ class GenerativeClassifier(Door):
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         self._current()
-        return accuracy(self._rule, self.classes_, self._source(X, y, sample_weight))
+        weights = sample_weight
+        if weights is not None and not isinstance(weights, str):
+            weights = as_weights(weights, np.size(weights))
+        return accuracy(self._rule, self.classes_, self._source(X, y, weights))
 
     # Simulating ------------------------------------------------------------------------------
 

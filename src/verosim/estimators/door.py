@@ -6,6 +6,7 @@ fit(table, "target")    any table, its columns found by name
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from verosim.axes import Axes, Categories, Columns, Groups, Words
 from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Rule
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
-from verosim.data.look import check_columns, look
+from verosim.data.look import as_na, check_columns, look, target_type
 from verosim.data.readers import NumberReader, Reader, ValueReader, WordReader
 from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.stream import Labels, TableSource, check_length
@@ -25,6 +26,21 @@ from verosim.engines import summarise
 from verosim.errors import VerosimError, listed, warn
 from verosim.estimators.fitted import Fitted
 from verosim.stats import Counts, Statistic
+
+
+def feature_names(X: Any) -> np.ndarray | None:
+    """The names of X's columns, where it has some and all are strings."""
+    try:
+        return _get_feature_names(X)
+    except Exception as error:  # two columns of one name, or names of several types
+        first = str(error).strip().split("\n")[0]
+        raise VerosimError(f"The column names of X cannot be used: {first}") from None
+
+
+def known_kind(known: Statistic) -> str:
+    """What kind of labels a model has."""
+    kind = known.axes.groups.classes.dtype.kind
+    return "boolean" if kind == "b" else "integer" if kind in "iuf" else "text"
 
 
 class Door(Fitted):
@@ -61,7 +77,9 @@ class Door(Fitted):
                 "is None.",
                 "fit(X, y), or fit(table, 'name of the target').",
             )
-        names = _get_feature_names(X)
+        if len(as_na(na)):
+            raise VerosimError("na= is for tables: in arrays, NaN and None are missing.")
+        names = feature_names(X)
         rows = self._matrix(X, names)
         n, d = rows.shape
         y = self._one_column(y)
@@ -126,6 +144,10 @@ class Door(Fitted):
                 "fit(X, y), or fit(table, 'name of the target').",
             )
         target = y if isinstance(y, str) else None
+        if sample_weight is None:  # the schema may name the weights, as it does the target
+            given = schema if schema is not None else self._schema
+            named = given.weight if isinstance(given, Schema) else None
+            sample_weight = named if named in table.names and target is not None else None
         weight = sample_weight if isinstance(sample_weight, str) else None
         if known is not None:
             if self._schema is None:
@@ -136,6 +158,13 @@ class Door(Fitted):
             if schema is not None:
                 self._schema.check_merges(schema)
             schema = self._schema
+            if target in [column.name for column in schema.used]:
+                raise VerosimError(
+                    f"{target!r} is a column the model learns from, so it cannot be its target.",
+                    f"the target was {schema.target!r}.",
+                )
+        elif schema is not None and len(as_na(na)):
+            raise VerosimError("na= and schema= are both given.", "look(…, na=…) puts it there.")
         check_columns(table.names, target, weight, "auto")
         weights: Any = weight
         if weight is None and sample_weight is not None:
@@ -154,7 +183,14 @@ class Door(Fitted):
                 weights=weights if isinstance(weights, np.ndarray) else None,
             )  # fmt: skip
         else:
+            looked_at = schema.target if isinstance(schema, Schema) else None
             schema = for_table(schema, table.names, target, weight)
+            if target is not None and target != looked_at:
+                kind = target_type(table, target, frozenset(schema.na))
+                kind = kind if known is None else known_kind(known)
+                schema = replace(schema, target_type=kind)
+        if target is None and known is None:  # by scikit-learn's door, whose rules for names hold
+            schema = replace(schema, named=feature_names(X) is not None)
         reader = self._reader(schema)
         schema = reader.schema
         source = TableSource(table, reader, labels, weights)
@@ -169,7 +205,7 @@ class Door(Fitted):
         statistic = summarise(source, plan)
         if not statistic.arrays["rows"].any():
             raise VerosimError("The table has no rows that count.", "is it the right one?")
-        return statistic, schema
+        return statistic, schema if self._schema is None or known is None else self._schema
 
     def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Statistic:
         """The zero statistic for a table, of which `source` can give the first rows."""

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from verosim.axes import Axes
 from verosim.bayes.priors import free_priors, log_priors
 from verosim.bayes.rule import Rule
-from verosim.data.schema import Schema
+from verosim.data.schema import Column, Schema
 from verosim.densities import Density
 from verosim.errors import VerosimError
 from verosim.estimators.parameters import same
@@ -132,13 +132,18 @@ class Fitted(ClassifierMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         statistic = self._fitted("n_features_in_")
-        return len(statistic.axes.columns if self._schema is None else self._schema.columns)
+        return len(statistic.axes.columns if self._schema is None else self._columns_in)
+
+    @property
+    def _columns_in(self) -> tuple[Column, ...]:
+        """The columns of a table that are read; all of them by scikit-learn's door."""
+        return self.schema_.columns if self.schema_.target is None else self.schema_.used
 
     @property
     def feature_names_in_(self) -> np.ndarray:
         names = self._fitted("feature_names_in_").axes.columns.names
         if self._schema is not None:
-            names = None if self._schema.native == "array" else self._schema.names
+            names = tuple(c.name for c in self._columns_in) if self._schema.named else None
         if names is None:
             raise AttributeError("X had no column names at fit.")
         return np.array(names, dtype=object)

@@ -10,8 +10,10 @@ import numpy as np
 
 from verosim.axes.groups import plain
 from verosim.bayes.rule import Rule
+from verosim.data import values
 from verosim.data.look import check_columns
 from verosim.data.stream import Chunk, TableSource, labels_of, weights_of
+from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.stats import Statistic
@@ -34,18 +36,32 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
 
     keep = [keep] if isinstance(keep, str) else list(keep)
     check_columns(source.table.names, None, None, dict.fromkeys(keep, "ignore"))
+    names = [*keep, "prediction", *(f"p_{plain(label)}" for label in classes), "log_density"]
+    check_names(names)
     kept = _Keeping(source, keep)
     labels = pa.array(classes.tolist())
-    names = [*keep, "prediction", *(f"p_{plain(label)}" for label in classes), "log_density"]
+    types: dict[str, pa.DataType] = {}
 
     def predict(chunk: Chunk) -> pa.RecordBatch:
         block = chunk.block()
         posterior = rule.posterior(block)
-        arrays = [chunk.rows.batch.column(name) for name in keep]
+        arrays = [kept_column(chunk, name) for name in keep]
         arrays += [labels.take(pa.array(rule.decide(block)))]
         arrays += [pa.array(np.ascontiguousarray(p)) for p in posterior.T]
         arrays += [pa.array(rule.evidence(block))]
         return pa.record_batch(arrays, names=names)
+
+    def kept_column(chunk: Chunk, name: str) -> pa.Array:
+        """A column passed on, in the type it first had: pieces of a table may differ."""
+        array = values.plain(chunk.rows.batch.column(name))
+        try:
+            return array.cast(types.setdefault(name, array.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise VerosimError(
+                f"Column {name!r} is {array.type} from {chunk.rows.place(0)} on, and was "
+                f"{types[name]} before.",
+                "keep a column of one type.",
+            ) from None
 
     batches = map_chunks(predict, kept)
     first = next(batches, None)
@@ -72,7 +88,8 @@ class _Keeping(TableSource):
 
 def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
     """The share of rows whose class is predicted, by weight."""
-    check_columns(source.table.names, source.target, source.weights, "auto")
+    weight = source.weights if isinstance(source.weights, str) else None
+    check_columns(source.table.names, source.target, weight, "auto")
     schema = source.reader.schema
     if schema.target is None:
         kind = "text" if classes.dtype.kind in "UO" else (
@@ -81,10 +98,13 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
 
     def judge(chunk: Chunk) -> tuple[float, float]:
         codes, labels = labels_of(source.target, chunk.rows, schema)
-        weights = weights_of(source.weights, chunk.rows)
+        weights = weights_of(chunk.weights, chunk.rows)
         right = classes[rule.decide(chunk.block())] == labels[codes]
         weights = weights if len(weights) else np.ones(len(right))
         return float(weights @ right), float(weights.sum())
 
-    sums = np.array(list(map_chunks(judge, source))).sum(axis=0)
-    return float(sums[0] / sums[1])
+    sums = list(map_chunks(judge, source))
+    right, total = sum(part[0] for part in sums), sum(part[1] for part in sums)
+    if not total > 0:
+        raise VerosimError("The table has no rows that count.", "there is nothing to score.")
+    return right / total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,23 +57,60 @@ def _column(column: Column, part: str, cells: np.ndarray, gone: np.ndarray | Non
         moments = pa.array((cells * DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
         return _cast(moments, column.type)
     if part in ("gaussian", "histogram", "poisson"):
-        if column.whole:
-            return _cast(pa.array(np.rint(cells).astype(np.int64), mask=gone), column.type)
-        return _cast(pa.array(cells, mask=gone), column.type)
+        return _number(column, cells, gone)
     texts = pa.array(cells.tolist(), pa.string())
     if gone is not None:
         texts = pa.array([None if g else t for g, t in zip(gone, texts.to_pylist(), strict=True)])
-    return texts if column.type in ("text", "string") else _cast(texts, column.type)
+    return texts.dictionary_encode() if column.type == "category" else _cast(texts, column.type)
 
 
-def _cast(array: pa.Array, type_: str) -> pa.Array:
-    """In the type of the source, where what was drawn fits it."""
+def _number(column: Column, cells: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+    """Drawn numbers in the type of the source: rounded if it is whole, and within its range."""
     import pyarrow as pa
 
-    if type_ in ("text", "string", "category"):
+    type_ = _type(column.type)
+    if type_ is not None and pa.types.is_duration(type_):  # which are read in seconds
+        ticks = cells * {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[type_.unit]
+        return pa.array(np.rint(ticks).astype(np.int64), mask=gone).cast(type_)
+    if not column.whole:
+        return _cast(pa.array(cells, mask=gone), column.type)
+    if type_ is not None and pa.types.is_integer(type_):
+        info = np.iinfo(type_.to_pandas_dtype())
+        cells = np.clip(cells, info.min, info.max)
+    return _cast(pa.array(np.rint(cells).astype(np.int64), mask=gone), column.type)
+
+
+def _type(name: str) -> pa.DataType | None:
+    """The Arrow type of that name, None if it is no type to cast to."""
+    import pyarrow as pa
+
+    if found := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name):
+        return pa.timestamp(found[1], found[2])
+    if found := re.fullmatch(r"decimal(128|256)\((\d+), (-?\d+)\)", name):
+        make = pa.decimal128 if found[1] == "128" else pa.decimal256
+        return make(int(found[2]), int(found[3]))
+    try:
+        return pa.type_for_alias(name)
+    except ValueError:
+        return None
+
+
+def _cast(array: pa.Array, name: str) -> pa.Array:
+    """In the type of the source, where what was drawn fits it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    type_ = None if name in ("text", "string", "category") else _type(name)
+    if type_ is None:
         return array
     try:
-        return array.cast(pa.type_for_alias(type_), safe=False)
+        if pa.types.is_timestamp(type_) and type_.tz is not None:
+            array = pc.assume_timezone(
+                array, type_.tz, ambiguous="earliest", nonexistent="earliest"
+            )
+        if pa.types.is_decimal(type_) and pa.types.is_floating(array.type):
+            array = pc.round(array, type_.scale)
+        return array.cast(type_, safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         return array
 

@@ -10,7 +10,7 @@ import numpy as np
 from verosim.axes import Axes, Bins, Columns, Vocabulary, Words
 from verosim.data.look import look
 from verosim.data.readers import MixedReader
-from verosim.data.schema import Schema
+from verosim.data.schema import Schema, as_density
 from verosim.data.stream import TableSource
 from verosim.data.tables import Table
 from verosim.densities import (
@@ -22,10 +22,13 @@ from verosim.densities import (
     Poisson,
     ProductDensity,
 )
+from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import finite, generator, one_of
 from verosim.estimators.sampling import as_table, gap_rates
 from verosim.stats import Counts, Moments, Product, Statistic, Tokens
+
+CLOCKED = 100  # more than there are hours, weekdays or months
 
 
 class NaiveBayes(GenerativeClassifier):
@@ -59,7 +62,7 @@ class NaiveBayes(GenerativeClassifier):
     >>> model.predict({"size": [1.1, None], "hue": ["green", "blue"]}).tolist()
     ['a', 'b']
     >>> model.predict_proba({"hue": ["red"]}).round(2)
-    array([[0.67, 0.33]])
+    array([[0.73, 0.27]])
     """
 
     _values = True
@@ -91,10 +94,19 @@ class NaiveBayes(GenerativeClassifier):
     def _look(self, table: Table, target: str | None, **given: Any) -> Schema:
         finite("max_categories", self.max_categories, least=1)
         most = int(self.max_categories)
+        if most != self.max_categories:
+            raise VerosimError(f"max_categories={self.max_categories!r}: a whole number is needed.")
         return look(table, target, columns=self.columns, max_categories=most, **given)
 
     def _reader(self, schema: Schema) -> MixedReader:
         one_of("missing", self.missing, ("skip", "category"))
+        for name, density in {} if isinstance(self.columns, str) else dict(self.columns).items():
+            found = next((c.density for c in schema if c.name == name), None)
+            if found is not None and as_density(density, name) != found:
+                raise VerosimError(
+                    f"Column {name!r} is {found} in the schema and {density} in columns=.",
+                    f"schema.edit({{{name!r}: {density!r}}}), or leave it out of columns=.",
+                )
         return MixedReader(schema, gaps=self.missing == "category")
 
     def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Product:
@@ -112,7 +124,7 @@ class NaiveBayes(GenerativeClassifier):
                 bins = Bins(np.array(edges[name]) for name in names)
                 parts[part] = Counts(on.with_codes(bins), what="codes")
             elif part == "category":
-                caps = tuple(cap if name in frequent else 100 for name in names)
+                caps = tuple(cap if name in frequent else CLOCKED for name in names)
                 kept = tuple(frequent.get(name, ()) for name in names)
                 parts[part] = Counts(on.with_codes(Words.none_yet(caps, kept)), what="codes")
             elif part in ("boolean", "missing"):
