@@ -9,14 +9,12 @@ from __future__ import annotations
 import argparse
 import gc
 import platform
-import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -25,37 +23,14 @@ from sklearn import discriminant_analysis, naive_bayes
 from sklearn.datasets import load_iris
 
 import verosim
+from benchmarks import stream, tables, text
+from benchmarks.measure import HEADER, Call, Row, medians, shown, table
 from benchmarks.pages import keep
 
 try:
     import mlpack
 except ImportError:
     mlpack = None
-
-Call = Callable[[], object]
-
-
-@dataclass
-class Row:
-    work: str
-    ours: Call
-    peers: dict[str, tuple[Call, float | None]] = field(default_factory=dict)  # call, target
-    limit: Call | None = None
-    inner: int = 1  # calls per timing, for work too short to time alone
-
-
-def medians(calls: dict[str, Call], repeats: int, inner: int) -> dict[str, float]:
-    """Seconds per call, the callables taking turns so that a noisy spell hits all of them."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(repeats):
-        for name, call in calls.items():
-            gc.collect()
-            call()  # its turn begins warm: the last one's threads and cache lines are gone
-            start = time.perf_counter()
-            for _ in range(inner):
-                call()
-            times[name].append((time.perf_counter() - start) / inner)
-    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def gaussian_rows(n: int) -> list[Row]:
@@ -189,30 +164,6 @@ def import_times(repeats: int) -> dict[str, float]:
     return medians({"ours": run("verosim"), "scikit-learn": run("sklearn")}, repeats, 1)
 
 
-def shown(seconds: float) -> str:
-    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.02 else (
-        f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
-    )  # fmt: skip
-
-
-def table(rows: list[Row], repeats: int) -> list[str]:
-    lines = []
-    for row in rows:
-        calls = {"ours": row.ours, **{name: call for name, (call, _) in row.peers.items()}}
-        if row.limit is not None:
-            calls["limit"] = row.limit
-        times = medians(calls, repeats, row.inner)
-        for name, (_, target) in row.peers.items():
-            ratio = times[name] / times["ours"]
-            limit = shown(times["limit"]) if "limit" in times else "–"
-            lines.append(
-                f"| {row.work} | {shown(times['ours'])} | {name} {shown(times[name])} | "
-                f"{ratio:.1f} × | ≥ {target:g} | {limit} |"
-            )
-            print(lines[-1], flush=True)
-    return lines
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
@@ -220,11 +171,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     scale = 10 if options.quick else 1
-    header = [
-        "| work | verosim | peer | peer ÷ verosim | aim | limit |",
-        "|---|---|---|---|---|---|",
-    ]
-    print("\n".join(header))
+    print("\n".join(HEADER))
     lines = []
     for make, n in (
         (gaussian_rows, 500_000),
@@ -233,6 +180,14 @@ def main() -> None:
     ):
         lines += table(make(n // scale), options.repeats)
     lines += table(iris_rows(), options.repeats)
+    if text.DATA.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            lines += table(text.rows(4 if options.quick else 1, folder), options.repeats)
+        lines += table(tables.adult_rows(5_000_000 // (scale * scale)), options.repeats)
+    else:
+        print("no folder of data sets (VEROSIM_DATA): the rows on texts and tables are left out")
+    lines += stream.lines(20_000_000 // (10 * scale if options.quick else 1), 3)
+    print("\n".join(lines[-2:]))
     times = import_times(options.repeats)
     lines.append(
         f"| import | {shown(times['ours'])} | scikit-learn {shown(times['scikit-learn'])} | "
@@ -245,7 +200,7 @@ def main() -> None:
         )
         print(lines[-1])
     if not options.quick:
-        keep_pages(header + lines, options.repeats)
+        keep_pages(HEADER + lines, options.repeats)
 
 
 def keep_pages(lines: list[str], repeats: int) -> None:
@@ -269,12 +224,15 @@ def keep_pages(lines: list[str], repeats: int) -> None:
         "QDA proba",
         "Cat",
         "Mult",
+        "TextNB fit (",
+        "TextNB predict",
+        "NaiveBayes fit, adult",
     )
     short = ["| work | verosim | scikit-learn | ratio |", "|---|---|---|---|"]
     for line in lines:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if cells[0].startswith(shown_first) and cells[2].startswith("scikit-learn "):
-            peer = cells[2].removeprefix("scikit-learn ")
+        if cells[0].startswith(shown_first) and "scikit-learn" in cells[2]:
+            peer = cells[2].removeprefix("scikit-learn ").removeprefix("pipeline ")
             if "lsqr" not in peer:
                 short.append(f"| {cells[0]} | {cells[1]} | {peer} | {cells[3]} |")
     keep("README.md", "speed", "\n".join(short))

@@ -7,7 +7,7 @@ With R the correlations, Q = R⁻¹, z in deviations, o the columns a row shows 
 so a few holes cost the factor of a small matrix. Where more is missing than shown that of R_oo is
 smaller; it is taken, too, where a missing column is nearly a combination of the others: there Q
 has lost the digits that R_oo keeps. Rows come sorted by pattern, so each is factored once a call.
-Reference: Horn & Johnson (2013), Matrix Analysis, §0.8.4–5 (minors of the inverse).
+Reference: Horn & Johnson (2013), Matrix Analysis (minors of the inverse).
 """
 
 import math

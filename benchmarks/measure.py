@@ -1,0 +1,68 @@
+"""How speed is measured: ours and the peers' calls take turns, and the medians are compared."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+HEADER = [
+    "| work | verosim | peer | peer ÷ verosim | aim | limit |",
+    "|---|---|---|---|---|---|",
+]
+Call = Callable[[], object]
+
+
+@dataclass
+class Row:
+    work: str
+    ours: Call
+    peers: dict[str, tuple[Call, float | None]] = field(default_factory=dict)  # call, target
+    limit: Call | None = None
+    inner: int = 1  # calls per timing, for work too short to time alone
+    slow: bool = False  # minutes a call: three turns, and none of them to warm up
+
+
+def medians(
+    calls: dict[str, Call], repeats: int, inner: int = 1, warm: bool = True
+) -> dict[str, float]:
+    """Seconds per call, the callables taking turns so that a noisy spell hits all of them."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            gc.collect()
+            if warm:
+                call()  # its turn begins warm: the last one's threads and cache lines are gone
+            start = time.perf_counter()
+            for _ in range(inner):
+                call()
+            times[name].append((time.perf_counter() - start) / inner)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def shown(seconds: float) -> str:
+    if seconds >= 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.02 else (
+        f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+    )  # fmt: skip
+
+
+def table(rows: list[Row], repeats: int) -> list[str]:
+    lines = []
+    for row in rows:
+        calls = {"ours": row.ours, **{name: call for name, (call, _) in row.peers.items()}}
+        if row.limit is not None:
+            calls["limit"] = row.limit
+        times = medians(calls, 3 if row.slow else repeats, row.inner, warm=not row.slow)
+        for name, (_, target) in row.peers.items():
+            ratio = times[name] / times["ours"]
+            limit = shown(times["limit"]) if "limit" in times else "–"
+            lines.append(
+                f"| {row.work} | {shown(times['ours'])} | {name} {shown(times[name])} | "
+                f"{ratio:.1f} × | ≥ {target:g} | {limit} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
