@@ -262,6 +262,39 @@ def test_a_blank_is_not_an_empty_cell(tmp_path):
     assert NaiveBayes().fit(path, "y", na=" ").class_count_.sum() == 60_001
 
 
+def test_invalid_bytes_that_no_row_has():
+    """A dictionary may hold a value that is no text; only rows that have it are refused."""
+    raw = pa.array([b"fine", b"\xff\xfe"])
+    words = pa.Array.from_buffers(pa.string(), 2, raw.buffers())
+
+    def table(last):
+        index = pa.array([0] * 59 + [last], pa.int32())
+        return pa.table({"c": pa.DictionaryArray.from_arrays(index, words), "y": AB})
+
+    assert NaiveBayes().fit(table(0), "y").class_count_.sum() == 60
+    with pytest.raises(VerosimError, match=r"Column 'c', row 59: .* is not valid UTF-8"):
+        NaiveBayes().fit(table(1), "y")
+
+
+def test_empty_texts_as_a_category(rng):
+    said = np.where(rng.random(60) < 0.5, "", "some words to read here")
+    frame = pd.DataFrame({"t": said, "y": np.where(said == "", "a", "b")})
+    model = NaiveBayes(columns={"t": "text"}, missing="category").fit(frame, "y")
+    assert model.predict({"t": ["", "unheard"]}).tolist() == ["a", "b"]
+    drawn, labels = model.sample(50, random_state=0, missing=True)
+    assert (drawn["t"].isna() == (labels == "a")).mean() > 0.8
+
+
+def test_settings_of_the_first_fit_stay(table):
+    model = NaiveBayes().fit(table, "y", na="?")
+    model.partial_fit(table, "y", na="?")
+    with pytest.raises(VerosimError, match="settled by the first fit"):
+        model.partial_fit(table, "y", na="-")
+    other = NaiveBayes().fit(table.rename(columns={"y": "z"}), "z", na="?")
+    with pytest.raises(VerosimError, match="target is 'y' here and 'z'"):
+        model + other
+
+
 def test_names_by_number(table, recwarn):
     """A frame whose columns have no string names is read by place, without complaint."""
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)))

@@ -212,6 +212,20 @@ def test_high_cardinality_is_capped(rng):
     assert gone.max() == 0
 
 
+def test_what_the_look_saw_is_not_pushed_out(rng):
+    """Thousands of typos after the first look leave the common values where they are."""
+    sides = np.array(["left", "right", "mid"])
+    first = pd.DataFrame({"u": sides[np.arange(300) % 3], "y": np.arange(300) % 3})
+    typos = pd.DataFrame({"u": [f"tpyo {i}" for i in range(3000)], "y": np.arange(3000) % 3})
+    model = NaiveBayes(max_categories=100).fit(first, "y").partial_fit(typos, "y")
+    assert set(sides) < set(model.stats_.parts["category"].axes.codes.values[0])
+    assert model.score(first, "y") == 1
+    apart = NaiveBayes().fit(first, "y") + NaiveBayes().fit(first.assign(u="new"), "y")
+    assert len(apart.stats_.parts["category"].axes.codes.values[0]) == 4  # no overflow: they merge
+    with pytest.raises(VerosimError, match="from one schema"):
+        model + NaiveBayes(max_categories=100).fit(first.assign(u="new"), "y")
+
+
 def test_late_overflow_without_a_look(rng):
     """Values that only appear after the look, more than the cap: hash decides, order does not."""
     first = pd.DataFrame({"u": ["a", "b"] * 50, "y": [0, 1] * 50})

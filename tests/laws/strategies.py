@@ -68,6 +68,7 @@ PLANS = {
     "cells": cells,
     "presence": lambda axes: Counts(axes, what="presence"),
     "amount": lambda axes: Counts(axes, what="amount"),
+    "counts": lambda axes: Moments(axes, layout="diagonal"),
 }
 
 SPECIAL = np.array([0.0, 1e-3, 50.0, -1.0, 1.0])

@@ -136,13 +136,27 @@ class Words(Categories):
 
     def union(self, other: Categories, columns: Columns) -> Words:
         assert isinstance(other, Words)
-        for j, here in enumerate(zip(self.caps, self.frequent, strict=True)):
-            if here != (other.caps[j], other.frequent[j]):
-                raise VerosimError(
-                    f"Column {columns.name(j)!r} keeps at most {here[0]} values here, and others "
-                    "in the other model.",
-                    "fit both from one schema: verosim.look(source), then fit(…, schema=schema).",
-                )
+        frequent = tuple(self._agreed(j, other, columns.name(j)) for j in range(len(self.caps)))
+        if frequent != self.frequent:
+            return Words(self.values, self.caps, frequent, self.last)._joined(other)
+        return self._joined(other)
+
+    def _agreed(self, j: int, other: Words, name: str) -> tuple[str, ...]:
+        """The values column j keeps first; two looks may differ in them while nothing overflows."""
+        mine, theirs = self.frequent[j], other.frequent[j]
+        if self.caps[j] == other.caps[j] and mine == theirs:
+            return mine
+        both = set(self.values[j]) | set(other.values[j])
+        overflown = self.last[j] or other.last[j] or len(both) > self.caps[j]
+        if self.caps[j] != other.caps[j] or overflown:
+            raise VerosimError(
+                f"Column {name!r} keeps at most {self.caps[j]} values here, and others in the "
+                "other model.",
+                "fit both from one schema: verosim.look(source), then fit(…, schema=schema).",
+            )
+        return mine + tuple(text for text in theirs if text not in mine)
+
+    def _joined(self, other: Words) -> Words:
         if self.values == other.values and self.last == other.last:
             return self
         values, last = [], []

@@ -47,6 +47,12 @@ class Rule:
         """(n,) log p(x)."""
         return self._evaluate(X, self.params.generative.log_density, JOINT)[1]
 
+    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(n, C) log p(k | x) and (n,) log p(x), in one pass where one density gives both."""
+        if self.params.generative is not self.params:
+            return self.log_posterior(X), self.evidence(X)
+        return self._evaluate(X, self.params.log_density, LOG_POSTERIOR)
+
     def decide(self, X: Any) -> np.ndarray:
         """(n,) the class number with the largest discriminant."""
         return self.discriminants(X).argmax(axis=1)

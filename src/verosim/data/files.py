@@ -50,13 +50,14 @@ def open_files(source: str | Path) -> Table:
 def find_files(source: str | Path) -> list[Path]:
     path = Path(source).expanduser()
     if path.is_dir():
-        found = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p, path))
+        found = sorted(p for p in path.rglob("*") if not p.is_dir() and not _hidden(p, path))
         if not found:
             raise VerosimError(f"The folder {str(path)!r} holds no files.", "is it the right one?")
     elif path.exists():
         return [path]
     elif any(mark in str(source) for mark in "*?["):
-        found = sorted(Path(p) for p in glob.glob(str(path), recursive=True) if Path(p).is_file())
+        found = sorted(Path(p) for p in glob.glob(str(path), recursive=True))
+        found = [p for p in found if not p.is_dir()]
         if not found:
             raise VerosimError(f"No file matches {str(source)!r}.", "check the pattern.")
     else:
@@ -250,9 +251,9 @@ class ArrowFile(File):
         import pyarrow as pa
 
         try:
-            return pa.ipc.open_file(pa.memory_map(str(path)))
+            return pa.ipc.open_file(pa.OSFile(str(path)))
         except pa.ArrowInvalid:
-            return pa.ipc.open_stream(pa.memory_map(str(path)))
+            return pa.ipc.open_stream(pa.OSFile(str(path)))
 
     def types(self) -> dict[str, Any]:
         return dict(zip(self.schema.names, self.schema.types, strict=True))

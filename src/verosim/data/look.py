@@ -29,6 +29,8 @@ LOOK = 50_000  # rows
 BINS = (5, 10, 20, 50)  # histograms tried
 USUAL = 20  # bins, where nothing chose
 ENOUGH = 20  # rows below which nothing is called an identifier
+SURE = 50  # rows, all of them different, that look like identifiers
+CODES = 100  # distinct numbers that may be edited to categories
 FEW = 20  # whole numbers that may be codes
 ASK = '"auto", or a dict such as {"zip": "category"}.'
 WORDS = 4.0  # words a cell, on average, that make a text
@@ -289,11 +291,14 @@ class _Judge:
             note = (
                 f"only the whole numbers {shown}{more}; a code? then columns={{{name!r}: {kind!r}}}"
             )
-        elif whole and n >= ENOUGH and len(distinct) == n == len(x) and (
-            (np.diff(seen) > 0).all() or (np.diff(seen) < 0).all()
-        ):  # fmt: skip
-            note = f"all different and in order; an identifier? then columns={{{name!r}: 'ignore'}}"
-        return Column(name, density, reason=why, note=note, whole=whole, edges=edges)
+        elif whole and n >= SURE and len(distinct) == n == len(x):
+            note = f"all different; an identifier? then columns={{{name!r}: 'ignore'}}"
+        # Kept for whoever edits it to a category.
+        frequent = tuple(str(values.text_of(v)) for v in distinct.tolist())
+        frequent = frequent if len(frequent) <= CODES else ()
+        return Column(
+            name, density, reason=why, note=note, whole=whole, edges=edges, frequent=frequent
+        )
 
     def _as_number(self, column: Column, array: pa.Array) -> Column:
         try:
@@ -333,7 +338,6 @@ class _Judge:
         if len(seen) == 1:
             reason = f"constant ({next(iter(seen))}): carries no information"
         note = ""
-        frequent: tuple[str, ...] = ()
         odd = [text for text in seen if not values.NUMBER.fullmatch(text)]
         if len(seen) > 5 and len(odd) <= max(3, len(seen) // 20) and not self.typed:
             note = f"numbers but for {listed(odd, 3)}; missing? then na={odd[:3]!r}"
@@ -343,9 +347,8 @@ class _Judge:
             reason = f"{len(seen):,} values in {n:,} rows, {self.cap:,} kept"
         elif len(seen) > 0.5 * n and n >= ENOUGH:
             note = f"{len(seen):,} different values in {n:,} rows; an identifier?"
-        if len(seen) > self.cap:
-            ranked = sorted(seen, key=lambda text: (-seen[text], text))
-            frequent = tuple(ranked[: self.cap])
+        ranked = sorted(seen, key=lambda text: (-seen[text], text))
+        frequent = tuple(ranked[: self.cap])  # what comes later does not push them out
         return Column(name, "category", reason=reason, note=note, frequent=frequent)
 
     def _as_words(self, column: Column, array: pa.Array) -> Column:

@@ -64,12 +64,16 @@ class Reader(ABC):
         try:
             return read(array, self.na)
         except values.Unreadable as error:
+            hint = f"na=[{str(error.value)!r}] if it means missing, or " + self.other_way(column)
             raise VerosimError(
                 f"Column {column.name!r}, {rows.place(error.row)}: {error.value!r} is not "
                 f"{error.wanted}.",
-                f"na=[{str(error.value)!r}] if it means missing, or "
-                f"columns={{{column.name!r}: 'category'}}.",
+                "write the file as UTF-8." if error.wanted == "valid UTF-8" else hint,
             ) from None
+
+    def other_way(self, column: Column) -> str:
+        """What else can be done about a column that cannot be read."""
+        return f"leave it out: schema=verosim.look(…).edit({{{column.name!r}: 'ignore'}})."
 
     def matrix(self, rows: Rows, columns: tuple[Column, ...]) -> np.ndarray:
         """(n, d) float64, NaN where missing."""
@@ -141,10 +145,10 @@ class TextReader(Reader):
         return self._document(rows, self.schema.used[0])
 
     def _document(self, rows: Rows, column: Column) -> Documents:
-        return documents(self._array(rows, column.name), rows, column.name)
+        return documents(self._array(rows, column.name), rows)
 
 
-def documents(array: pa.Array | None, rows: Rows, name: str) -> Documents:
+def documents(array: pa.Array | None, rows: Rows) -> Documents:
     import pyarrow as pa
 
     if array is None:
@@ -172,6 +176,9 @@ class MixedReader(Reader):
         self.dates = dates
         self.texts = schema.of("text")
 
+    def other_way(self, column: Column) -> str:
+        return f"columns={{{column.name!r}: 'category'}}."
+
     def parts(self) -> dict[str, tuple[str, ...]]:
         """The names of the columns in every part."""
         out = {name: tuple(c.name for c in columns) for name, columns in self.numeric.items()}
@@ -191,7 +198,7 @@ class MixedReader(Reader):
 
     @property
     def gap_columns(self) -> tuple[Column, ...]:
-        return tuple(c for c in self.schema.used if c.density != "text")
+        return self.schema.used
 
     def block(self, rows: Rows) -> Parts:
         blocks: dict[str, Any] = {}
@@ -205,9 +212,7 @@ class MixedReader(Reader):
         if self.flags:
             blocks["boolean"] = self.matrix(rows, self.flags)
         for column in self.texts:
-            blocks[f"text {column.name}"] = documents(
-                self._array(rows, column.name), rows, column.name
-            )
+            blocks[f"text {column.name}"] = documents(self._array(rows, column.name), rows)
         if self.gaps:
             blocks["missing"] = self._gaps(rows, blocks)
         return Parts({name: blocks[name] for name in self.parts()})
@@ -243,7 +248,9 @@ class MixedReader(Reader):
         out = np.zeros((rows.batch.num_rows, len(self.gap_columns)))
         words = {c.name: j for j, c in enumerate(self.categories)}
         for at, column in enumerate(self.gap_columns):
-            if column.density == "category":
+            if column.density == "text":  # a missing text and an empty one are the same
+                out[:, at] = np.diff(blocks[f"text {column.name}"].offsets) == 0
+            elif column.density == "category":
                 coded, j = blocks["category"], words[column.name]
                 gone = np.array([text is None for text in coded.texts[j]])
                 out[:, at] = gone[coded.indexes[j]]

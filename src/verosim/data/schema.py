@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,6 @@ class Schema:
     looked: int = 0  # rows looked at
     native: str = "arrow"
     named: bool = True  # whether the columns had names of their own
-    notes: tuple[str, ...] = field(default=())
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -108,13 +107,14 @@ class Schema:
 
     def save(self, path: str | Path) -> None:
         """Write the schema as JSON."""
-        Path(path).write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False))
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        Path(path).write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """The schema `save` wrote."""
         try:
-            raw = json.loads(Path(path).read_text())
+            raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
             for column in columns:
                 as_density(column.density, column.name)
@@ -126,6 +126,11 @@ class Schema:
 
     def check_merges(self, other: Schema) -> None:
         """Two models merge if their columns are read alike."""
+        if None not in (self.target, other.target) and self.target != other.target:
+            raise VerosimError(
+                f"The target is {self.target!r} here and {other.target!r} in the other model.",
+                "merge models of the same target.",
+            )
         if set(self.na) != set(other.na):
             raise VerosimError(
                 f"{list(self.na)} mean missing here, {list(other.na)} in the other model.",
@@ -165,7 +170,6 @@ class Schema:
         if self.na:
             out.append("missing besides empty cells: " + ", ".join(repr(t) for t in self.na))
         asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note]
-        asked += [f"  {note}" for note in self.notes]
         if asked:
             out += ["to check:", *asked]
         out.append(f"from the first {self.looked:,} rows")

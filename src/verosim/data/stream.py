@@ -138,6 +138,12 @@ def labels_of(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.n
     return table[index], labels
 
 
+def kind_of_labels(classes: np.ndarray) -> str:
+    """integer, boolean or text."""
+    kind = classes.dtype.kind
+    return "boolean" if kind == "b" else "integer" if kind in "iuf" else "text"
+
+
 def as_array(labels: list[Any]) -> np.ndarray:
     """Labels of one kind; whole numbers stay whole however large."""
     if labels and isinstance(labels[0], int) and not isinstance(labels[0], bool):
@@ -177,7 +183,7 @@ def _strange_label(target: str, text: Any, place: str, schema: Schema) -> Verosi
     return VerosimError(
         f"The target {target!r} is {text!r} in {place}, and the first {schema.looked:,} rows were "
         f"all {schema.target_type}s.",
-        f"columns={{{target!r}: 'category'}} keeps the labels as text.",
+        f"schema=verosim.look(…, columns={{{target!r}: 'category'}}) keeps the labels as text.",
     )
 
 

@@ -256,12 +256,18 @@ def _arrow(table: pa.Table) -> Table:
 
 def _dataset(dataset: Any) -> Table:
     def read(columns: Iterable[str] | None) -> Iterator[Rows]:
-        columns = None if columns is None else list(columns)
+        options: dict[str, Any] = {}
+        if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
+            from pyarrow.dataset import ParquetFragmentScanOptions
+
+            # A buffer for all of a file is what makes memory grow with its size.
+            options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
         return _numbered(
             dataset.to_batches(
-                columns=columns, batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=1
+                columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
+                batch_readahead=4, fragment_readahead=1, **options,
             )
-        )
+        )  # fmt: skip
 
     return Table(tuple(dataset.schema.names), read)
 
@@ -391,8 +397,11 @@ def _iterable(source: Iterable[Any]) -> Table:
                     "give every batch the same columns.",
                 )
             for rows in table.batches():
-                yield Rows(rows.batch.select(list(head.names)), start)
-                start += rows.batch.num_rows
+                batch = rows.batch.select(list(head.names))
+                yield Rows(batch, rows.start if rows.origin else start, rows.origin)
+                start += batch.num_rows
 
     once = not several
-    return Table(head.names, read, once=once, native=head.native, typed=head.typed)
+    return Table(
+        head.names, read, once=once, native=head.native, typed=head.typed, coded=head.coded
+    )

@@ -27,6 +27,7 @@ WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
 TRUTHS = {"true": 1.0, "false": 0.0}
 DAY = 86_400_000_000  # microseconds
+TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of a duration, in a second
 
 
 class Unreadable(VerosimError):
@@ -95,8 +96,7 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     if kind not in ("number", "boolean"):
         raise Unreadable(0, array.type, "a type of numbers")
     if pa.types.is_duration(array.type):
-        seconds = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[array.type.unit]
-        return numbers(array.cast(pa.int64())) / seconds
+        return numbers(array.cast(pa.int64())) / TICKS[array.type.unit]
     if kind == "boolean":
         array = array.cast(pa.uint8())
     if pa.types.is_decimal(array.type):
@@ -189,30 +189,35 @@ def keys(
             array = pc.dictionary_encode(array)
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
             raise Unreadable(0, str(array.type), "a type of categories") from None
-    try:
-        values = [
-            (None if value == "" or value in na else value)
-            if exact and isinstance(value, str)
-            else text_of(value, na)
-            for value in array.dictionary.to_pylist()
-        ]
-    except UnicodeDecodeError:
-        raise _not_utf8(array) from None
+    values = [
+        (None if value == "" or value in na else value)
+        if exact and isinstance(value, str)
+        else text_of(value, na)
+        for value in _dictionary(array)
+    ]
     index = array.indices
     if index.null_count:
         index = pc.fill_null(index, len(values))
     return index.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), [*values, None]
 
 
-def _not_utf8(array: pa.Array) -> Unreadable:
+def _dictionary(array: pa.DictionaryArray) -> list[Any]:
+    """The dictionary's values; bytes that are no text matter only if a row has them."""
     import pyarrow as pa
 
-    for i, raw in enumerate(array.cast(array.type.value_type).cast(pa.binary()).to_pylist()):
-        try:
-            (raw or b"").decode("utf-8")
-        except UnicodeDecodeError:
-            return Unreadable(i, raw, "valid UTF-8")
-    return Unreadable(0, "the column", "valid UTF-8")
+    try:
+        return array.dictionary.to_pylist()
+    except UnicodeDecodeError:
+        out: list[Any] = []
+        for at, raw in enumerate(array.dictionary.cast(pa.large_binary()).to_pylist()):
+            try:
+                out.append(None if raw is None else raw.decode("utf-8"))
+            except UnicodeDecodeError:
+                rows = np.flatnonzero(array.indices.to_numpy(zero_copy_only=False) == at)
+                if len(rows):
+                    raise Unreadable(int(rows[0]), raw, "valid UTF-8") from None
+                out.append(None)
+        return out
 
 
 def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:

@@ -68,7 +68,8 @@ class GenerativeClassifier(Door):
             )
         self._check_columns(X)
         known = self._current()
-        more, found = self._summarise(X, y, sample_weight, known.unplaced(), classes, schema)
+        known_rows = known.unplaced()
+        more, found = self._summarise(X, y, sample_weight, known_rows, classes, schema, na)
         return self._adopt((known + more).recentred(), found)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -20,7 +20,7 @@ from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.data.look import as_na, check_columns, look, target_type
 from verosim.data.readers import NumberReader, Reader, ValueReader, WordReader
 from verosim.data.schema import Schema, for_table, schema_of_arrays
-from verosim.data.stream import Labels, TableSource, check_length
+from verosim.data.stream import Labels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table, array_table, is_source, open_table, streams
 from verosim.engines import summarise
 from verosim.errors import VerosimError, listed, warn
@@ -35,12 +35,6 @@ def feature_names(X: Any) -> np.ndarray | None:
     except Exception as error:  # two columns of one name, or names of several types
         first = str(error).strip().split("\n")[0]
         raise VerosimError(f"The column names of X cannot be used: {first}") from None
-
-
-def known_kind(known: Statistic) -> str:
-    """What kind of labels a model has."""
-    kind = known.axes.groups.classes.dtype.kind
-    return "boolean" if kind == "b" else "integer" if kind in "iuf" else "text"
 
 
 class Door(Fitted):
@@ -72,11 +66,7 @@ class Door(Fitted):
         if self._by_table(X, y, schema):
             return self._summarise_table(X, y, sample_weight, known, declared, schema, na)
         if y is None:
-            raise VerosimError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None.",
-                "fit(X, y), or fit(table, 'name of the target').",
-            )
+            raise self._no_target()
         if len(as_na(na)):
             raise VerosimError("na= is for tables: in arrays, NaN and None are missing.")
         names = feature_names(X)
@@ -97,6 +87,13 @@ class Door(Fitted):
             plan = plan.align(plan.axes.with_groups(Groups(labels)))
         raw = self._values
         return summarise(ArraySource(rows, codes, weights, raw=raw), plan), None
+
+    def _no_target(self) -> VerosimError:
+        return VerosimError(
+            f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+            "is None.",
+            "fit(X, y), or fit(table, 'name of the target').",
+        )
 
     def _by_table(self, X: Any, y: Any = None, schema: Any = None) -> bool:
         """Whether X is read as a table, by the names of its columns, or as an array."""
@@ -138,11 +135,7 @@ class Door(Fitted):
         y = schema.target if y is None and schema is not None else y
         y = self._schema.target if y is None and self._schema is not None else y
         if y is None:
-            raise VerosimError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None.",
-                "fit(X, y), or fit(table, 'name of the target').",
-            )
+            raise self._no_target()
         target = y if isinstance(y, str) else None
         if sample_weight is None:  # the schema may name the weights, as it does the target
             given = schema if schema is not None else self._schema
@@ -158,6 +151,11 @@ class Door(Fitted):
             if schema is not None:
                 self._schema.check_merges(schema)
             schema = self._schema
+            if len(as_na(na)) and set(as_na(na)) != set(schema.na):
+                raise VerosimError(
+                    f"na={list(as_na(na))}, and the model was fitted with {list(schema.na)}.",
+                    "what means missing is settled by the first fit.",
+                )
             if target in [column.name for column in schema.used]:
                 raise VerosimError(
                     f"{target!r} is a column the model learns from, so it cannot be its target.",
@@ -187,7 +185,7 @@ class Door(Fitted):
             schema = for_table(schema, table.names, target, weight)
             if target is not None and target != looked_at:
                 kind = target_type(table, target, frozenset(schema.na))
-                kind = kind if known is None else known_kind(known)
+                kind = kind if known is None else kind_of_labels(known.axes.groups.classes)
                 schema = replace(schema, target_type=kind)
         if target is None and known is None:  # by scikit-learn's door, whose rules for names hold
             schema = replace(schema, named=feature_names(X) is not None)

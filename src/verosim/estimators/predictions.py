@@ -12,7 +12,7 @@ from verosim.axes.groups import plain
 from verosim.bayes.rule import Rule
 from verosim.data import values
 from verosim.data.look import check_columns
-from verosim.data.stream import Chunk, TableSource, labels_of, weights_of
+from verosim.data.stream import Chunk, TableSource, kind_of_labels, labels_of, weights_of
 from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -43,12 +43,11 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
     types: dict[str, pa.DataType] = {}
 
     def predict(chunk: Chunk) -> pa.RecordBatch:
-        block = chunk.block()
-        posterior = rule.posterior(block)
+        log_posterior, log_density = rule.judge(chunk.block())
         arrays = [kept_column(chunk, name) for name in keep]
-        arrays += [labels.take(pa.array(rule.decide(block)))]
-        arrays += [pa.array(np.ascontiguousarray(p)) for p in posterior.T]
-        arrays += [pa.array(rule.evidence(block))]
+        arrays += [labels.take(pa.array(log_posterior.argmax(axis=1)))]
+        arrays += [pa.array(np.ascontiguousarray(p)) for p in np.exp(log_posterior).T]
+        arrays += [pa.array(log_density)]
         return pa.record_batch(arrays, names=names)
 
     def kept_column(chunk: Chunk, name: str) -> pa.Array:
@@ -92,8 +91,7 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
     check_columns(source.table.names, source.target, weight, "auto")
     schema = source.reader.schema
     if schema.target is None:
-        kind = "text" if classes.dtype.kind in "UO" else (
-            "boolean" if classes.dtype.kind == "b" else "integer")  # fmt: skip
+        kind = kind_of_labels(classes)
         schema = replace(schema, target=source.target, target_type=kind)
 
     def judge(chunk: Chunk) -> tuple[float, float]:

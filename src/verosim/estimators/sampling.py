@@ -9,12 +9,11 @@ import numpy as np
 
 from verosim.data.readers import MixedReader
 from verosim.data.schema import Column
+from verosim.data.values import DAY, TICKS
 from verosim.stats import Counts, Moments, Product
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-DAY = 86_400_000_000  # microseconds
 
 
 def as_table(
@@ -70,7 +69,7 @@ def _number(column: Column, cells: np.ndarray, gone: np.ndarray | None) -> pa.Ar
 
     type_ = _type(column.type)
     if type_ is not None and pa.types.is_duration(type_):  # which are read in seconds
-        ticks = cells * {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[type_.unit]
+        ticks = cells * TICKS[type_.unit]
         return pa.array(np.rint(ticks).astype(np.int64), mask=gone).cast(type_)
     if not column.whole:
         return _cast(pa.array(cells, mask=gone), column.type)
@@ -117,12 +116,14 @@ def _cast(array: pa.Array, name: str) -> pa.Array:
 
 def gap_rates(statistic: Product) -> dict[str, np.ndarray]:
     """By column, (C,) how often each class leaves it empty."""
-    rates = {}
-    for name, part in statistic.parts.items():
-        if name == "missing":
-            continue
+    rates: dict[str, np.ndarray] = {}
+    counted = statistic.parts.get("missing")  # where what is missing was counted, texts too
+    parts = statistic.parts if counted is None else {"missing": counted}
+    for name, part in parts.items():
         weight = part.arrays["weight"][:, 0]
         seen = _seen(part)
+        if name == "missing" and seen is not None:
+            seen = seen - part.arrays["count"][:, 0]
         for j, column in enumerate(part.axes.columns):
             if seen is not None:
                 share = seen[:, j] / np.where(weight > 0, weight, 1.0)

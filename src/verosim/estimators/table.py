@@ -50,7 +50,8 @@ class NaiveBayes(GenerativeClassifier):
     covariance : "mle" divides a Gaussian's squares by n_k, "unbiased" by n_k − 1
     missing : "skip", or "category" where absence itself tells classes apart: then p_j has a chance
         of being missing in each class too
-    max_categories : values a category column keeps; the rest share the bucket '‹other›'
+    max_categories : values a category column keeps; the rest share the bucket '‹other›'. A schema
+        given to `fit` brings its own
     floor : least variance of a Gaussian in parts of the column's total variance
 
     Examples

@@ -228,7 +228,8 @@ class TextNB(GenerativeClassifier):
         Ranked by φ_ik log(φ_ik / φ_i), φ_i = Σ_k π_k φ_ik: what token i adds to the divergence of
         class k's texts from all texts, so common and rare words both stand back.
         """
-        self._current()
+        if not isinstance(self._current().axes.codes, Vocabulary):
+            raise VerosimError("Buckets of hashed tokens have no names.", "fit with hashed=None.")
         tokens = self.tokens_
         mass = np.exp(self.feature_log_prob_)  # (C, V)
         there = self.class_count_ > 0
