@@ -40,7 +40,7 @@ _HOMES = {
     ),
     "verosim.data.look": ("look",),
     "verosim.data.schema": ("Schema",),
-    "verosim.data.tables": ("query",),
+    "verosim.data.adapters": ("query",),
     "verosim.engines": ("threads", "use_threads"),
     "verosim.errors": (
         "ConvergenceWarning",

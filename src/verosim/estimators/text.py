@@ -13,11 +13,12 @@ from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Rule
 from verosim.data import Documents
+from verosim.data.adapters import streams
 from verosim.data.look import look
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
-from verosim.data.tables import Table, streams
+from verosim.data.tables import Table
 from verosim.densities import Bernoulli, Complement, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier

@@ -1,0 +1,320 @@
+"""What users have, opened as tables: narwhals tells data frames apart and cuts them, the Arrow C
+stream carries the rest, and nothing is read before it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names
+from verosim.data.values import text_of
+from verosim.errors import VerosimError, listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def query(sql: str, connection: Any) -> Table:
+    """A SQL query and the connection it runs on, as a table to fit on or predict.
+
+    DuckDB, ADBC and any DB-API connection (sqlite3, psycopg, …) will do; rows are fetched as they
+    are needed.
+
+    Examples
+    --------
+    >>> import duckdb, verosim
+    >>> con = duckdb.connect()
+    >>> flowers = verosim.query("SELECT range % 2 AS kind, range / 2 AS size FROM range(10)", con)
+    >>> verosim.GaussianNB().fit(flowers, "kind").class_count_
+    array([5., 5.])
+    """
+    if type(connection).__module__.split(".")[0] in ("duckdb", "_duckdb"):
+        return open_table(connection.sql(sql))
+    cursor = connection.cursor()
+    cursor.execute(sql)
+    if cursor.description is None:
+        raise VerosimError("The query gives no rows.", "a SELECT does.")
+    if hasattr(cursor, "fetch_record_batch"):
+        return open_table(cursor.fetch_record_batch())
+    names = tuple(column[0] for column in cursor.description)
+    import pyarrow as pa
+
+    def read(_: Iterable[str] | None) -> Iterator[Rows]:
+        start = 0
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            columns = [column_of(values) for values in zip(*rows, strict=True)]
+            yield Rows(pa.record_batch(columns, names=list(names)), start)
+            start += len(rows)
+
+    return Table(names, read, once=True)
+
+
+def is_source(X: Any) -> bool:
+    """Whether X has columns with names, however it comes."""
+    return streams(X) or is_frame(X)
+
+
+def is_frame(X: Any) -> bool:
+    """A pandas or polars table in memory, which scikit-learn takes for an array too."""
+    if hasattr(X, "collect_batches"):  # a lazy frame resolves its columns when asked for them
+        return False
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
+
+
+def streams(X: Any) -> bool:
+    """Whether X can only be read as a table: a file, Arrow data, a query, an iterable of tables."""
+    if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
+        return False
+    if isinstance(X, Table | Path | str | Mapping):
+        return True
+    if isinstance(X, list | tuple):
+        return _holds_tables(X)
+    tabular = hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array__")
+    arrow = type(X).__module__.startswith("pyarrow") and hasattr(X, "schema")
+    return tabular or arrow or hasattr(X, "collect_batches") or isinstance(X, Iterator)
+
+
+def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
+    if not len(X):
+        return False
+    return isinstance(X[0], Mapping | Path) or is_frame(X[0]) or hasattr(X[0], "schema")
+
+
+def open_table(source: Any) -> Table:
+    """Any source as a Table."""
+    import pyarrow as pa
+
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, str | Path):
+        from verosim.data.files import open_files
+
+        return open_files(source)
+    if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
+        raise VerosimError(
+            "An array has no names, so none of its columns can be the target.",
+            "fit(X, y) with the labels, or a table with column names.",
+        )
+    if isinstance(source, Mapping):
+        source = _columns(source)
+    if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping) and (
+        all(is_scalar(v) for v in source[0].values())
+    ):  # fmt: skip
+        source = pa.Table.from_pylist([dict(row) for row in source])
+    if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # an Arrow dataset
+        return _dataset(source)
+    if hasattr(source, "collect_batches"):  # polars, lazy
+        return _lazy(source)
+    if isinstance(source, pa.RecordBatchReader):
+        return Table(tuple(source.schema.names), lambda _: _numbered(source), once=True)
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return _arrow(source)
+    if hasattr(source, "iloc") or type(source).__module__.startswith("polars"):
+        return _frame(source)
+    if hasattr(source, "__arrow_c_stream__"):  # a DuckDB relation, among others
+        return _stream(source)
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return _iterable(source)
+    raise VerosimError(
+        f"{type(source).__name__} is not a table verosim can read.",
+        "a pandas, polars or Arrow table, a DuckDB relation, verosim.query(sql, connection), "
+        "a CSV, Parquet or Arrow file, a folder or glob of them, or an iterable of such tables.",
+    )
+
+
+def is_scalar(value: Any) -> bool:
+    return isinstance(value, str | bytes) or not hasattr(value, "__len__")
+
+
+def _columns(columns: Mapping[Any, Any]) -> pa.Table:
+    import pyarrow as pa
+
+    arrays = {}
+    for name, values in columns.items():
+        if is_scalar(values):
+            raise VerosimError(
+                f"Column {str(name)!r} is {values!r}, and columns are lists of values.",
+                "a single row is {'x': [1.0], …}.",
+            )
+        arrays[str(name)] = column_of(values)
+    check_names([str(name) for name in columns])
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise VerosimError(f"The columns have different lengths: {lengths}.")
+    return pa.table(arrays)
+
+
+def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
+    start = 0
+    for batch in batches:
+        for at in range(0, batch.num_rows, BATCH_ROWS):
+            part = batch.slice(at, BATCH_ROWS)
+            yield Rows(part, start)
+            start += part.num_rows
+
+
+def _arrow(table: pa.Table) -> Table:
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        part = table if columns is None else table.select(list(columns))
+        return _numbered(part.to_batches(max_chunksize=BATCH_ROWS))
+
+    return Table(tuple(table.column_names), read, table.num_rows)
+
+
+def _dataset(dataset: Any) -> Table:
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        options: dict[str, Any] = {}
+        if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
+            from pyarrow.dataset import ParquetFragmentScanOptions
+
+            # A buffer for all of a file is what makes memory grow with its size.
+            options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
+        return _numbered(
+            dataset.to_batches(
+                columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
+                batch_readahead=4, fragment_readahead=1, **options,
+            )
+        )  # fmt: skip
+
+    return Table(tuple(dataset.schema.names), read)
+
+
+def _stream(source: Any) -> Table:
+    """Anything with an Arrow C stream; it may run a query each time it is read."""
+    import pyarrow as pa
+
+    names = getattr(source, "columns", None)  # which DuckDB knows without running anything
+    if names is None:
+        names = pa.RecordBatchReader.from_stream(source).schema.names
+
+    def read(_: Iterable[str] | None) -> Iterator[Rows]:
+        return _numbered(pa.RecordBatchReader.from_stream(source))
+
+    return Table(tuple(names), read, resumes=True)
+
+
+def _lazy(frame: Any) -> Table:
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        part = frame if columns is None else frame.select(list(columns))
+        batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+        return _numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
+
+    return Table(tuple(frame.collect_schema().names()), read, native="polars", resumes=True)
+
+
+def _frame(frame: Any) -> Table:
+    """An eager data frame, cut into slices so that only a slice is converted at a time."""
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    native = "polars" if type(frame).__module__.startswith("polars") else "pandas"
+    names = tuple(str(name) for name in frame.columns)
+    check_names(names)
+    if native == "pandas" and any(not isinstance(name, str) for name in frame.columns):
+        frame = frame.set_axis(list(names), axis=1)
+    table = nw.from_native(frame, eager_only=True)
+
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        wanted = list(names if columns is None else columns)
+        for start in range(0, len(table), BATCH_ROWS):
+            part = table[start : start + BATCH_ROWS]
+            arrays = [series_to_arrow(part[name]) for name in wanted]
+            yield Rows(pa.record_batch(arrays, names=wanted), start)
+
+    return Table(names, read, len(table), native)
+
+
+def series_to_arrow(series: Any) -> pa.Array:
+    """A column of a data frame; one of mixed objects becomes text."""
+    import pyarrow as pa
+
+    try:
+        array = series.to_arrow()
+    except (pa.ArrowException, ValueError, OverflowError):
+        return column_of(series.to_list())
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks)
+    return array
+
+
+def column_of(values: Any) -> pa.Array:
+    """A column of Python values; mixed ones become text, each in its one form."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise VerosimError(f"A column has one dimension; this one has the shape {values.shape}.")
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, ValueError, OverflowError):
+        cells = values.tolist() if hasattr(values, "tolist") else list(values)
+        return pa.array([_mixed_text(value) for value in cells], pa.large_string())
+
+
+def _mixed_text(value: Any) -> str | None:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    try:
+        text = text_of(value)
+    except (TypeError, ValueError):
+        text = str(value)
+    return None if text is None else text.encode("utf-8", "replace").decode()
+
+
+def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
+    import pyarrow as pa
+
+    names = tuple(f"x{j}" for j in range(X.shape[1])) if names is None else names
+
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        at = range(len(names)) if columns is None else [names.index(name) for name in columns]
+        for start in range(0, len(X), BATCH_ROWS):
+            part = X[start : start + BATCH_ROWS]
+            arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
+            yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
+
+    return Table(names, read, len(X), "array")
+
+
+def _iterable(source: Iterable[Any]) -> Table:
+    """Batches one after another; the first one says what the columns are."""
+    several = not isinstance(source, Iterator)
+    pieces = iter(source)
+    first = next(pieces, None)
+    if first is None:
+        raise VerosimError("The iterable gave no batches at all.", "give at least one row.")
+    if isinstance(first, str | bytes | int | float | type(None)):
+        raise VerosimError(
+            f"An iterable of batches was expected, and it gave {first!r}.",
+            "each batch is a table: a data frame, an Arrow record batch, a dict of columns.",
+        )
+    head = open_table(first)
+
+    def read(_: Iterable[str] | None) -> Iterator[Rows]:
+        start = 0
+        for number, piece in enumerate(source if several else chain([first], pieces)):
+            table = open_table(piece)
+            if set(table.names) != set(head.names):
+                odd = sorted(set(table.names) ^ set(head.names))
+                raise VerosimError(
+                    f"Batch {number} has other columns than the first: {listed(odd)}.",
+                    "give every batch the same columns.",
+                )
+            for rows in table.batches():
+                batch = rows.batch.select(list(head.names))
+                yield Rows(batch, rows.start if rows.origin else start, rows.origin)
+                start += batch.num_rows
+
+    once = not several
+    return Table(
+        head.names, read, once=once, native=head.native, typed=head.typed, coded=head.coded
+    )
