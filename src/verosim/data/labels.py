@@ -49,7 +49,7 @@ def _encode_integers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values = y.tolist()
-    for i, value in enumerate(values):
+    for i, value in enumerate(values if y.dtype.kind != "U" else ()):
         if is_missing(value):
             raise VerosimError(
                 f"Input y contains NaN or None: the label of row {i} is missing.",
@@ -70,7 +70,7 @@ def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         )
     labels = sorted_labels(distinct)
     place = {label: i for i, label in enumerate(labels)}
-    codes = np.fromiter((place[value] for value in values), dtype=np.int32, count=len(values))
+    codes = np.fromiter(map(place.__getitem__, values), dtype=np.int32, count=len(values))
     return as_labels(labels, y.dtype), codes
 
 
