@@ -6,7 +6,6 @@ python -m benchmarks.accuracy      prints the tables and keeps them in docs/accu
 from __future__ import annotations
 
 import csv
-import os
 import warnings
 from collections import defaultdict
 from fractions import Fraction
@@ -17,9 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB as PeerGaussianNB
 
 import verosim
-from benchmarks.pages import ROOT, keep
-
-DATA = Path(os.environ.get("VEROSIM_DATA", ROOT.parent / "shared" / "data"))
+from benchmarks.pages import DATA, keep
 
 
 def read(path: Path) -> list[dict[str, str]]:

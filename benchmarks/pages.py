@@ -1,10 +1,12 @@
-"""Keeps a measured table in a page, between two marks."""
+"""Where the data sets are, and how a measured table is kept in a page, between two marks."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("VEROSIM_DATA", ROOT.parent / "shared" / "data"))
 
 
 def keep(page: str, mark: str, text: str) -> None:

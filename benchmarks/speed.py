@@ -25,7 +25,7 @@ from sklearn.datasets import load_iris
 import verosim
 from benchmarks import stream, tables, text
 from benchmarks.measure import HEADER, Call, Row, medians, shown, table
-from benchmarks.pages import keep
+from benchmarks.pages import DATA, keep
 
 try:
     import mlpack
@@ -180,7 +180,7 @@ def main() -> None:
     ):
         lines += table(make(n // scale), options.repeats)
     lines += table(iris_rows(), options.repeats)
-    if text.DATA.is_dir():
+    if DATA.is_dir():
         with tempfile.TemporaryDirectory() as folder:
             lines += table(text.rows(4 if options.quick else 1, folder), options.repeats)
         lines += table(tables.adult_rows(5_000_000 // (scale * scale)), options.repeats)

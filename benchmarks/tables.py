@@ -8,7 +8,6 @@ impute, encode, then the naive Bayes that fits what comes out.
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 
@@ -24,9 +23,8 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncode
 
 import verosim
 from benchmarks.measure import Row
-from benchmarks.pages import ROOT, keep
+from benchmarks.pages import DATA, keep
 
-DATA = Path(os.environ.get("VEROSIM_DATA", ROOT.parent / "shared" / "data"))
 SETS = {
     "adult": "income", "german_credit": "class", "mushroom": "class", "votes": "Class",
     "penguins": "species", "sick": "Class", "car": "class", "nursery": "class",

@@ -11,7 +11,6 @@ The pipeline is CountVectorizer and MultinomialNB.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import warnings
 from pathlib import Path
@@ -24,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 
 import verosim
 from benchmarks.measure import HEADER, Call, Row, table
+from benchmarks.pages import DATA
 from verosim.data import Documents
 
 try:
@@ -31,7 +31,6 @@ try:
 except ImportError:
     vowpalwabbit = None
 
-DATA = Path(os.environ.get("VEROSIM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SPLIT = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " ", "\t": " "})  # VW's own marks
 
 

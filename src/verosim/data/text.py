@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.axes.codes import is_missing
+from verosim.data.values import is_text
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -48,22 +49,22 @@ class Documents:
         kind = array.type
         if pa.types.is_dictionary(kind):
             values = array.dictionary
-            if _is_text(kind.value_type):
+            if is_text(kind.value_type):
                 values = values.cast(pa.large_string(), safe=False)
             array = values.take(array.indices)
             kind = array.type
         if pa.types.is_null(kind):
             array, kind = array.cast(pa.large_string()), pa.large_string()
-        if not (_is_text(kind) or _is_bytes(kind)):
+        if not (is_text(kind) or _is_bytes(kind)):
             raise VerosimError(
                 f"The column holds {kind}, and texts are strings.",
                 "cast it to string, or leave it to a model of numbers or categories.",
             )
         if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):
-            wide = pa.large_string() if _is_text(kind) else pa.large_binary()
+            wide = pa.large_string() if is_text(kind) else pa.large_binary()
             array = array.cast(wide, safe=False)  # the bytes are checked when they are read
         if array.null_count:
-            array = pc.fill_null(array, "" if _is_text(array.type) else b"")
+            array = pc.fill_null(array, "" if is_text(array.type) else b"")
         _, places, buffer = array.buffers()
         data = np.frombuffer(buffer if buffer is not None else b"", dtype=np.uint8)
         n = len(array)
@@ -157,17 +158,6 @@ def not_utf8(documents: Documents, i: int, place: str) -> VerosimError:
 # From what the user has to Arrow -------------------------------------------------------------
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    view = getattr(pa.types, "is_string_view", None)
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or (view is not None and view(kind))
-    )
-
-
 def _is_bytes(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
@@ -208,7 +198,7 @@ def _as_arrow(texts: Any) -> Any:
             column = pa.chunked_array(texts)
         except (pa.ArrowException, TypeError):  # objects that are not all strings: named below
             column = pa.chunked_array([], pa.null())
-        if _is_text(column.type) or pa.types.is_dictionary(column.type):
+        if is_text(column.type) or pa.types.is_dictionary(column.type):
             return column
     if isinstance(texts, np.ma.MaskedArray):
         texts = np.ma.filled(texts.astype(object), None)

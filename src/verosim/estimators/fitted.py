@@ -67,8 +67,13 @@ class Fitted(ClassifierMixin, BaseEstimator):
         weight = statistic.arrays["weight"][:, 0]
         present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
         classes = statistic.axes.groups.classes
-        log_prior = log_priors(self.priors, classes, weight, present, streaming)
+        log_prior = log_priors(self._priors, classes, weight, present, streaming)
         return Rule(log_prior, self._density().estimate(statistic), statistic.axes.columns)
+
+    @property
+    def _priors(self) -> Any:
+        """The setting of the priors, where None may mean something else to a model."""
+        return self.priors
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters. On a fitted model they take effect at once, without data."""
@@ -162,7 +167,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def n_parameters_(self) -> int:
         """Free parameters: K − 1 priors where they are estimated, and those of the densities."""
         self._fitted("n_parameters_")
-        return self._params.n_parameters + free_priors(self.priors, len(self.classes_))
+        return self._params.n_parameters + free_priors(self._priors, len(self.classes_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

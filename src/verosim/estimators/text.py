@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
-from verosim.bayes.priors import log_priors
-from verosim.bayes.rule import Rule
 from verosim.data import Documents
 from verosim.data.adapters import streams
 from verosim.data.look import look
@@ -23,7 +20,7 @@ from verosim.densities import Bernoulli, Complement, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import finite, one_of
-from verosim.stats import Statistic, Tokens
+from verosim.stats import Tokens
 
 MODELS = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
 
@@ -178,14 +175,10 @@ class TextNB(GenerativeClassifier):
                 "give the same column, or its values alone.",
             )
 
-    def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
-        rule = super()._derive(statistic, streaming)
-        if self.priors is None and self.model == "complement":
-            weight = statistic.arrays["weight"][:, 0]
-            present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
-            uniform = log_priors("uniform", statistic.axes.groups.classes, weight, present)
-            return replace(rule, log_prior=uniform)
-        return rule
+    @property
+    def _priors(self) -> Any:
+        """Complement scores are usually given no priors of their own."""
+        return "uniform" if self.priors is None and self.model == "complement" else self.priors
 
     def _stale(self) -> list[str]:
         return ["model" if name == "_presence" else name for name in super()._stale()]
