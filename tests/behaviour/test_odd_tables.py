@@ -193,6 +193,16 @@ def test_dates_to_the_nanosecond(tmp_path):
     assert NaiveBayes().fit(tmp_path / "t.csv", "y").schema_["t"].role == "date/time"
 
 
+def test_single_precision_categories():
+    codes = np.array([0.1, 0.5, 2.0] * 20)
+    models = [
+        NaiveBayes(columns={"c": "category"}).fit(pd.DataFrame({"c": c, "y": AB}), "y")
+        for c in (codes, codes.astype(np.float32))
+    ]
+    values = [set(m.stats_.parts["category"].axes.codes.values[0]) for m in models]
+    assert values == [{"0.1", "0.5", "2"}] * 2
+
+
 def test_declared_categories_are_categories():
     frame = pd.DataFrame({"c": pd.Categorical([10, 20, 30] * 20), "y": AB})
     assert NaiveBayes().fit(frame, "y").schema_["c"].role == "category"

@@ -205,6 +205,8 @@ def _dictionary(array: pa.DictionaryArray) -> list[Any]:
     """The dictionary's values; bytes that are no text matter only if a row has them."""
     import pyarrow as pa
 
+    if pa.types.is_float32(array.dictionary.type):  # 0.1 prints as 0.1, not as its double does
+        return [float(str(v)) for v in array.dictionary.to_numpy(zero_copy_only=False)]
     try:
         return array.dictionary.to_pylist()
     except UnicodeDecodeError:
