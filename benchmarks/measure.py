@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -66,3 +68,12 @@ def table(rows: list[Row], repeats: int) -> list[str]:
             )
             print(lines[-1], flush=True)
     return lines
+
+
+def options_of(page: str | None) -> argparse.Namespace:
+    """What a benchmark is asked on the command line; warnings stay out of its table."""
+    parser = argparse.ArgumentParser(description=page)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repeats", type=int, default=5)
+    warnings.simplefilter("ignore")
+    return parser.parse_args()

@@ -6,7 +6,6 @@ python -m benchmarks.speed --quick    smaller data, prints only
 
 from __future__ import annotations
 
-import argparse
 import gc
 import platform
 import subprocess
@@ -14,7 +13,6 @@ import sys
 import tempfile
 import threading
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,7 @@ from sklearn.datasets import load_iris
 
 import verosim
 from benchmarks import stream, tables, text
-from benchmarks.measure import HEADER, Call, Row, medians, shown, table
+from benchmarks.measure import HEADER, Call, Row, medians, options_of, shown, table
 from benchmarks.pages import DATA, keep
 
 try:
@@ -165,11 +163,7 @@ def import_times(repeats: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
+    options = options_of(__doc__)
     scale = 10 if options.quick else 1
     print("\n".join(HEADER))
     lines = []

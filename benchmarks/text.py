@@ -10,9 +10,7 @@ The pipeline is CountVectorizer and MultinomialNB.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +20,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 import verosim
-from benchmarks.measure import HEADER, Call, Row, table
+from benchmarks.measure import HEADER, Call, Row, options_of, table
 from benchmarks.pages import DATA
 from verosim.data import Documents
 
@@ -90,11 +88,7 @@ def one_thread(texts: list[str], labels: np.ndarray) -> object:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
+    options = options_of(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         work = rows(4 if options.quick else 1, folder)
         print("\n".join(HEADER))

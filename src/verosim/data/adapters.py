@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names
-from verosim.data.values import text_of
+from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names, numbered
+from verosim.data.values import in_one, text_of
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def open_table(source: Any) -> Table:
     if hasattr(source, "collect_batches"):  # polars, lazy
         return _lazy(source)
     if isinstance(source, pa.RecordBatchReader):
-        return Table(tuple(source.schema.names), lambda _: _numbered(source), once=True)
+        return Table(tuple(source.schema.names), lambda _: numbered(source), once=True)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
@@ -150,19 +150,10 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
     return pa.table(arrays)
 
 
-def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
-    start = 0
-    for batch in batches:
-        for at in range(0, batch.num_rows, BATCH_ROWS):
-            part = batch.slice(at, BATCH_ROWS)
-            yield Rows(part, start)
-            start += part.num_rows
-
-
 def _arrow(table: pa.Table) -> Table:
     def read(columns: Iterable[str] | None) -> Iterator[Rows]:
         part = table if columns is None else table.select(list(columns))
-        return _numbered(part.to_batches(max_chunksize=BATCH_ROWS))
+        return numbered(part.to_batches(max_chunksize=BATCH_ROWS))
 
     return Table(tuple(table.column_names), read, table.num_rows)
 
@@ -175,7 +166,7 @@ def _dataset(dataset: Any) -> Table:
 
             # A buffer for all of a file is what makes memory grow with its size.
             options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
-        return _numbered(
+        return numbered(
             dataset.to_batches(
                 columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
                 batch_readahead=4, fragment_readahead=1, **options,
@@ -194,7 +185,7 @@ def _stream(source: Any) -> Table:
         names = pa.RecordBatchReader.from_stream(source).schema.names
 
     def read(_: Iterable[str] | None) -> Iterator[Rows]:
-        return _numbered(pa.RecordBatchReader.from_stream(source))
+        return numbered(pa.RecordBatchReader.from_stream(source))
 
     return Table(tuple(names), read, resumes=True)
 
@@ -203,7 +194,7 @@ def _lazy(frame: Any) -> Table:
     def read(columns: Iterable[str] | None) -> Iterator[Rows]:
         part = frame if columns is None else frame.select(list(columns))
         batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-        return _numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
+        return numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
 
     return Table(tuple(frame.collect_schema().names()), read, native="polars", resumes=True)
 
@@ -235,14 +226,9 @@ def series_to_arrow(series: Any) -> pa.Array:
     import pyarrow as pa
 
     try:
-        array = series.to_arrow()
+        return in_one(series.to_arrow())
     except (pa.ArrowException, ValueError, OverflowError):
         return column_of(series.to_list())
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
-        if isinstance(array, pa.ChunkedArray):
-            array = pa.concat_arrays(array.chunks)
-    return array
 
 
 def column_of(values: Any) -> pa.Array:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import glob
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names
+from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names, numbered
 from verosim.data.values import is_text, kind_of_type
 from verosim.errors import VerosimError, listed
 
@@ -85,7 +86,7 @@ def _format(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
-class File:
+class File(ABC):
     """One file: its names, its types, and its rows."""
 
     kind = ""
@@ -96,18 +97,13 @@ class File:
     def types(self) -> dict[str, Any]:
         return {}
 
-    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        raise NotImplementedError
+    @abstractmethod
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]: ...
 
     def read(self, columns: Iterable[str] | None, order: tuple[str, ...]) -> Iterator[Rows]:
         wanted = list(order if columns is None else columns)
-        start = 0
-        origin = f" of {self.path.name}"
-        for batch in self._guarded(wanted):
-            for at in range(0, batch.num_rows, BATCH_ROWS):
-                part = batch.slice(at, BATCH_ROWS)
-                yield Rows(part.select(wanted), start, origin)
-                start += part.num_rows
+        batches = (batch.select(wanted) for batch in self._guarded(wanted))
+        return numbered(batches, f" of {self.path.name}")
 
     def _guarded(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         batches, done = iter(self.batches(columns)), 0
@@ -185,7 +181,7 @@ class CsvFile(File):
             return "skip"
 
         try:
-            for _ in self._reader(self.names[:1], note, serial=True):  # type: ignore[arg-type]
+            for _ in self._reader(list(self.names[:1]), note, serial=True):
                 if found:
                     break
         except (OSError, ValueError):
@@ -267,7 +263,11 @@ class ArrowFile(File):
                 yield from reader
 
 
-KINDS = {"csv": CsvFile, "parquet": ParquetFile, "arrow": ArrowFile}
+KINDS: dict[str, Callable[[Path], File]] = {
+    "csv": CsvFile,
+    "parquet": ParquetFile,
+    "arrow": ArrowFile,
+}
 
 
 def open_file(path: Path) -> File:
@@ -280,7 +280,7 @@ def open_file(path: Path) -> File:
     try:
         if path.stat().st_size == 0:
             raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
-        file: File = KINDS[kind](path)
+        file = KINDS[kind](path)
         check_names(file.names)
     except VerosimError as error:
         if path.name in error.what:

@@ -294,8 +294,8 @@ class _Judge:
         elif whole and n >= SURE and len(distinct) == n == len(x):
             note = f"all different; an identifier? then columns={{{name!r}: 'ignore'}}"
         # Kept for whoever edits it to a category.
-        frequent = tuple(str(values.text_of(v)) for v in distinct.tolist())
-        frequent = frequent if len(frequent) <= CODES else ()
+        few = distinct.tolist() if len(distinct) <= CODES else ()
+        frequent = tuple(str(values.text_of(v)) for v in few)
         return Column(
             name, density, reason=why, note=note, whole=whole, edges=edges, frequent=frequent
         )
@@ -312,10 +312,14 @@ class _Judge:
         column = replace(column, whole=bool((seen == np.floor(seen)).all()))
         return replace(column, edges=tuple(edges_of(x, self.weights, USUAL).tolist()))
 
-    def _text(self, name: str, array: pa.Array) -> Column:
+    def _seen(self, array: pa.Array) -> dict[str, int]:
+        """How often each text occurs."""
         index, texts = values.keys(array, self.na)
         count = np.bincount(index, minlength=len(texts))
-        seen = {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
+        return {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
+
+    def _text(self, name: str, array: pa.Array) -> Column:
+        seen = self._seen(array)
         n = sum(seen.values())
         if not n:
             return Column(name, "ignore", reason=f"missing in all {len(array):,} rows")
@@ -352,10 +356,8 @@ class _Judge:
         return Column(name, "category", reason=reason, note=note, frequent=frequent)
 
     def _as_words(self, column: Column, array: pa.Array) -> Column:
-        index, texts = values.keys(array, self.na)
-        count = np.bincount(index, minlength=len(texts))
-        seen = {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
-        return replace(column, frequent=self._words(column.name, seen, len(index)).frequent)
+        seen = self._seen(array)
+        return replace(column, frequent=self._words(column.name, seen, len(array)).frequent)
 
 
 def _short(type_: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,6 +99,16 @@ class Reader(ABC):
             texts.append(found)
         return Coded(tuple(indexes), tuple(texts), rows.batch.num_rows)
 
+    def documents(self, rows: Rows, column: Column) -> Documents:
+        import pyarrow as pa
+
+        array = self._array(rows, column.name)
+        if array is None:
+            array = pa.nulls(rows.batch.num_rows)
+        if values.kind_of_type(array.type) not in ("text", "nothing"):
+            array = pa.array([values.text_of(v) for v in array.to_pylist()], pa.large_string())
+        return Documents.from_arrow(array)
+
 
 def _nothing(n: int) -> tuple[np.ndarray, list[str | None]]:
     return np.zeros(n, dtype=np.int32), [None]
@@ -142,22 +153,7 @@ class TextReader(Reader):
     """For models of one text."""
 
     def block(self, rows: Rows) -> Documents:
-        return self._document(rows, self.schema.used[0])
-
-    def _document(self, rows: Rows, column: Column) -> Documents:
-        return documents(self._array(rows, column.name), rows)
-
-
-def documents(array: pa.Array | None, rows: Rows) -> Documents:
-    import pyarrow as pa
-
-    if array is None:
-        array = pa.nulls(rows.batch.num_rows, pa.large_string())
-    if values.kind_of_type(array.type) not in ("text", "nothing"):
-        array = pa.array([values.text_of(v) for v in array.to_pylist()], pa.large_string())
-    elif values.kind_of_type(array.type) == "nothing":
-        array = array.cast(pa.large_string())
-    return Documents.from_arrow(array)
+        return self.documents(rows, self.schema.used[0])
 
 
 class MixedReader(Reader):
@@ -179,6 +175,7 @@ class MixedReader(Reader):
     def other_way(self, column: Column) -> str:
         return f"columns={{{column.name!r}: 'category'}}."
 
+    @cached_property
     def parts(self) -> dict[str, tuple[str, ...]]:
         """The names of the columns in every part."""
         out = {name: tuple(c.name for c in columns) for name, columns in self.numeric.items()}
@@ -188,17 +185,13 @@ class MixedReader(Reader):
         out["boolean"] = tuple(c.name for c in self.flags)
         out |= {f"text {c.name}": (c.name,) for c in self.texts}
         if self.gaps:
-            out["missing"] = tuple(c.name for c in self.gap_columns)
+            out["missing"] = self.names
         return {name: columns for name, columns in out.items() if columns}
 
     def _piece(self, name: str, piece: str) -> str:
         """'when.hour', or another name if the table has a column of that one."""
         made = f"{name}.{piece}"
         return made if made not in self.schema.names else f"{made} of {name}"
-
-    @property
-    def gap_columns(self) -> tuple[Column, ...]:
-        return self.schema.used
 
     def block(self, rows: Rows) -> Parts:
         blocks: dict[str, Any] = {}
@@ -212,10 +205,10 @@ class MixedReader(Reader):
         if self.flags:
             blocks["boolean"] = self.matrix(rows, self.flags)
         for column in self.texts:
-            blocks[f"text {column.name}"] = documents(self._array(rows, column.name), rows)
+            blocks[f"text {column.name}"] = self.documents(rows, column)
         if self.gaps:
             blocks["missing"] = self._gaps(rows, blocks)
-        return Parts({name: blocks[name] for name in self.parts()})
+        return Parts({name: blocks[name] for name in self.parts})
 
     def _check_counts(self, rows: Rows, block: np.ndarray) -> None:
         wrong = np.argwhere((block < 0) | (block != np.floor(block)) & ~np.isnan(block))
@@ -245,9 +238,9 @@ class MixedReader(Reader):
 
     def _gaps(self, rows: Rows, blocks: dict[str, Any]) -> np.ndarray:
         """(n, d) 1.0 where a cell is missing."""
-        out = np.zeros((rows.batch.num_rows, len(self.gap_columns)))
+        out = np.zeros((rows.batch.num_rows, len(self.schema.used)))
         words = {c.name: j for j, c in enumerate(self.categories)}
-        for at, column in enumerate(self.gap_columns):
+        for at, column in enumerate(self.schema.used):
             if column.density == "text":  # a missing text and an empty one are the same
                 out[:, at] = np.diff(blocks[f"text {column.name}"].offsets) == 0
             elif column.density == "category":
@@ -256,7 +249,7 @@ class MixedReader(Reader):
                 out[:, at] = gone[coded.indexes[j]]
             else:
                 part = "gaussian" if column.density == "date" else column.density
-                names = self.parts()[part]
+                names = self.parts[part]
                 out[:, at] = np.isnan(blocks[part][:, names.index(column.name)])
         return out
 

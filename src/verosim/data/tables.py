@@ -87,6 +87,16 @@ class Table:
         return out
 
 
+def numbered(batches: Iterable[pa.RecordBatch], origin: str = "") -> Iterator[Rows]:
+    """Record batches cut to size, their rows counted from the first."""
+    start = 0
+    for batch in batches:
+        for at in range(0, batch.num_rows, BATCH_ROWS):
+            part = batch.slice(at, BATCH_ROWS)
+            yield Rows(part, start, origin)
+            start += part.num_rows
+
+
 def check_names(names: Iterable[str]) -> None:
     names = list(names)
     for j, name in enumerate(names):

@@ -69,14 +69,25 @@ def kind_of_type(type_: pa.DataType) -> str:
     return "nothing" if t.is_null(type_) else "other"
 
 
-def plain(array: pa.Array) -> pa.Array:
-    """The array with its dictionary, if it has one, written out."""
+def in_one(array: pa.Array) -> pa.Array:
+    """The array in one piece; a chunk that is alone is not copied."""
     import pyarrow as pa
 
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    if array.num_chunks == 1:
+        return array.chunk(0)
+    array = array.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-        if isinstance(array, pa.ChunkedArray):
-            array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    return array
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The array in one piece, with its dictionary, if it has one, written out."""
+    import pyarrow as pa
+
+    array = in_one(array)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 

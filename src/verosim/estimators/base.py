@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from verosim.axes.groups import plain
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, encode_labels
 from verosim.data.labels import check_known
@@ -22,8 +23,19 @@ from verosim.engines import map_chunks
 from verosim.errors import PrecisionWarning, VerosimError, warn
 from verosim.estimators.door import Door
 from verosim.estimators.parameters import generator
-from verosim.estimators.predictions import accuracy, check_several, prediction_reader
+from verosim.estimators.predictions import accuracy, prediction_reader
 from verosim.stats import Statistic
+
+
+def check_several(statistic: Statistic, target: str) -> None:
+    """A target of one value leaves nothing to tell apart."""
+    rows = statistic.arrays["rows"].sum(axis=1)
+    classes = statistic.axes.groups.classes[rows > 0]
+    if len(classes) < 2:
+        raise VerosimError(
+            f"The target {target!r} is {plain(classes[0])!r} in all {int(rows.sum()):,} rows.",
+            "two classes or more are needed; is it the right column?",
+        )
 
 
 class GenerativeClassifier(Door):

@@ -16,18 +16,6 @@ from verosim.data.stream import Chunk, TableSource, kind_of_labels, labels_of, w
 from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
-from verosim.stats import Statistic
-
-
-def check_several(statistic: Statistic, target: str) -> None:
-    """A target of one value leaves nothing to tell apart."""
-    rows = statistic.arrays["rows"].sum(axis=1)
-    classes = statistic.axes.groups.classes[rows > 0]
-    if len(classes) < 2:
-        raise VerosimError(
-            f"The target {target!r} is {plain(classes[0])!r} in all {int(rows.sum()):,} rows.",
-            "two classes or more are needed; is it the right column?",
-        )
 
 
 def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep: Any) -> Any:

@@ -26,7 +26,7 @@ def as_table(
     import pyarrow as pa
 
     arrays = {}
-    for part, names in reader.parts().items():
+    for part, names in reader.parts.items():
         for j, name in enumerate(names):
             if part == "missing" or name not in reader.names:  # hours and weekdays of a date
                 continue

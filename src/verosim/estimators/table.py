@@ -117,7 +117,7 @@ class NaiveBayes(GenerativeClassifier):
         cap, edges = schema.max_categories, {c.name: c.edges for c in schema}
         frequent = {c.name: c.frequent for c in schema}
         parts: dict[str, Statistic] = {}
-        for part, names in reader.parts().items():
+        for part, names in reader.parts.items():
             on = Axes(axes.groups, Columns(len(names), names))
             if part in ("gaussian", "poisson"):
                 parts[part] = Moments(on, layout="diagonal")

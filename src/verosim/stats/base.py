@@ -126,6 +126,17 @@ class Statistic(ABC):
         array = self.lows[name] if low else self.arrays[name]
         return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
 
+    def _count_rows(self, batch: Batch) -> None:
+        """rows and weight += those of a batch."""
+        rows, weight = self._flat("rows"), self._flat("weight")
+        added = np.bincount(batch.groups, minlength=len(rows))
+        rows += added
+        weight += (
+            np.bincount(batch.groups, weights=batch.weights, minlength=len(rows))
+            if len(batch.weights)
+            else added
+        )
+
     # Axes --------------------------------------------------------------------------------
 
     def align(self, axes: Axes) -> Self:

@@ -191,16 +191,6 @@ class Counts(Statistic):
                 self._count_columns(batch, count, careful=True)
         self._count_rows(batch)
 
-    def _count_rows(self, batch: Batch) -> None:
-        rows, weight, _ = self._sums()
-        added = np.bincount(batch.groups, minlength=len(rows))
-        rows += added
-        weight += (
-            np.bincount(batch.groups, weights=batch.weights, minlength=len(rows))
-            if len(batch.weights)
-            else added
-        )
-
     def _count_columns(self, batch: Batch, count: np.ndarray, careful: bool) -> bool:
         block, presence = batch.block, self.what == "presence"
         rest = (batch.groups, batch.weights, presence, self.threshold, careful, count)

@@ -116,14 +116,7 @@ class Tokens(Statistic):
 
         name = self.axes.columns.name(0)
         self.tokenizer.walk(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
-        rows, weight = self._flat("rows"), self._flat("weight")
-        added = np.bincount(batch.groups, minlength=len(rows))
-        rows += added
-        weight += (
-            np.bincount(batch.groups, weights=batch.weights, minlength=len(rows))
-            if len(batch.weights)
-            else added
-        )
+        self._count_rows(batch)
         self._publish(tally)
 
     def _own_tally(self) -> Tally:
