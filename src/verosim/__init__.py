@@ -31,6 +31,8 @@ _HOMES = {
         "NaiveLDA",
         "TextNB",
     ),
+    "verosim.validate.cross": ("CrossValidation", "cross_validate"),
+    "verosim.validate.search": ("Search", "path", "search"),
     "verosim.bayes": (
         "Quadratic",
         "parameter_counts",

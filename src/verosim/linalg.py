@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 EPS = float(np.finfo(np.float64).eps)
+STEEP = 1e-4  # smallest over largest eigenvalue below which a spectrum has lost digits
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,28 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
     whitener[:, order - 1] = inverse
     log_det = float(2 * np.log(L.diagonal()).sum() + np.log(variance).sum())
     return Factor(whitener / scale, log_det)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Σ = V diag(λ) Vᵀ, which gives the factor of every (1 − a) Σ + a (tr Σ/d) I at once."""
+
+    values: np.ndarray  # (d,)
+    vectors: np.ndarray  # (d, d) columns
+
+    @classmethod
+    def of(cls, covariance: np.ndarray) -> Spectrum:
+        return cls(*np.linalg.eigh(covariance))
+
+    def factor(self, intensity: float) -> Factor | None:
+        """None where eigenvalues differ so much that small ones are not known well enough."""
+        if not len(self.values):
+            return Factor(np.zeros((0, 0)), 0.0)
+        shrunk = (1 - intensity) * self.values + intensity * self.values.mean()
+        if not shrunk.min() > STEEP * shrunk.max():
+            return None
+        whitener = self.vectors.T / np.sqrt(shrunk)[:, None]
+        return Factor(whitener, float(np.log(shrunk).sum()))
 
 
 def dependent_columns(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:

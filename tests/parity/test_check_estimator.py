@@ -19,6 +19,11 @@ VARIANTS = [
     verosim.LDA(missing="marginalise", shrinkage=0.1),
     verosim.RDA(missing="marginalise", covariance="unbiased"),
     verosim.GaussianNB(covariance="unbiased", shrinkage=0.1, priors="laplace"),
+    verosim.QDA(robust=True),
+    verosim.LDA(robust=True),
+    verosim.RDA(robust=True, missing="marginalise"),
+    verosim.GaussianNB(robust=True),
+    verosim.NaiveLDA(robust=True),
     verosim.HistogramNB(strategy="uniform", priors="uniform"),
     verosim.ComplementNB(norm=True),
 ]

@@ -3,6 +3,7 @@
 from verosim.bayes.boundary import Quadratic, boundary
 from verosim.bayes.enough import (
     parameter_counts,
+    prior_error,
     rows_for_gaussian,
     rows_for_histogram,
     rows_for_priors,
@@ -16,6 +17,7 @@ __all__ = [
     "boundary",
     "log_priors",
     "parameter_counts",
+    "prior_error",
     "rows_for_gaussian",
     "rows_for_histogram",
     "rows_for_priors",

@@ -1,7 +1,7 @@
 """How many rows are enough, and how many numbers a model must learn from them.
 
 priors within ε of the truth, all K with probability 1 − δ:  n ≥ log(2K/δ) / (2ε²)
-(Hoeffding's inequality and a union bound)
+(Hoeffding's inequality and a union bound), or, of n rows,   ε ≤ √(log(2K/δ) / (2n))
 """
 
 from __future__ import annotations
@@ -23,6 +23,22 @@ def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
     _between(epsilon=epsilon, delta=delta)
     _whole(n_classes=n_classes)
     return math.ceil(math.log(2 * n_classes / delta) / (2 * epsilon**2))
+
+
+def prior_error(n_rows: float, delta: float, n_classes: int) -> float:
+    """How far from the truth the priors of n rows are, all K with probability 1 − `delta`.
+
+    ε = √(log(2K/δ) / (2n)). Hoeffding (1963), Probability inequalities for sums of bounded
+    random variables.
+
+    >>> round(prior_error(23938, 0.05, n_classes=3), 4)
+    0.01
+    """
+    _between(delta=delta)
+    _whole(n_classes=n_classes)
+    if not n_rows > 0:
+        raise VerosimError(f"n_rows={n_rows}: more than none are needed.")
+    return math.sqrt(math.log(2 * n_classes / delta) / (2 * n_rows))
 
 
 def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int:

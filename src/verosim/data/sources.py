@@ -74,6 +74,16 @@ class ArraySource:
     def __len__(self) -> int:
         return len(self.groups)
 
+    def folded(self, numbers: np.ndarray, count: int) -> ArraySource:
+        """The same rows, each in its fold: groups are class × fold."""
+        groups = self.groups * np.int32(count) + numbers.astype(np.int32)
+        return ArraySource(self.X, groups, self.weights, raw=self.raw)
+
+    def take(self, rows: np.ndarray) -> ArraySource:
+        """Some of the rows."""
+        weights = self.weights[rows] if len(self.weights) else self.weights
+        return ArraySource(take_rows(self.X, rows), self.groups[rows], weights, raw=self.raw)
+
     def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """The rows from start to stop, in blocks no larger than they need to be."""
         stop = len(self) if stop is None else stop

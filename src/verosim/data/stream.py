@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from verosim.data import values
 from verosim.data.batch import UNWEIGHTED, Batch
+from verosim.data.folds import GivenFolds, TableFolds
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.tables import Rows, Table
@@ -23,15 +24,35 @@ from verosim.errors import VerosimError
 class TableSource:
     """Rows of a table as a reader reads them.
 
-    `target` is the name of a column or one label a row; so are `weights`.
+    `target` is the name of a column or one label a row; so are `weights`. With `folds`, groups
+    are class × fold.
     """
 
-    def __init__(self, table: Table, reader: Reader, target: Any = None, weights: Any = None):
+    def __init__(
+        self,
+        table: Table,
+        reader: Reader,
+        target: Any = None,
+        weights: Any = None,
+        folds: TableFolds | None = None,
+    ) -> None:
         self.table, self.reader = table, reader
-        self.target, self.weights = target, weights
-        for given, what in ((target, "labels"), (weights, "weights")):
-            if given is not None and not isinstance(given, str) and table.rows is not None:
+        self.target, self.weights, self.folds = target, weights, folds
+        for given, what in self._given():
+            if table.rows is not None:
                 check_length(len(given), table.rows, what)
+
+    def folded(self, folds: TableFolds) -> TableSource:
+        """The same rows, each in its fold."""
+        return TableSource(self.table, self.reader, self.target, self.weights, folds)
+
+    def _given(self) -> Iterator[tuple[Any, str]]:
+        """What came beside the table, one for each row."""
+        for given, what in (
+            (self.target, "labels"), (self.weights, "weights"), (self.folds, "fold numbers"),
+        ):  # fmt: skip
+            if _row_by_row(given):
+                yield given, what
 
     @property
     def rows(self) -> int | None:
@@ -39,7 +60,8 @@ class TableSource:
 
     def wanted(self) -> set[str]:
         """The columns that are read."""
-        named = {name for name in (self.target, self.weights) if isinstance(name, str)}
+        fold = None if self.folds is None else self.folds.column
+        named = {name for name in (self.target, self.weights, fold) if isinstance(name, str)}
         return {*self.reader.names, *named}
 
     def first(self, rows: int) -> list[Chunk]:
@@ -49,24 +71,32 @@ class TableSource:
     def chunks(self) -> Iterator[Chunk]:
         """Pieces of the table, read here and converted wherever `batch` is called."""
         done = 0
-        for chunk in self._cut(self.table.batches(self.wanted())):
+        for chunk in self.pieces(self.wanted()):
             done += len(chunk)
             yield chunk
-        for given, what in ((self.target, "labels"), (self.weights, "weights")):
-            if given is not None and not isinstance(given, str):
-                check_length(len(given), done, what)
+        for given, what in self._given():
+            check_length(len(given), done, what)
+
+    def pieces(self, columns: set[str]) -> Iterator[Chunk]:
+        """Pieces of some columns only."""
+        return self._cut(self.table.batches(columns))
 
     def _cut(self, pieces: Iterable[Rows]) -> Iterator[Chunk]:
         done = 0
         for rows in pieces:
             n = rows.batch.num_rows
-            labels, weights = (
-                given if given is None or isinstance(given, str) else given[done : done + n]
-                for given in (self.target, self.weights)
+            labels, weights, folds = (
+                given[done : done + n] if _row_by_row(given) else given
+                for given in (self.target, self.weights, self.folds)
             )
             done += n
             if n:
-                yield Chunk(rows, self.reader, labels, weights)
+                yield Chunk(rows, self.reader, labels, weights, folds)
+
+
+def _row_by_row(given: Any) -> TypeGuard[Any]:
+    """Whether something came with one entry for each row, rather than as a name or a rule."""
+    return not isinstance(given, str) and hasattr(given, "__len__")
 
 
 @dataclass(frozen=True)
@@ -77,6 +107,7 @@ class Chunk:
     reader: Reader
     target: Any
     weights: Any
+    folds: TableFolds | None = None
 
     def __len__(self) -> int:
         return int(self.rows.batch.num_rows)
@@ -84,9 +115,13 @@ class Chunk:
     def block(self) -> Any:
         return self.reader.block(self.rows)
 
+    def labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """(codes (n,), sorted labels) of all its rows."""
+        return labels_of(self.target, self.rows, self.reader.schema)
+
     def batch(self) -> Batch:
         """The rows as a batch that brings its own labels; rows of zero weight are left out."""
-        rows, target = self.rows, self.target
+        rows, target, folds = self.rows, self.target, self.folds
         weights = weights_of(self.weights, rows)
         numbers: range | np.ndarray = range(rows.start, rows.start + len(self))
         if len(weights) and not weights.all():
@@ -94,9 +129,12 @@ class Chunk:
             numbers = kept + rows.start
             rows = Rows(rows.batch.take(kept), rows.start, rows.origin, numbers)
             target = target if isinstance(target, str) else target[kept]
+            folds = folds[kept] if isinstance(folds, GivenFolds) else folds
             weights = weights[kept]
         codes, labels = labels_of(target, rows, self.reader.schema)
-        return Batch(self.reader.block(rows), codes, weights, numbers, labels, rows.origin)
+        block = self.reader.block(rows)
+        groups = codes if folds is None else codes * np.int32(folds.count) + folds.of(rows, block)
+        return Batch(block, groups, weights, numbers, labels, rows.origin)
 
 
 def check_length(given: int, rows: int, what: str) -> None:

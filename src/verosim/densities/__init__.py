@@ -1,10 +1,10 @@
 """Densities: from a statistic to the parameters of p(x | class), and from those to numbers."""
 
-from verosim.densities.base import Density, Params
+from verosim.densities.base import Density, LinearForm, Params
 from verosim.densities.columns import Bernoulli, Complement, Multinomial
 from verosim.densities.discrete import Categorical
 from verosim.densities.em import Convergence, EMGaussian, EMParams
-from verosim.densities.full import FullGaussian, FullParams
+from verosim.densities.full import FullGaussian, FullParams, Shared
 from verosim.densities.gaussian import DiagonalGaussian, DiagonalParams
 from verosim.densities.histogram import Histogram, JointHistogramDensity
 from verosim.densities.poisson import Poisson
@@ -24,8 +24,10 @@ __all__ = [
     "FullParams",
     "Histogram",
     "JointHistogramDensity",
+    "LinearForm",
     "Multinomial",
     "Params",
     "Poisson",
     "ProductDensity",
+    "Shared",
 ]

@@ -9,6 +9,7 @@ settings needs no data.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,24 @@ from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.data.sources import as_block
 from verosim.errors import VerosimError
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """log p(x | k) = coef_k · ((x − pivot) − centre) + bias_k + what all classes share."""
+
+    pivot: np.ndarray  # (d,)
+    centre: np.ndarray  # (d,)
+    coef: np.ndarray  # (C, d)
+    bias: np.ndarray  # (C,)
+
+    def about(self, other: LinearForm | None) -> bool:
+        """Whether both read the rows about one point."""
+        return (
+            other is not None
+            and np.array_equal(self.pivot, other.pivot)
+            and np.array_equal(self.centre, other.centre)
+        )
 
 
 class Params(ABC):
@@ -35,6 +54,11 @@ class Params(ABC):
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         """(n, C) log p(x | k) up to a term all classes share: enough for a posterior."""
         return self.log_density(block, out)
+
+    @property
+    def linear_form(self) -> LinearForm | None:
+        """log p(x | k) as a linear function of a complete row, where it is one."""
+        return None
 
     @property
     def generative(self) -> Params:

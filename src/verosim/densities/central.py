@@ -7,6 +7,7 @@ Whatever is smaller than eps × the largest sum ever held is rounding error, not
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,47 +20,76 @@ FREE = 1e-9  # degrees of freedom, in parts of the weight, below which there are
 SEPARATOR = 1e-9  # variance, in parts of the total, of a column constant within every class
 
 
-class Centred:
-    """What estimation reads off pivot sums: weights, offsets, central squares and their noise."""
+@dataclass(frozen=True)
+class Sums:
+    """Sums about a pivot for C classes; (…, C, d) of several sets of rows at once."""
 
-    def __init__(self, statistic: Moments) -> None:
+    present: np.ndarray  # (…, C) bool
+    class_weight: np.ndarray  # (…, C)
+    pivot: np.ndarray  # (C, d), NaN where unset
+    weight: np.ndarray  # (…, C, d)
+    sum: np.ndarray  # (…, C, d), and what rounding left out of it
+    sum_low: np.ndarray
+    square: np.ndarray | None = None  # (…, C, d), None where classes share their squares
+    square_low: np.ndarray | None = None
+    absorbed: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, statistic: Moments) -> Sums:
         if statistic.axes.groups.folds != 1:
             raise VerosimError("Estimation takes one fold.", "use `total('fold')` or `fold(f)`.")
         arrays, lows = statistic.arrays, statistic.lows
-        self.present = (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0)
-        self.class_weight = np.where(self.present, arrays["weight"][:, 0], 0.0)
-        S, S_low = arrays["sum"][:, 0], lows["sum"][:, 0]
-        W = np.broadcast_to(statistic.weights[:, 0], S.shape)
-        W = np.where(self.present[:, None], W, 0.0)
-        some = W > 0
-        safe = np.where(some, W, 1.0)
-        self.weight = W
-        pivot = arrays["pivot"]
-        reference = _first_finite(pivot)
-        # A class with no value in a column takes its place from the others.
-        self.pivot = np.where(np.isfinite(pivot), pivot, reference)
-        offset = np.where(some, (S + S_low) / safe, 0.0)
-        shift = (self.pivot - reference) + offset  # (C, d) means about one common point
-        total = W.sum(axis=0)
-        centre = (W * shift).sum(axis=0) / np.where(total > 0, total, 1.0)
-        self.offset = np.where(some, offset, centre - (self.pivot - reference))
+        first = (
+            (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0), arrays["weight"][:, 0],
+            arrays["pivot"], np.broadcast_to(statistic.weights[:, 0], arrays["pivot"].shape),
+            arrays["sum"][:, 0], lows["sum"][:, 0],
+        )  # fmt: skip
         if statistic.layout == "pooled":
-            return
-        Q = statistic.squares()[:, 0]
-        Q_low = (
+            return cls(*first)
+        square_low = (
             lows["square"][:, 0]
             if statistic.layout == "diagonal"
             else np.diagonal(lows["scatter"], axis1=-2, axis2=-1)[:, 0]
         )
-        central = (Q - S * (S / safe)) + (Q_low - 2 * (S / safe) * S_low)
+        return cls(*first, statistic.squares()[:, 0], square_low, arrays["absorbed"][:, 0])
+
+
+class Centred:
+    """What estimation reads off pivot sums: weights, offsets, central squares and their noise."""
+
+    squares: np.ndarray  # (…, C, d)
+    noise: np.ndarray  # (…, C, d)
+    total_variance: np.ndarray  # (…, d)
+
+    def __init__(self, statistic: Moments | Sums) -> None:
+        sums = statistic if isinstance(statistic, Sums) else Sums.of(statistic)
+        self.present = sums.present  # (…, C)
+        self.class_weight = np.where(self.present, sums.class_weight, 0.0)
+        W = np.where(self.present[..., None], sums.weight, 0.0)
+        some = W > 0
+        safe = np.where(some, W, 1.0)
+        self.weight = W  # (…, C, d)
+        reference = _first_finite(sums.pivot)
+        # A class with no value in a column takes its place from the others.
+        self.pivot = np.where(np.isfinite(sums.pivot), sums.pivot, reference)  # (C, d)
+        S, S_low = sums.sum, sums.sum_low
+        offset = np.where(some, (S + S_low) / safe, 0.0)
+        shift = (self.pivot - reference) + offset  # (…, C, d) means about one common point
+        total = W.sum(axis=-2)
+        centre = (W * shift).sum(axis=-2) / np.where(total > 0, total, 1.0)
+        self.offset = np.where(some, offset, centre[..., None, :] - (self.pivot - reference))
+        if sums.square is None:
+            return
+        assert sums.square_low is not None
+        assert sums.absorbed is not None
+        central = (sums.square - S * (S / safe)) + (sums.square_low - 2 * (S / safe) * S_low)
         self.squares = np.where(some, np.maximum(central, 0.0), 0.0)
-        self.noise = np.where(some, EPS * arrays["absorbed"][:, 0], 0.0)
-        between = (W * (shift - centre) ** 2).sum(axis=0)
-        spread = self.squares.sum(axis=0) + between
-        noise = self.noise.sum(axis=0)
-        self.total_variance = np.where(
-            spread > noise, spread, np.where(noise > 0, noise, 0.0)
-        ) / np.where(total > 0, total, 1.0)
+        noise = np.where(some, EPS * sums.absorbed, 0.0)
+        # What cancels to nothing was exact all along: these values are constant.
+        self.noise = np.where(np.abs(central) > EPS * noise, noise, 0.0)
+        between = (W * (shift - centre[..., None, :]) ** 2).sum(axis=-2)
+        spread, noise = self.squares.sum(axis=-2) + between, noise.sum(axis=-2)
+        self.total_variance = above(spread, noise) / np.where(total > 0, total, 1.0)
 
 
 class Scatter(Centred):
@@ -80,7 +110,7 @@ class Scatter(Centred):
             between = (self.class_weight[:, None] * (shift - centre) ** 2).sum(axis=0)
             spread = self.pooled.diagonal() + between
             noise = EPS * self.pooled_peak
-            self.total_variance = np.maximum(spread, noise) / self.class_weight.sum()
+            self.total_variance = above(spread, noise) / self.class_weight.sum()
             return
         outer = S[:, :, None] * (S / W[:, None])[:, None, :]
         self.each = (arrays["scatter"][:, 0] - outer) + lows["scatter"][:, 0]
@@ -156,6 +186,11 @@ class Scatter(Centred):
     def mixed_quartic(self, c: int | None, pooling: float) -> float:
         pooled = float(self.quartics[self.present].sum())
         return pooled if c is None else float((1 - pooling) * self.quartics[c] + pooling * pooled)
+
+
+def above(spread: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """A spread is no less than its noise, unless it is none at all."""
+    return np.where(spread > EPS * noise, np.maximum(spread, noise), 0.0)
 
 
 def _first_finite(pivot: np.ndarray) -> np.ndarray:

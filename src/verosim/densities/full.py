@@ -10,6 +10,7 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +23,16 @@ from verosim.densities.central import FREE, SEPARATOR, Scatter
 from verosim.densities.gaussian import LOG_2PI, Located
 from verosim.densities.holes import Marginals, by_pattern, holes
 from verosim.errors import SingularWarning, VerosimError, listed, warn
-from verosim.linalg import EPS, Factor, dependent_columns, factor, ledoit_wolf, oas, sphere
+from verosim.linalg import (
+    EPS,
+    Factor,
+    Spectrum,
+    dependent_columns,
+    factor,
+    ledoit_wolf,
+    oas,
+    sphere,
+)
 from verosim.stats import Moments, Statistic
 
 Trouble = dict[int | None, np.ndarray]  # singular classes (None: pooled), their columns to blame
@@ -215,6 +225,20 @@ def make_params(
     )
 
 
+class Shared:
+    """What several settings of one statistic have in common: its scatter and its spectra."""
+
+    def __init__(self, statistic: Moments) -> None:
+        self.scatter = Scatter(statistic)
+        self._spectra: dict[Hashable, Spectrum] = {}
+
+    def spectrum(self, key: Hashable, covariance: np.ndarray) -> Spectrum:
+        """One eigendecomposition, which serves every shrinkage of that covariance."""
+        if key not in self._spectra:
+            self._spectra[key] = Spectrum.of(covariance)
+        return self._spectra[key]
+
+
 @dataclass(frozen=True)
 class FullGaussian(Density):
     """One family for QDA (pooling 0), LDA (pooling 1) and Friedman's square between them."""
@@ -226,16 +250,18 @@ class FullGaussian(Density):
     on_singular: str = "fallback"
     missing: str = "error"
 
-    def estimate(self, statistic: Moments) -> FullParams:
+    def estimate(self, statistic: Moments, shared: Shared | None = None) -> FullParams:
         trouble: Trouble = {}
-        params = self.solve(statistic, trouble)
+        params = self.solve(statistic, trouble, shared)
         self.report(params, statistic, trouble)
         return params
 
-    def solve(self, statistic: Moments, trouble: Trouble) -> FullParams:
+    def solve(
+        self, statistic: Moments, trouble: Trouble, shared: Shared | None = None
+    ) -> FullParams:
         """The parameters. What was singular, and so fell back, is put in `trouble`; what already
         is there falls back whether or not it is singular this time."""
-        scatter = Scatter(statistic)
+        scatter = Scatter(statistic) if shared is None else shared.scatter
         one = self.pooling == 1
         present: list[int] = np.flatnonzero(scatter.present).tolist()
         wanted: list[int | None] = [None] if one else [*present]
@@ -246,7 +272,7 @@ class FullGaussian(Density):
         factors = [Factor(np.eye(int(used.sum())), 0.0)] * C
         for c in wanted:
             at = c or 0
-            sigma, found = self._class_covariance(scatter, c, used, trouble)
+            sigma, found = self._class_covariance(scatter, c, used, trouble, shared)
             covariances[at], factors[at] = sigma, found
         share = scatter.class_weight / scatter.class_weight.sum()
         return make_params(
@@ -260,6 +286,7 @@ class FullGaussian(Density):
         c: int | None,
         used: np.ndarray,
         trouble: Trouble,
+        shared: Shared | None,
     ) -> tuple[np.ndarray, Factor]:
         S, W, freedom, peak = scatter.mix(c, self.pooling, self.covariance)
         at = np.flatnonzero(used)
@@ -270,13 +297,18 @@ class FullGaussian(Density):
         noise = np.where(known, np.maximum(EPS, least / np.where(known, diagonal, 1.0)), 1.0)
         S = np.where(known[:, None] & known, S, 0.0)
         sigma = S / freedom if freedom > FREE * W else np.zeros_like(S)
+        found = None
         if self.shrinkage is not None and len(at) and W > 0:
-            sigma[square] = sphere(sigma[square], self._intensity(scatter, c, S[square] / W, W))
+            plain, a = sigma[square], self._intensity(scatter, c, S[square] / W, W)
+            sigma[square] = sphere(plain, a)
+            if shared is not None and self.floor == 0:
+                found = shared.spectrum((c, self.pooling, self.covariance), plain).factor(a)
         if self.floor > 0:
             least = self.floor * scatter.total_variance
             sigma.flat[:: len(S) + 1] = np.maximum(sigma.diagonal(), least)
         shrunk = self.shrinkage is not None or self.floor > 0
-        found = factor(sigma[square], np.full(len(at), EPS) if shrunk else noise[at])
+        if found is None:
+            found = factor(sigma[square], np.full(len(at), EPS) if shrunk else noise[at])
         if found is None or c in trouble:
             if c not in trouble:
                 trouble[c] = at[dependent_columns(sigma[square], noise[at])]

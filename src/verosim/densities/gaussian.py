@@ -17,7 +17,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
-from verosim.densities.base import Density, Params, into
+from verosim.densities.base import Density, LinearForm, Params, into
 from verosim.densities.central import FREE, Centred
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
@@ -31,6 +31,7 @@ class Located(Params):
     pivot: np.ndarray  # (C, d)
     offset: np.ndarray  # (C, d)
     share: np.ndarray  # (C,) share of the rows, which places the common reference
+    shared: bool  # one covariance for all classes
 
     @property
     def means(self) -> np.ndarray:
@@ -67,6 +68,13 @@ class Located(Params):
     def far_apart(self) -> bool:
         """Whether classes lie so far apart that linear scores would cancel: 10⁵ deviations."""
         return bool(-2 * self.linear[1].min() > 1e10)
+
+    @property
+    def linear_form(self) -> LinearForm | None:
+        if not self.shared or self.far_apart:
+            return None
+        pivot, centre, _ = self.reference
+        return LinearForm(pivot, centre, *self.linear)
 
     def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
         coef, bias = self.linear
@@ -209,24 +217,32 @@ class DiagonalGaussian(Density):
 
     def estimate(self, statistic: Moments) -> DiagonalParams:
         moments = Centred(statistic)
-        W, offset, squares = moments.weight, moments.offset, moments.squares
+        share = moments.class_weight / moments.class_weight.sum()
+        return DiagonalParams(
+            moments.pivot, moments.offset, self.variances(moments), share, self.shared
+        )
+
+    def variances(self, moments: Centred) -> np.ndarray:
+        """(…, C, d) the variances of one or of several sets of sums; 0 in constant columns."""
+        W, squares = moments.weight, moments.squares
         lost = float(self.covariance == "unbiased")
+        everyone = W.sum(axis=-2, keepdims=True)  # (…, 1, d)
+        classes = (W > 0).sum(axis=-2, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.shared:
-                weight = W.sum(axis=0)
-                variance = squares.sum(axis=0) / (weight - lost * (W > 0).sum(axis=0))
-                noise = moments.noise.sum(axis=0) / weight
+                variance = squares.sum(axis=-2, keepdims=True) / (everyone - lost * classes)
+                noise = moments.noise.sum(axis=-2, keepdims=True) / everyone
                 variance, noise = (np.broadcast_to(v, W.shape) for v in (variance, noise))
             else:
                 variance = squares / (W - lost)
                 noise = moments.noise / W
-            pooled = squares.sum(axis=0) / W.sum(axis=0)
+            pooled = squares.sum(axis=-2, keepdims=True) / everyone
         # One row, where one degree of freedom is lost, says nothing of variance: pool.
-        freedom = W.sum(axis=0) - lost * (W > 0).sum(axis=0) if self.shared else W - lost
-        free = freedom > FREE * (W.sum(axis=0) if self.shared else W)
+        freedom = everyone - lost * classes if self.shared else W - lost
+        free = freedom > FREE * (everyone if self.shared else W)
         variance = np.where(free, variance, pooled)
         variance[~np.isfinite(variance)] = 0.0
-        total = moments.total_variance  # (d,)
+        total = moments.total_variance[..., None, :]  # (…, 1, d)
         used = total > 0
         variance = self._shrunk(variance, moments, used)
         variance = np.maximum(variance, self.floor * total)
@@ -235,36 +251,39 @@ class DiagonalGaussian(Density):
         # A class that never showed a column is taken to be like everybody there.
         if not self.shared:
             variance = np.where(W > 0, variance, total)
-        share = moments.class_weight / moments.class_weight.sum()
-        return DiagonalParams(
-            moments.pivot, offset, np.where(used, variance, 0.0), share, self.shared
-        )
+        return np.where(used, variance, 0.0)
 
     def _shrunk(self, variance: np.ndarray, moments: Centred, used: np.ndarray) -> np.ndarray:
-        if self.shrinkage is None or not used.any():
+        """(1 − a) σ² + a mean σ² over the columns (…, 1, d) in use that a class has shown."""
+        at = np.flatnonzero(used.any(axis=tuple(range(used.ndim - 1))))
+        if self.shrinkage is None or not len(at):
             return variance
-        out = variance.copy()
-        for c in range(1 if self.shared else len(variance)):
-            seen = used if self.shared else used & (moments.weight[c] > 0)
-            if not seen.any():
-                continue
-            v = variance[c, seen]
-            a = self.intensity(v, moments.class_weight.sum() if self.shared
-                               else moments.class_weight[c])  # fmt: skip
-            out[c, seen] = (1 - a) * v + a * v.mean()
+        v, seen = (np.take(array, at, axis=-1) for array in (variance, used))
+        weight = moments.class_weight  # (…, C)
         if self.shared:
-            out[1:] = out[0]
+            v, weight = v[..., :1, :], weight.sum(axis=-1, keepdims=True)
+        else:
+            seen = seen & (np.take(moments.weight, at, axis=-1) > 0)
+        v = np.where(seen, v, 0.0)
+        count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
+        mean = v.sum(axis=-1, keepdims=True) / count  # (…, C, 1)
+        apart = np.where(seen, v - mean, 0.0)
+        a = self.intensity(v, apart, weight)[..., None]
+        out = variance.copy()
+        out[..., at] = np.where(seen, (1 - a) * v + a * mean, variance[..., at])
         return out
 
-    def intensity(self, variance: np.ndarray, weight: float) -> float:
+    def intensity(self, variance: np.ndarray, apart: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The share of the mean variance that minimises expected squared error.
 
         Σ_j Var(σ̂²_j) / Σ_j (σ̂²_j − mean)², with Var(σ̂²) = 2σ⁴/n of a Gaussian: the Ledoit–Wolf
         ratio restricted to a diagonal, where the density itself supplies the fourth moment.
+        variance and its distance `apart` from its mean are (…, d).
         """
         if not isinstance(self.shrinkage, str):
             assert self.shrinkage is not None
-            return float(self.shrinkage)
-        spread = 2 * float((variance**2).sum()) / max(weight, 1)
-        distance = float(((variance - variance.mean()) ** 2).sum())
-        return 1.0 if distance <= spread else spread / distance
+            return np.asarray(float(self.shrinkage))
+        spread = 2 * (variance**2).sum(axis=-1) / np.maximum(weight, 1)
+        distance = (apart**2).sum(axis=-1)
+        close = distance <= spread
+        return np.where(close, 1.0, spread / np.where(close, 1.0, distance))

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from verosim.axes.groups import plain
 from verosim.bayes.rule import Rule
@@ -21,6 +20,7 @@ from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import PrecisionWarning, VerosimError, warn
+from verosim.estimators.choose import chosen
 from verosim.estimators.door import Door
 from verosim.estimators.parameters import generator
 from verosim.estimators.predictions import accuracy, prediction_reader
@@ -58,7 +58,13 @@ class GenerativeClassifier(Door):
         schema : what `verosim.look` gave; models fitted from one schema merge
         na : texts that mean missing in a table, besides the empty cell
         """
-        statistic, found = self._summarise(X, y, sample_weight, schema=schema, na=na)
+        if self._open_settings:
+            self._chosen, holdout = chosen(
+                self, X, y, sample_weight=sample_weight, schema=schema, na=na
+            )
+            statistic, found = holdout.total, holdout.schema
+        else:
+            statistic, found = self._summarise(X, y, sample_weight, schema=schema, na=na)
         if found is not None and found.target is not None:
             check_several(statistic, found.target)
         return self._adopt(statistic, found, streaming=False)
@@ -116,7 +122,7 @@ class GenerativeClassifier(Door):
             raise VerosimError(
                 "One model was fitted on a table, the other on arrays.", "fit both the same way."
             )
-        return clone(self)._adopt(self._current() + other._current(), mine)
+        return self._like_this()._adopt(self._current() + other._current(), mine)
 
     def __add__(self, other: GenerativeClassifier) -> Self:
         return self.merge(other)
@@ -127,7 +133,7 @@ class GenerativeClassifier(Door):
 
     def with_priors(self, priors: Any) -> Self:
         """A new model with other priors; no data needed."""
-        other = clone(self).set_params(priors=priors)
+        other = self._like_this().set_params(priors=priors)
         return other._adopt(self._current(), self._schema, streaming=False)
 
     def _warn_of_lost_digits(self, statistic: Statistic) -> None:

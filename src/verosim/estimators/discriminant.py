@@ -37,6 +37,7 @@ class FullGaussianClassifier(GaussianClassifier):
         floor: float = 0.0,
         missing: str = "error",
         on_singular: str = "fallback",
+        robust: bool = False,
     ) -> None:
         self.priors = priors
         self.covariance = covariance
@@ -44,6 +45,7 @@ class FullGaussianClassifier(GaussianClassifier):
         self.floor = floor
         self.missing = missing
         self.on_singular = on_singular
+        self.robust = robust
 
     def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
         return Patterns(axes) if self.missing == "marginalise" else Moments(axes, layout="full")
@@ -103,15 +105,16 @@ class FullGaussianClassifier(GaussianClassifier):
         assert isinstance(found, Convergence)
         return found
 
+    @property
+    def _holes(self) -> bool:  # type: ignore[override]
+        return self.missing == "marginalise"
+
     def _mixing(self) -> float:
         return self._pooling
 
-    def _shrink(self) -> Any:
-        return self.shrinkage
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "marginalise"
+        tags.input_tags.allow_nan = self._holes
         return tags
 
 
@@ -124,11 +127,16 @@ class QDA(FullGaussianClassifier):
     ----------
     priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
     covariance : "mle" divides by n_k, "unbiased" by n_k − 1
-    shrinkage : None, a share a of (tr Σ/d) I, "ledoit_wolf" or "oas"
+    shrinkage : None, a share a of (tr Σ/d) I, "ledoit_wolf", "oas", or "cv": chosen by held-out
+        log-loss, see `shrinkage_`
     floor : least variance of a column in parts of its total variance
     missing : "error", or "marginalise": fit by EM over the missing cells, taken to be missing at
         random, and predict rows from what they show
     on_singular : "fallback" shrinks towards the pooled diagonal with a warning, or "raise"
+    robust : True leaves out the rows that lie far from the bulk of their class, found by its
+        minimum covariance determinant, before anything is summed; `class_count_` then shows the
+        rows that were kept. All rows must be in memory at once, and `partial_fit`, `forget` and
+        `merge` are refused
 
     References
     ----------
@@ -151,8 +159,9 @@ class RDA(FullGaussianClassifier):
 
     Parameters
     ----------
-    pooling : λ, from 0 (QDA) to 1 (LDA)
-    sphericity : γ, from 0 to 1 (spheres), or "ledoit_wolf" or "oas": what `shrinkage` is elsewhere
+    pooling : λ, from 0 (QDA) to 1 (LDA), or "cv": chosen by held-out log-loss, see `pooling_`
+    sphericity : γ, from 0 to 1 (spheres), or "ledoit_wolf", "oas" or "cv": what `shrinkage` is
+        elsewhere; in use as `shrinkage_`
 
     The other parameters are those of :class:`QDA`.
 
@@ -180,6 +189,7 @@ class RDA(FullGaussianClassifier):
         floor: float = 0.0,
         missing: str = "error",
         on_singular: str = "fallback",
+        robust: bool = False,
     ) -> None:
         self.pooling = pooling
         self.sphericity = sphericity
@@ -188,17 +198,26 @@ class RDA(FullGaussianClassifier):
         self.floor = floor
         self.missing = missing
         self.on_singular = on_singular
+        self.robust = robust
 
     @property
     def shrinkage(self) -> Any:
         return self.sphericity
 
     def _mixing(self) -> float:
-        finite("pooling", self.pooling, 0, 1)
-        return float(self.pooling)
+        pooling = self._asked("pooling")
+        finite("pooling", pooling, 0, 1)
+        return float(pooling)
 
     def _shrink(self) -> Any:
-        return None if self.sphericity == 0 else self.sphericity
+        sphericity = self._asked("sphericity")
+        return None if sphericity == 0 else sphericity
+
+    @property
+    def pooling_(self) -> float:
+        """The pooling in use: the setting, or what `fit` chose for "cv"."""
+        self._fitted("pooling_")
+        return self._mixing()
 
 
 class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGaussianClassifier):
@@ -240,8 +259,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
         missing: str = "error",
         on_singular: str = "fallback",
         n_components: int | None = None,
+        robust: bool = False,
     ) -> None:
-        super().__init__(priors, covariance, shrinkage, floor, missing, on_singular)
+        super().__init__(priors, covariance, shrinkage, floor, missing, on_singular, robust)
         self.n_components = n_components
 
     def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:

@@ -64,8 +64,25 @@ class Door(Fitted):
         na: Any = (),
     ) -> tuple[Statistic, Schema | None]:
         """The statistic of the rows and, where they came as a table, its schema."""
+        source, plan, found = self._opened(X, y, sample_weight, known, declared, schema, na)
+        statistic = summarise(self._screened(source, plan.axes.groups), plan)
+        if not statistic.arrays["rows"].any():
+            raise VerosimError("The table has no rows that count.", "is it the right one?")
+        return statistic, found
+
+    def _opened(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Statistic | None = None,
+        declared: Any = None,
+        schema: Any = None,
+        na: Any = (),
+    ) -> tuple[ArraySource | TableSource, Statistic, Schema | None]:
+        """The rows to learn from, the zero statistic they go into and, of a table, its schema."""
         if self._by_table(X, y, schema):
-            return self._summarise_table(X, y, sample_weight, known, declared, schema, na)
+            return self._opened_table(X, y, sample_weight, known, declared, schema, na)
         if y is None:
             raise self._no_target()
         if len(as_na(na)):
@@ -86,8 +103,13 @@ class Door(Fitted):
         else:
             plan = known.zero()
             plan = plan.align(plan.axes.with_groups(Groups(labels)))
-        raw = self._values
-        return summarise(ArraySource(rows, codes, weights, raw=raw), plan), None
+        return ArraySource(rows, codes, weights, raw=self._values), plan, None
+
+    def _screened(
+        self, source: ArraySource | TableSource, groups: Groups
+    ) -> ArraySource | TableSource:
+        """The rows that count: all, unless a model says otherwise."""
+        return source
 
     def _no_target(self) -> VerosimError:
         return VerosimError(
@@ -122,7 +144,7 @@ class Door(Fitted):
         assert isinstance(rows, np.ndarray)
         return rows
 
-    def _summarise_table(
+    def _opened_table(
         self,
         X: Any,
         y: Any,
@@ -131,7 +153,7 @@ class Door(Fitted):
         declared: Any,
         schema: Any,
         na: Any,
-    ) -> tuple[Statistic, Schema]:
+    ) -> tuple[TableSource, Statistic, Schema]:
         table = open_table(X) if isinstance(y, str) else self._table(X)
         y = schema.target if y is None and schema is not None else y
         y = self._schema.target if y is None and self._schema is not None else y
@@ -201,10 +223,7 @@ class Door(Fitted):
             plan = known.zero()
             if declared is not None:
                 plan = plan.align(plan.axes.with_groups(plan.axes.groups.union(groups)))
-        statistic = summarise(source, plan)
-        if not statistic.arrays["rows"].any():
-            raise VerosimError("The table has no rows that count.", "is it the right one?")
-        return statistic, schema if self._schema is None or known is None else self._schema
+        return source, plan, schema if self._schema is None or known is None else self._schema
 
     def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Statistic:
         """The zero statistic for a table, of which `source` can give the first rows."""

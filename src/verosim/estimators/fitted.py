@@ -7,20 +7,24 @@ parameters, at fit and whenever a parameter changes, never by predict.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from verosim.axes import Axes
 from verosim.bayes.priors import free_priors, log_priors
 from verosim.bayes.rule import Rule
 from verosim.data.schema import Column, Schema
-from verosim.densities import Density
+from verosim.densities import Density, FullGaussian, Params, Shared
 from verosim.errors import VerosimError
-from verosim.estimators.parameters import same
-from verosim.stats import Statistic
+from verosim.estimators.parameters import finite, same
+from verosim.stats import Moments, Statistic
+
+CHOOSE = "cv"  # a setting that fit chooses by held-out rows
+CHOOSABLE = ("shrinkage", "sphericity", "pooling", "alpha")
 
 
 class NotFitted(VerosimError, NotFittedError):
@@ -33,6 +37,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
     priors: Any
     stats_: Statistic
     schema_: Schema
+    _chosen: dict[str, float]  # settings that were left to fit
     _values = False  # reads any values, not only numbers
     _sparse = False  # reads sparse rows
     _statistic_parameters: tuple[str, ...] = ()  # what the statistic itself depends on
@@ -64,16 +69,55 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return self
 
     def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
+        return self._rule_by(self._density().estimate(statistic), statistic, streaming)
+
+    def _rule_by(self, params: Params, statistic: Statistic, streaming: bool) -> Rule:
         weight = statistic.arrays["weight"][:, 0]
         present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
         classes = statistic.axes.groups.classes
         log_prior = log_priors(self._priors, classes, weight, present, streaming)
-        return Rule(log_prior, self._density().estimate(statistic), statistic.axes.columns)
+        return Rule(log_prior, params, statistic.axes.columns)
 
     @property
     def _priors(self) -> Any:
         """The setting of the priors, where None may mean something else to a model."""
         return self.priors
+
+    @property
+    def _is_sum(self) -> bool:
+        """Whether fitting is summing; not where all rows at once choose rows or settings."""
+        return not self._open_settings and not getattr(self, "robust", False)
+
+    @property
+    def _open_settings(self) -> list[str]:
+        """The settings that fit is to choose."""
+        settings = self.get_params(deep=False)
+        return [name for name in CHOOSABLE if str(settings.get(name)) == CHOOSE]
+
+    def _asked(self, name: str) -> Any:
+        """A setting as given or, where that was left to the data, as fit chose it."""
+        value = getattr(self, name)
+        if not isinstance(value, str) or value != CHOOSE:
+            return value
+        found = vars(self).get("_chosen", {})
+        if name not in found:
+            raise VerosimError(
+                f'{name}="cv" is chosen by held-out rows, and only fit has all rows at hand.',
+                f"call fit, or give {name} a value.",
+            )
+        return found[name]
+
+    def _alpha(self) -> float:
+        alpha = self._asked("alpha")
+        finite("alpha", alpha, least=0)
+        return float(alpha)
+
+    def _like_this(self) -> Self:
+        """A model with the same settings, those that fit chose included, and no rows."""
+        other = clone(self)
+        if "_chosen" in vars(self):
+            other._chosen = self._chosen
+        return other
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters. On a fitted model they take effect at once, without data."""
@@ -164,6 +208,14 @@ class Fitted(ClassifierMixin, BaseEstimator):
         return np.exp(self._rule.log_prior)
 
     @property
+    def alpha_(self) -> float:
+        """The pseudo-count in use: the setting, or what `fit` chose for "cv"."""
+        self._fitted("alpha_")
+        if not hasattr(self, "alpha"):
+            raise AttributeError(f"{type(self).__name__} smooths nothing.")
+        return self._alpha()
+
+    @property
     def n_parameters_(self) -> int:
         """Free parameters: K − 1 priors where they are estimated, and those of the densities."""
         self._fitted("n_parameters_")
@@ -174,3 +226,17 @@ class Fitted(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = self._sparse
         tags.input_tags.allow_nan = True
         return tags
+
+
+def derive_all(models: Sequence[Fitted], statistic: Statistic) -> list[Rule]:
+    """The rules of several settings from one statistic; what they share is worked out once."""
+    densities = [model._density() for model in models]
+    if not isinstance(statistic, Moments) or not all(
+        isinstance(density, FullGaussian) for density in densities
+    ):
+        return [model._derive(statistic, streaming=True) for model in models]
+    shared = Shared(statistic)
+    return [
+        model._rule_by(density.estimate(statistic, shared), statistic, True)  # type: ignore[call-arg]
+        for model, density in zip(models, densities, strict=True)
+    ]

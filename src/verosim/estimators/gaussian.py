@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from verosim.axes import Axes
+from verosim.axes import Axes, Groups
 from verosim.bayes.boundary import Quadratic, boundary
 from verosim.bayes.rule import Rule
-from verosim.data import SparseRows
+from verosim.data import ArraySource, SparseRows
 from verosim.data.labels import check_known
+from verosim.data.stream import TableSource
 from verosim.densities import DiagonalGaussian
 from verosim.engines import map_rows
+from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import finite, one_of
+from verosim.estimators.robust import NeedsAllRows, check_all_rows_count, screened
 from verosim.stats import Moments
 
 
@@ -40,14 +43,46 @@ class GaussianClassifier(GenerativeClassifier):
     covariance: str
     shrinkage: Any
     floor: float
+    robust: bool
+    _statistic_parameters = ("robust",)
+    _holes = True  # whether rows may have missing cells
 
     def _check_gaussian(self) -> None:
+        if not isinstance(self.robust, bool | np.bool_):
+            raise VerosimError(f"robust={self.robust!r} is not known.", "True or False.")
         one_of("covariance", self.covariance, ("mle", "unbiased"))
         finite("floor", self.floor, least=0)
         if isinstance(self.shrinkage, str):
-            one_of("shrinkage", self.shrinkage, ("ledoit_wolf", "oas"))
+            one_of("shrinkage", self.shrinkage, ("ledoit_wolf", "oas", "cv"))
         elif self.shrinkage is not None:
             finite("shrinkage", self.shrinkage, 0, 1)
+
+    # Without outliers, where `robust` asks for it -----------------------------------------
+
+    def _screened(
+        self, source: ArraySource | TableSource, groups: Groups
+    ) -> ArraySource | TableSource:
+        return screened(source, groups, self._holes) if self.robust else source
+
+    partial_fit = NeedsAllRows(GenerativeClassifier.partial_fit)
+    forget = NeedsAllRows(GenerativeClassifier.forget)
+
+    def merge(self, other: GenerativeClassifier) -> Self:
+        """A new model of the rows of both, with this one's parameters."""
+        for model in (self, other):
+            check_all_rows_count(model, "merge")
+        return super().merge(other)
+
+    # What it shows ------------------------------------------------------------------------
+
+    @property
+    def shrinkage_(self) -> Any:
+        """The shrinkage in use: the setting, or what `fit` chose for "cv"."""
+        self._fitted("shrinkage_")
+        return self._shrink()
+
+    def _shrink(self) -> Any:
+        return self._asked("shrinkage")
 
     @property
     def means_(self) -> np.ndarray:
@@ -120,18 +155,20 @@ class DiagonalClassifier(GaussianClassifier):
         covariance: str = "mle",
         shrinkage: float | str | None = None,
         floor: float = 1e-9,
+        robust: bool = False,
     ) -> None:
         self.priors = priors
         self.covariance = covariance
         self.shrinkage = shrinkage
         self.floor = floor
+        self.robust = robust
 
     def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
         return Moments(axes, layout="diagonal")
 
     def _density(self) -> DiagonalGaussian:
         self._check_gaussian()
-        return DiagonalGaussian(self._shared, self.covariance, self.shrinkage, self.floor)
+        return DiagonalGaussian(self._shared, self.covariance, self._shrink(), self.floor)
 
 
 class GaussianNB(DiagonalClassifier):
@@ -147,8 +184,9 @@ class GaussianNB(DiagonalClassifier):
     priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
     covariance : "mle" divides by n_k, "unbiased" by n_k − 1
     shrinkage : None, a share a of the mean variance, "ledoit_wolf" or "oas" (for a diagonal both
-        are the same Gaussian optimum)
+        are the same Gaussian optimum), or "cv": chosen by held-out log-loss, see `shrinkage_`
     floor : least variance in parts of the column's total variance
+    robust : whether to leave out rows far from the bulk of their class: see :class:`QDA`
 
     References
     ----------

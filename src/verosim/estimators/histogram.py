@@ -16,7 +16,7 @@ from verosim.data.tables import Table
 from verosim.densities import Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import finite, one_of
+from verosim.estimators.parameters import one_of
 from verosim.stats import Counts, Statistic
 
 PER_CELL = 10  # rows a cell needs to say something
@@ -27,7 +27,7 @@ MOST_CELLS = 1_000_000  # fewer are harmless, however few the rows
 class _BinnedClassifier(GenerativeClassifier):
     bins: Any
     strategy: str
-    alpha: float
+    alpha: float | str
     _statistic_parameters = ("bins", "strategy")
 
     def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Statistic:
@@ -99,7 +99,7 @@ class HistogramNB(_BinnedClassifier):
     bins : how many, or the edges: one increasing array for all columns, or a list with one each.
         Give edges to merge models fitted apart.
     strategy : "uniform" widths or "quantile" (equal counts)
-    alpha : pseudo-count of every bin
+    alpha : pseudo-count of every bin; or "cv": chosen by held-out log-loss, see `alpha_`
     priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
 
     Examples
@@ -111,7 +111,11 @@ class HistogramNB(_BinnedClassifier):
     """
 
     def __init__(
-        self, bins: Any = 10, strategy: str = "quantile", alpha: float = 1.0, priors: Any = None
+        self,
+        bins: Any = 10,
+        strategy: str = "quantile",
+        alpha: float | str = 1.0,
+        priors: Any = None,
     ) -> None:
         self.bins = bins
         self.strategy = strategy
@@ -122,8 +126,7 @@ class HistogramNB(_BinnedClassifier):
         return Counts(axes.with_codes(self._edges(axes, X, weights)), what="codes")
 
     def _density(self) -> Histogram:
-        finite("alpha", self.alpha, least=0)
-        return Histogram(self.alpha)
+        return Histogram(self._alpha())
 
 
 class JointHistogram(_BinnedClassifier):
@@ -151,7 +154,11 @@ class JointHistogram(_BinnedClassifier):
     """
 
     def __init__(
-        self, bins: Any = "auto", strategy: str = "quantile", alpha: float = 1.0, priors: Any = None
+        self,
+        bins: Any = "auto",
+        strategy: str = "quantile",
+        alpha: float | str = 1.0,
+        priors: Any = None,
     ) -> None:
         self.bins = bins
         self.strategy = strategy
@@ -186,8 +193,7 @@ class JointHistogram(_BinnedClassifier):
         return max(affordable, 2 if hope else 1)
 
     def _density(self) -> JointHistogramDensity:
-        finite("alpha", self.alpha, least=0)
-        return JointHistogramDensity(self.alpha)
+        return JointHistogramDensity(self._alpha())
 
     @property
     def n_cells_(self) -> int:

@@ -26,7 +26,8 @@ class CategoricalNB(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha : pseudo-count of every value; with 0, a value a class never had counts as 0.001
+    alpha : pseudo-count of every value; with 0, a value a class never had counts as 0.001;
+        or "cv": chosen by held-out log-loss, see `alpha_`
     priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
 
     Examples
@@ -38,7 +39,7 @@ class CategoricalNB(GenerativeClassifier):
 
     _values = True
 
-    def __init__(self, alpha: float = 1.0, priors: Any = None) -> None:
+    def __init__(self, alpha: float | str = 1.0, priors: Any = None) -> None:
         self.alpha = alpha
         self.priors = priors
 
@@ -46,8 +47,7 @@ class CategoricalNB(GenerativeClassifier):
         return Counts(axes.with_codes(Categories.empty(axes.size("column"))), what="codes")
 
     def _density(self) -> Categorical:
-        finite("alpha", self.alpha, least=0)
-        return Categorical(self.alpha)
+        return Categorical(self._alpha())
 
     @property
     def categories_(self) -> list[list[Any]]:
@@ -66,7 +66,7 @@ class CategoricalNB(GenerativeClassifier):
 class _ColumnClassifier(GenerativeClassifier):
     """Counts of columns rather than of codes; sparse rows are read as they are."""
 
-    alpha: float
+    alpha: float | str
     _sparse = True
 
     @property
@@ -88,7 +88,7 @@ class BernoulliNB(_ColumnClassifier):
 
     Parameters
     ----------
-    alpha : pseudo-count
+    alpha : pseudo-count; or "cv": chosen by held-out log-loss, see `alpha_`
     binarize : a column is present where it exceeds this; None for data already 0 and 1
     priors : as in :class:`CategoricalNB`
 
@@ -102,7 +102,7 @@ class BernoulliNB(_ColumnClassifier):
     _statistic_parameters = ("binarize",)
 
     def __init__(
-        self, alpha: float = 1.0, binarize: float | None = 0.0, priors: Any = None
+        self, alpha: float | str = 1.0, binarize: float | None = 0.0, priors: Any = None
     ) -> None:
         self.alpha = alpha
         self.binarize = binarize
@@ -123,8 +123,7 @@ class BernoulliNB(_ColumnClassifier):
         return rows
 
     def _density(self) -> Bernoulli:
-        finite("alpha", self.alpha, least=0)
-        return Bernoulli(self.alpha)
+        return Bernoulli(self._alpha())
 
 
 class MultinomialNB(_ColumnClassifier):
@@ -142,7 +141,7 @@ class MultinomialNB(_ColumnClassifier):
     ['a', 'b']
     """
 
-    def __init__(self, alpha: float = 1.0, priors: Any = None) -> None:
+    def __init__(self, alpha: float | str = 1.0, priors: Any = None) -> None:
         self.alpha = alpha
         self.priors = priors
 
@@ -150,8 +149,7 @@ class MultinomialNB(_ColumnClassifier):
         return Counts(axes, what="amount")
 
     def _density(self) -> Any:
-        finite("alpha", self.alpha, least=0)
-        return Multinomial(self.alpha)
+        return Multinomial(self._alpha())
 
     @property
     def decision_function(self) -> Any:
@@ -177,7 +175,7 @@ class ComplementNB(MultinomialNB):
 
     Parameters
     ----------
-    alpha : pseudo-count
+    alpha : pseudo-count; or "cv": chosen by held-out log-loss, see `alpha_`
     norm : divide each class's weights by their sum
     priors : "uniform" by default, as usual for this model
 
@@ -193,11 +191,12 @@ class ComplementNB(MultinomialNB):
     ['a', 'b']
     """
 
-    def __init__(self, alpha: float = 1.0, norm: bool = False, priors: Any = "uniform") -> None:
+    def __init__(
+        self, alpha: float | str = 1.0, norm: bool = False, priors: Any = "uniform"
+    ) -> None:
         self.alpha = alpha
         self.norm = norm
         self.priors = priors
 
     def _density(self) -> Complement:
-        finite("alpha", self.alpha, least=0)
-        return Complement(self.alpha, self.norm)
+        return Complement(self._alpha(), self.norm)

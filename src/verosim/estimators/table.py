@@ -45,7 +45,8 @@ class NaiveBayes(GenerativeClassifier):
     ----------
     columns : "auto", or {name: density} for some columns: "gaussian", "histogram", "category",
         "boolean", "poisson", "date", "text" or "ignore"
-    alpha : pseudo-count of every category, bin and token; rows of the overall mean for a Poisson
+    alpha : pseudo-count of every category, bin and token; rows of the overall mean for a Poisson;
+        or "cv": chosen by held-out log-loss, see `alpha_`
     priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
     covariance : "mle" divides a Gaussian's squares by n_k, "unbiased" by n_k − 1
     missing : "skip", or "category" where absence itself tells classes apart: then p_j has a chance
@@ -72,7 +73,7 @@ class NaiveBayes(GenerativeClassifier):
     def __init__(
         self,
         columns: str | Mapping[str, str] = "auto",
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         priors: Any = None,
         covariance: str = "mle",
         missing: str = "skip",
@@ -135,18 +136,18 @@ class NaiveBayes(GenerativeClassifier):
         return Product(parts)
 
     def _density(self) -> ProductDensity:
-        finite("alpha", self.alpha, least=0)
+        alpha = self._alpha()
         finite("floor", self.floor, least=0)
         one_of("covariance", self.covariance, ("mle", "unbiased"))
         return ProductDensity(
             {
                 "gaussian": DiagonalGaussian(False, self.covariance, None, self.floor),
-                "poisson": Poisson(self.alpha),
-                "histogram": Histogram(self.alpha),
-                "category": Categorical(self.alpha, constants=False),
-                "boolean": Bernoulli(self.alpha, constants=False),
-                "missing": Bernoulli(self.alpha, constants=False),
-                "text": Multinomial(self.alpha),
+                "poisson": Poisson(alpha),
+                "histogram": Histogram(alpha),
+                "category": Categorical(alpha, constants=False),
+                "boolean": Bernoulli(alpha, constants=False),
+                "missing": Bernoulli(alpha, constants=False),
+                "text": Multinomial(alpha),
             }
         )
 

@@ -47,7 +47,7 @@ class TextNB(GenerativeClassifier):
     hashed : number of buckets, a power of two, to count token hashes in instead of tokens:
         bounded memory, no names
     lowercase : whether 'Word' and 'word' are the same token
-    alpha : pseudo-count of every token
+    alpha : pseudo-count of every token; or "cv": chosen by held-out log-loss, see `alpha_`
     priors : None (n_k/n; uniform for "complement"), "laplace", "uniform", array or dict by label
 
     References
@@ -76,7 +76,7 @@ class TextNB(GenerativeClassifier):
         vocabulary: Any = None,
         hashed: int | None = None,
         lowercase: bool = True,
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         priors: Any = None,
     ) -> None:
         self.model = model
@@ -129,9 +129,8 @@ class TextNB(GenerativeClassifier):
 
     def _density(self) -> Density:
         one_of("model", self.model, tuple(MODELS))
-        finite("alpha", self.alpha, least=0)
         finite("min_count", self.min_count, least=0)
-        return MODELS[self.model](self.alpha, min_count=self.min_count)
+        return MODELS[self.model](self._alpha(), min_count=self.min_count)
 
     def _matrix(self, X: Any, names: Any) -> Documents:
         texts = Documents.of(X)

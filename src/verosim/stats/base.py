@@ -252,19 +252,36 @@ class Statistic(ABC):
 
     def total(self, dim: str = "fold") -> Self:
         """The sum over folds."""
-        if dim != "fold":
-            raise VerosimError(
-                f"total({dim!r}) is not known.", "'fold' is what can be summed over."
-            )
+        self._check_foldable(dim)
         out = self.fold(0)
         for f in range(1, self.axes.groups.folds):
             out = out + self.fold(f)
         return out
 
+    def folded(self, folds: int) -> Self:
+        """The zero on these axes with so many folds."""
+        return self.like(self.axes.with_groups(Groups(self.axes.groups.classes, folds)))
+
+    def outside(self) -> Iterator[Self]:
+        """For every fold, the statistic of all rows outside it.
+
+        It is total − fold, found as (the folds before) + (the folds after): where nothing is
+        subtracted, nothing cancels.
+        """
+        parts = [self.fold(f) for f in range(self.axes.groups.folds)]
+        before = after = parts[0].zero()
+        later = [after]
+        for part in parts[:0:-1]:
+            after = part + after
+            later.append(after)
+        for part in parts:
+            yield before + later.pop()
+            before = before + part
+
     def complement(self, dim: str = "fold") -> Self:
         """For every fold, the statistic of all rows outside it: total − fold."""
-        total = self.total(dim)
-        parts = [total - self.fold(f) for f in range(self.axes.groups.folds)]
+        self._check_foldable(dim)
+        parts = list(self.outside())
         out = self.copy()
         for name, field in self.fields.items():
             if "fold" not in field.dims:
@@ -274,6 +291,11 @@ class Statistic(ABC):
             if field.kind == "pair":
                 out.lows[name] = np.concatenate([p.lows[name] for p in parts], axis=at)
         return out
+
+    @staticmethod
+    def _check_foldable(dim: str) -> None:
+        if dim != "fold":
+            raise VerosimError(f"{dim!r} is no dim to sum over.", "'fold' is.")
 
     def _over_folds(self, pick: Any) -> Self:
         groups = type(self.axes.groups)(self.axes.groups.classes, 1)

@@ -238,18 +238,22 @@ class Patterns(Statistic):
 
     # Folds ---------------------------------------------------------------------------------
 
-    def _folded(self, parts: Moments) -> Self:
+    def folded(self, folds: int) -> Self:
+        groups = Groups(self.axes.groups.classes, folds)
+        return type(self)(self.axes.with_groups(groups))
+
+    def _of_parts(self, parts: Moments) -> Self:
         groups = Groups(self.axes.groups.classes, parts.axes.groups.folds)
         return type(self)(self.axes.with_groups(groups), parts)
 
     def fold(self, f: int) -> Self:
-        return self._folded(self.parts.fold(f))
+        return self._of_parts(self.parts.fold(f))
 
     def total(self, dim: str = "fold") -> Self:
-        return self._folded(self.parts.total(dim))
+        return self._of_parts(self.parts.total(dim))
 
     def complement(self, dim: str = "fold") -> Self:
-        return self._folded(self.parts.complement(dim))
+        return self._of_parts(self.parts.complement(dim))
 
     # Housekeeping --------------------------------------------------------------------------
 

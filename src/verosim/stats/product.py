@@ -97,6 +97,9 @@ class Product(Statistic):
     def recentred(self) -> Self:
         return self._each(lambda part: part.recentred())
 
+    def folded(self, folds: int) -> Self:
+        return self._each(lambda part: part.folded(folds))
+
     def fold(self, f: int) -> Self:
         return self._each(lambda part: part.fold(f))
 

@@ -1,0 +1,160 @@
+"""Which fold each row of a table is in: told beforehand, by a column, or by a hash.
+
+    fold = hash(what the row says) mod F,   or   hash(its group) mod F
+
+A hash asks neither how many rows there are nor in which order they come, so a stream, a folder of
+files and every worker of a cluster agree on it; rows that say the same share a fold.
+Reference: Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators (the mixer).
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.axes.words import Coded
+from verosim.data import values
+from verosim.data.sources import Parts
+from verosim.data.tables import Rows, Table
+from verosim.data.text import Documents
+from verosim.errors import VerosimError
+
+NOTHING = np.uint64(0x9E3779B97F4A7C15)  # a missing cell
+
+
+@dataclass(frozen=True)
+class GivenFolds:
+    """A number for every row, cut as the rows are."""
+
+    numbers: np.ndarray  # (n,) int32
+    count: int
+    column: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, at: Any) -> GivenFolds:
+        return GivenFolds(self.numbers[at], self.count)
+
+    def of(self, rows: Rows, block: Any) -> np.ndarray:
+        return self.numbers
+
+
+@dataclass(frozen=True)
+class ColumnFolds:
+    """A column that numbers, or names, the folds."""
+
+    column: str
+    names: tuple[str, ...]
+    na: frozenset[str]
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    def of(self, rows: Rows, block: Any) -> np.ndarray:
+        place = {name: f for f, name in enumerate(self.names)}
+        return _by_text(self.column, rows, self.na, lambda text: place[text]).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class GroupFolds:
+    """Rows of one group share a fold, chosen by the hash of the group's name."""
+
+    column: str
+    count: int
+    na: frozenset[str]
+
+    def of(self, rows: Rows, block: Any) -> np.ndarray:
+        hashes = _by_text(self.column, rows, self.na, _hash_of_text)
+        return (_mixed(hashes) % np.uint64(self.count)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class RowFolds:
+    """The fold of a row by the hash of the cells the model reads."""
+
+    count: int
+    column: str | None = None
+
+    def of(self, rows: Rows, block: Any) -> np.ndarray:
+        return (_hashes(block) % np.uint64(self.count)).astype(np.int32)
+
+
+TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds
+
+
+def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
+    """The folds a column names; it is read once beforehand to know how many there are."""
+    names: set[str] = set()
+    for rows in table.batches({column}):
+        index, texts = values.keys(rows.batch.column(column), na)
+        used = [texts[i] for i in np.unique(index).tolist()]
+        if None in used:
+            row = int(np.argmax(np.isin(index, [i for i, t in enumerate(texts) if t is None])))
+            raise _no_fold(column, rows, row)
+        names |= {text for text in used if text is not None}
+    if len(names) < 2:
+        raise VerosimError(
+            f"The fold column {column!r} holds {len(names)} value(s), and two folds are the least.",
+            "name a column that parts the rows, or give a number of folds.",
+        )
+    return ColumnFolds(column, tuple(sorted(names)), na)
+
+
+def _no_fold(column: str, rows: Rows, row: int) -> VerosimError:
+    return VerosimError(
+        f"Column {column!r} is missing in {rows.place(row)}, so the row has no fold.",
+        "fill it in, or leave the row out.",
+    )
+
+
+def _by_text(column: str, rows: Rows, na: frozenset[str], value: Any) -> np.ndarray:
+    """(n,) a number for the text each row has in a column."""
+    index, texts = values.keys(rows.batch.column(column), na)
+    missing = np.flatnonzero(np.array([text is None for text in texts])[index])
+    if len(missing):
+        raise _no_fold(column, rows, int(missing[0]))
+    table = np.array([0 if text is None else value(text) for text in texts], dtype=np.uint64)
+    return table[index]
+
+
+def _hash_of_text(text: str | None) -> int:
+    return int(NOTHING) if text is None else zlib.crc32(text.encode("utf-8", "replace"))
+
+
+def _mixed(h: np.ndarray) -> np.ndarray:
+    """Every bit of the answer depends on every bit of h (the finaliser of SplitMix64)."""
+    h = (h + NOTHING).astype(np.uint64)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+def _hashes(block: Any) -> np.ndarray:
+    """(n,) uint64 of what the rows of a block say, one column after another."""
+    n = len(next(iter(block.values()))) if isinstance(block, Parts) else len(block)
+    h = np.zeros(n, dtype=np.uint64)
+    for cells in _columns(block):
+        h = _mixed(h ^ cells)
+    return h
+
+
+def _columns(block: Any) -> Any:
+    """Each column of a block as (n,) uint64 that are equal where the cells are."""
+    if isinstance(block, Parts):
+        for name in sorted(block):
+            yield from _columns(block[name])
+    elif isinstance(block, Coded):
+        for index, texts in zip(block.indexes, block.texts, strict=True):
+            yield np.array([_hash_of_text(text) for text in texts], dtype=np.uint64)[index]
+    elif isinstance(block, Documents):
+        some = (zlib.crc32(block.bytes(i)) for i in range(len(block)))
+        yield np.fromiter(some, dtype=np.uint64, count=len(block))
+    else:
+        for column in np.asarray(block, dtype=np.float64).T:
+            bits = (column + 0.0).view(np.uint64)  # −0 and 0 are one number
+            yield np.where(np.isnan(column), NOTHING, bits)

@@ -1,0 +1,172 @@
+"""Ways to part rows into folds, as users ask for them: a number, a scikit-learn splitter, numbers
+or names given row by row, a column, or a hash where rows stream.
+
+A partition, in which every row is held out once, is a number a row. Other splits, such as repeated
+or random ones, are pairs of training and test rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from verosim.data.folds import GivenFolds, GroupFolds, RowFolds, TableFolds, column_folds
+from verosim.data.schema import near
+from verosim.data.stream import TableSource
+from verosim.errors import VerosimError
+
+Pairs = list[tuple[np.ndarray, np.ndarray]]
+
+ASK = (
+    "a number of folds, a scikit-learn splitter, (train, test) pairs, a fold for every row, the "
+    'name of a column of folds, or "loo".'
+)
+
+
+def number_of_folds(cv: Any) -> int | None:
+    """cv as a number, if it is one."""
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer):
+        return None
+    if cv < 2:
+        raise VerosimError(f"cv={cv}: two folds are the least.", ASK)
+    return int(cv)
+
+
+def array_folds(
+    cv: Any, y: np.ndarray, groups: Any = None, X: Any = None
+) -> tuple[np.ndarray, int] | Pairs:
+    """(n,) the fold of every row and how many there are; or pairs where rows are not parted."""
+    n = len(y)
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (n,):
+            raise VerosimError(f"groups has shape {groups.shape} and there are {n} rows.")
+    count = number_of_folds(cv)
+    if count is not None:
+        if count > n:
+            raise VerosimError(f"cv={count} folds of {n} rows.", 'fewer folds, or cv="loo".')
+        rare = StratifiedKFold(count) if groups is None else StratifiedGroupKFold(count)
+        # Classes rarer than there are folds go to some of them.
+        pairs = _pairs(rare, y if _any_common(y, count) else np.zeros(n), groups, X)
+    elif hasattr(cv, "split"):
+        pairs = _pairs(cv, y, groups, X)
+    elif isinstance(cv, str):
+        raise VerosimError(f"cv={cv!r}: X and y are arrays, which have no such column.", ASK)
+    else:
+        found = _row_by_row(cv, n)
+        if found is not None:
+            return found
+        pairs = _given_pairs(cv, n)
+    return _partition(pairs, n) or pairs
+
+
+def _any_common(y: np.ndarray, count: int) -> bool:
+    return bool(np.unique(y, return_counts=True)[1].max() >= count)
+
+
+def _pairs(splitter: Any, y: np.ndarray, groups: Any, X: Any) -> Pairs:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class rarer than the folds is no trouble
+        try:
+            rows = np.zeros((len(y), 1)) if X is None else X
+            return [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows, y, groups)]
+        except (ValueError, TypeError) as error:
+            raise VerosimError(f"{splitter!r} cannot split these rows: {error}") from None
+
+
+def _row_by_row(cv: Any, n: int) -> tuple[np.ndarray, int] | None:
+    """A fold for every row, by number or by name."""
+    try:
+        given = np.asarray(cv)
+    except ValueError:
+        return None
+    if given.ndim != 1 or given.dtype.kind not in "iufbUSO" or len(given) != n:
+        return None
+    if given.dtype == object and any(not np.isscalar(value) for value in given.tolist()):
+        return None
+    names, numbers = np.unique(given, return_inverse=True)
+    if len(names) < 2:
+        raise VerosimError("cv puts all rows into one fold, and two are the least.", ASK)
+    return numbers.astype(np.int32), len(names)
+
+
+def _given_pairs(cv: Any, n: int) -> Pairs:
+    wrong = VerosimError(f"cv={cv!r} is not known.", ASK)
+    if not isinstance(cv, Iterable):
+        raise wrong
+    pairs: Pairs = []
+    for pair in cv:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise wrong
+        train, test = (np.asarray(rows) for rows in pair)
+        train, test = (np.flatnonzero(r) if r.dtype == bool else r for r in (train, test))
+        for rows in (train, test):
+            if not len(rows) or rows.min() < -n or rows.max() >= n:
+                raise VerosimError(f"A fold of cv is empty or names rows beyond the {n} there are.")
+        pairs.append((train % n, test % n))
+    if not pairs:
+        raise wrong
+    return pairs
+
+
+def _partition(pairs: Pairs, n: int) -> tuple[np.ndarray, int] | None:
+    """The fold of every row, if each is held out once and trained on otherwise."""
+    numbers = np.full(n, -1, dtype=np.int32)
+    for f, (train, test) in enumerate(pairs):
+        trained = np.zeros(n, dtype=bool)
+        trained[train] = True
+        if len(train) + len(test) != n or trained.sum() != len(train) or trained[test].any():
+            return None
+        if (numbers[test] >= 0).any():
+            return None
+        numbers[test] = f
+    return None if (numbers < 0).any() else (numbers, len(pairs))
+
+
+def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any) -> TableFolds:
+    """Folds of a table: by hash, by a column, or by a splitter that is shown the labels."""
+    names, na = source.table.names, source.reader.na
+    if source.table.once:
+        raise VerosimError(
+            "This source can be read only once, and validation reads it twice.",
+            "give a file, a table, or a list of the pieces.",
+        )
+    for name, what in ((cv, "column of folds"), (groups, "column of groups")):
+        if isinstance(name, str) and name not in names:
+            raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
+    if isinstance(cv, str):
+        return column_folds(source.table, cv, na)
+    count = number_of_folds(cv)
+    if count is not None and isinstance(groups, str):
+        return GroupFolds(groups, count, na)
+    if count is not None and isinstance(source.target, str) and groups is None:
+        return RowFolds(count)
+    if y is None:
+        y = labels_of_table(source)
+    if isinstance(groups, str):
+        groups = np.concatenate([
+            rows.batch.column(groups).to_numpy(zero_copy_only=False)
+            for rows in source.table.batches({groups})
+        ])  # fmt: skip
+    found = array_folds(cv, y, groups)
+    if isinstance(found, list):
+        raise VerosimError(
+            "These folds do not hold every row out once, and a table is read only twice.",
+            "a splitter that parts the rows, such as KFold; or give arrays.",
+        )
+    return GivenFolds(*found)
+
+
+def labels_of_table(source: TableSource) -> np.ndarray:
+    """(n,) the label of every row, from a pass over the target alone."""
+    if not isinstance(source.target, str):
+        return source.target.labels[source.target.codes]
+    found = []
+    for chunk in TableSource(source.table, source.reader, source.target).pieces({source.target}):
+        codes, labels = chunk.labels()
+        found.append(labels[codes])
+    return np.concatenate(found)

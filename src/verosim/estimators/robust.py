@@ -1,0 +1,293 @@
+"""Rows that lie far from the bulk of their class are left out: the reweighted MCD.
+
+    keep x in class k  if  (x − m_k)ᵀ S_k⁻¹ (x − m_k) ≤ c
+
+with m_k and S_k of the half of the class whose covariance has the smallest determinant, and c the
+cut-off that leaves 97.5 % of the rows of a Gaussian class of that size. What remains is summed as
+ever, so the model is still a function of its statistics.
+
+References: Rousseeuw & Van Driessen (1999), A fast algorithm for the minimum covariance
+determinant estimator; Hardin & Rocke (2005), The distribution of robust distances.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce, update_wrapper
+from types import MethodType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, solve_triangular
+from scipy.stats import chi2, f, norm, t
+from sklearn.covariance import MinCovDet
+
+from verosim.axes import Groups
+from verosim.data import ArraySource, SparseRows
+from verosim.data.batch import Batch
+from verosim.data.stream import Chunk, TableSource
+from verosim.engines import map_chunks, one_blas_thread
+from verosim.errors import VerosimError, VerosimWarning, warn
+
+CLEAN = 0.975  # share of a Gaussian class that is kept
+LEAST = 5  # rows below which a class has no bulk to lie far from
+PER_COLUMN = 5  # rows a column that the MCD needs
+ENOUGH = 2000  # rows, or 20 a column, that a bulk is found from; all are judged by it
+WORTH = 0.37  # the efficiency of the MAD: of n rows it makes as much as 0.37 n of a deviation
+FAR = 1e6  # deviations: nothing is told apart beyond, and nothing overflows
+
+
+class Refused(VerosimError, AttributeError):
+    """What a robust model does not offer."""
+
+
+def check_all_rows_count(model: Any, verb: str) -> None:
+    """Which rows are kept depends on all of them, so they cannot come or go one by one."""
+    if getattr(model, "robust", False):
+        raise Refused(
+            f"robust=True, so {verb} is refused: the rows it kept were chosen by looking at all "
+            "of them, and with other rows it would have kept others.",
+            "fit again on all rows, or use robust=False.",
+        )
+
+
+class NeedsAllRows:
+    """A method that adds or removes rows; a robust model does not have it."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self.method
+        check_all_rows_count(model, self.method.__name__)
+        return MethodType(self.method, model)
+
+
+# The rows of a source ---------------------------------------------------------------------------
+
+
+def screened(
+    source: ArraySource | TableSource, groups: Groups, holes: bool
+) -> ArraySource | TableSource:
+    """The source with weight zero on its outliers. `holes` says missing cells may be judged."""
+    if isinstance(source, TableSource):
+        return _screened_table(source, groups, holes)
+    weights = _kept(source.X, source.groups, source.weights, groups, holes)
+    return ArraySource(source.X, source.groups, weights, raw=source.raw)
+
+
+def _screened_table(source: TableSource, groups: Groups, holes: bool) -> TableSource:
+    """The same for a table, which is read into memory, once."""
+
+    def work(chunk: Chunk) -> tuple[Chunk, Batch]:
+        return chunk, chunk.batch()
+
+    parts = list(map_chunks(work, source))
+    own = [Groups(np.empty(0) if b.labels is None else b.labels) for _, b in parts]
+    groups = reduce(Groups.union, own, groups)
+    batches = [
+        batch.regrouped(mine.positions(groups), 1)
+        for (_, batch), mine in zip(parts, own, strict=True)
+    ]
+    start, at, weights = 0, [], []
+    for (chunk, _), batch in zip(parts, batches, strict=True):
+        at.append(np.asarray(batch.numbers) - chunk.rows.start + start)
+        weights.append(batch.weights if len(batch.weights) else np.ones(len(batch)))
+        start += len(chunk)
+    out = np.zeros(start)  # (n,)
+    if len(batches):
+        rows = np.concatenate([batch.block for batch in batches])
+        codes = np.concatenate([batch.groups for batch in batches])
+        out[np.concatenate(at)] = _kept(rows, codes, np.concatenate(weights), groups, holes)
+    read = [chunk.rows for chunk, _ in parts]
+    table = replace(
+        source.table, read=lambda _: iter(read), rows=start, resumes=False, once=False,
+        _looked=None,
+    )  # fmt: skip
+    return TableSource(table, source.reader, source.target, out)
+
+
+def _kept(
+    X: Any, codes: np.ndarray, weights: np.ndarray, groups: Groups, holes: bool
+) -> np.ndarray:
+    """(n,) the weights, zero where a row is an outlier of its class."""
+    out = weights.copy() if len(weights) else np.ones(len(codes))
+    matrix = None
+    if isinstance(X, SparseRows):
+        matrix = sparse.csr_array((X.data, X.indices, X.indptr), X.shape)
+    for c in range(len(groups.classes)):
+        here = np.flatnonzero((codes == c) & (out > 0))
+        if not len(here):
+            continue
+        rows = X[here] if matrix is None else _common(matrix[here], out[here])
+        kept, reason = bulk(np.asarray(rows, dtype=np.float64), out[here], holes)
+        if reason:
+            warn(
+                f"Class {groups.name(c)} {reason}: all its rows are kept, outliers among them.",
+                VerosimWarning,
+            )
+        out[here[~kept]] = 0.0
+    return out
+
+
+def _common(rows: Any, weights: np.ndarray) -> np.ndarray:
+    """Sparse rows as dense ones, without the columns that are zero in more than half of them:
+    those would be left out later."""
+    share = weights @ (rows != 0) / weights.sum()
+    return np.asarray(rows.tocsc()[:, np.flatnonzero(share >= 0.5)].toarray())
+
+
+# The rows of a class ----------------------------------------------------------------------------
+
+
+def bulk(X: np.ndarray, weights: np.ndarray, holes: bool = True) -> tuple[np.ndarray, str]:
+    """Which rows of one class (n, d) are not outliers; and why, where none could be judged.
+
+    A row is judged on the cells it has. By the minimum covariance determinant where there are
+    more than five complete rows a column; else, and where half of the rows lie in a plane, cell
+    by cell: by the distance to the median in units of the MAD, against a t distribution with the
+    degrees of freedom the MAD is worth. A column in which half of the class share one value has
+    no robust spread, and is left out. A row of weight w stands for w rows. Large classes are
+    measured on a part of their rows, taken evenly, and judged whole.
+    """
+    kept = np.ones(len(X), dtype=bool)
+    broken = np.isinf(X) if holes else ~np.isfinite(X)  # what the statistic will complain of
+    X = np.where(np.isfinite(X), X, np.nan)
+    order = _order(X)
+    X = X[order]
+    copies = _copies(weights[order], max(ENOUGH, 20 * X.shape[1]))
+    if copies.sum() < LEAST:
+        return kept, f"has {len(X)} rows, too few to tell which are outliers"
+    Z = _standardised(X, copies)  # (n, columns that vary)
+    if not Z.shape[1]:
+        return kept, "has no column in which more than half of its rows differ"
+    near = _near_by_mcd(Z, copies)
+    near = _near_by_cell(Z, copies) if near is None else near
+    if 2 * copies[near].sum() < copies.sum():
+        return kept, "has no bulk (more than half of its rows lie far from its middle)"
+    kept[order] = near
+    return kept | broken.any(axis=1), ""
+
+
+def _order(X: np.ndarray) -> np.ndarray:
+    """(n,) an order of the rows by what is in them, so that theirs has no part in the choice."""
+    n, d = X.shape
+    return np.argsort(np.ascontiguousarray(X).view(f"V{8 * d}")[:, 0]) if d else np.arange(n)
+
+
+def _copies(weights: np.ndarray, most: int) -> np.ndarray:
+    """(n,) how often each row is taken: as often as the weights so far add up to whole rows.
+
+    They are scaled to add up to no fewer rows than there are, and to no more than `most`.
+    """
+    total = weights.sum()
+    wanted = min(max(total, len(weights)), most)
+    ends = np.floor(np.cumsum(weights) * (wanted / total) + 0.5)
+    return np.diff(ends, prepend=0.0).astype(np.intp)
+
+
+def _standardised(X: np.ndarray, copies: np.ndarray) -> np.ndarray:
+    """(x − median) / MAD, without the columns whose MAD is zero."""
+    some = ~np.isnan(X[copies > 0]).all(axis=0)
+    X = X[:, some]
+    rows = np.repeat(X, copies, axis=0)
+    median = np.nanmedian(rows, axis=0)
+    with np.errstate(over="ignore"):
+        MAD = np.nanmedian(np.abs(rows - median), axis=0) / norm.ppf(0.75)
+        varies = np.isfinite(MAD) & (np.abs(median) * 8 * np.finfo(float).eps < MAD)
+        Z = (X[:, varies] - median[varies]) / MAD[varies]
+    return np.clip(Z, -FAR, FAR)
+
+
+def _near_by_cell(Z: np.ndarray, copies: np.ndarray) -> np.ndarray:
+    """Rows none of whose cells is far; the level is shared among the columns."""
+    d = Z.shape[1]
+    cells = copies @ ~np.isnan(Z)  # (d,) of the rows that count
+    level = (1 + CLEAN ** (1 / d)) / 2
+    cut = t.ppf(level, np.maximum(WORTH * (cells - 1), 0.1))
+    return ~(np.abs(Z) > cut).any(axis=1)  # a missing cell is not far
+
+
+def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
+    """Rows within the cut-off of the MCD's distance; None where it has none."""
+    complete = ~np.isnan(Z).any(axis=1)
+    rows = np.repeat(Z[complete], copies[complete], axis=0)
+    n, d = rows.shape
+    if n <= PER_COLUMN * d:
+        return None
+    with warnings.catch_warnings(), one_blas_thread:  # its matrices are many and small
+        warnings.simplefilter("ignore")  # what it warns of is looked at below
+        try:
+            found = MinCovDet(random_state=0).fit(rows)
+            h = int(found.raw_support_.sum())
+            halves = [_concentrated(rows, h), (found.raw_location_, found.raw_covariance_)]
+        except (ValueError, LinAlgError):
+            return None
+    centre, covariance = min(halves, key=lambda half: float(np.linalg.slogdet(half[1])[1]))
+    values = np.linalg.eigvalsh(covariance)
+    if not values[0] > 1e-10 * values[-1]:  # half of the rows lie in a plane
+        return None
+    distances, cells = _distances(Z, centre, covariance)
+    cut = cutoff(n, d, h)
+    share = chi2.ppf(CLEAN, np.maximum(cells, 1)) / chi2.ppf(CLEAN, d)
+    return distances <= cut * share
+
+
+def _concentrated(rows: np.ndarray, h: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of a half, concentrated from the rows nearest the medians.
+
+    scikit-learn starts from random halves, each with its share of a cluster of outliers; from
+    three rows in ten on, that cluster may stay. This start has none of it.
+    """
+    nearest = np.argsort((rows**2).sum(axis=1), kind="stable")[:h]
+    while True:
+        half = rows[nearest]
+        centre, covariance = half.mean(axis=0), np.cov(half.T, bias=True).reshape(-1, half.shape[1])
+        distances, _ = _distances(rows, centre, covariance)
+        before, nearest = nearest, np.argsort(distances, kind="stable")[:h]
+        if distances[nearest].sum() >= distances[before].sum() * (1 - 1e-9):
+            return centre, covariance
+
+
+def _distances(
+    Z: np.ndarray, centre: np.ndarray, covariance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) squared Mahalanobis distances over the cells that each row has, and their number."""
+    patterns, which = np.unique(~np.isnan(Z), axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which, minlength=len(patterns)))
+    out = np.zeros(len(Z))
+    for cells, at in zip(patterns, np.split(order, ends[:-1]), strict=True):
+        L = np.linalg.cholesky(covariance[np.ix_(cells, cells)])
+        white = solve_triangular(L, (Z[at][:, cells] - centre[cells]).T, lower=True)
+        out[at] = (white**2).sum(axis=0)
+    return out, patterns.sum(axis=1)[which]
+
+
+def cutoff(n: int, d: int, h: int) -> float:
+    """The cut-off for squared distances by the raw MCD of h of n rows (Hardin & Rocke 2005).
+
+    c (m − d + 1) / (d m) · D² ~ F(d, m − d + 1),  c = P(χ²_{d+2} ≤ q) / (h/n),  P(χ²_d ≤ q) = h/n
+
+    with m, the degrees of freedom of the MCD's covariance, by the asymptotic variance of Croux &
+    Haesbroeck (1999) and Hardin & Rocke's correction for small samples. For large n it is χ²'s.
+    """
+    share = h / n
+    q = chi2.ppf(share, d)
+    c = share / chi2.cdf(q, d + 2)
+    c2, c3 = -chi2.cdf(q, d + 2) / 2, -chi2.cdf(q, d + 4) / 2
+    b1 = -2 * c * c3 / share
+    b2 = 0.5 + c / share * (c3 - q / d * (c2 + share / 2))
+    above = share * b1**2 * ((1 - share) * (c * q / d - 1) ** 2 - 1) - 2 * c3 * c**2 * (
+        3 * (b1 - d * b2) ** 2 + (d + 2) * b2 * (2 * b1 - d * b2)
+    )
+    variance = above / (n * (b1 * (b1 - d * b2) * share) ** 2 * c**2)
+    m = 2 / (c**2 * variance) * np.exp(0.725 - 0.00663 * d - 0.0780 * np.log(n))
+    m = max(m, d)
+    return float(c * d * m / (m - d + 1) * f.ppf(CLEAN, d, m - d + 1))

@@ -1,0 +1,1 @@
+"""Validation without refitting: held-out scores, choices and guarantees from sums."""

@@ -1,0 +1,99 @@
+"""How held-out predictions are scored: by scikit-learn's own metrics, whatever their names.
+
+A scorer asks an estimator for its predictions; here a stand-in answers with those already made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer, log_loss
+
+from verosim.errors import VerosimError
+
+Score = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float]
+
+LOG_LOSS = "neg_log_loss"
+
+
+class _Answers(ClassifierMixin, BaseEstimator):
+    """An estimator that was asked before: rows are ignored, the answers are these."""
+
+    def __init__(self, log_proba: np.ndarray, classes: np.ndarray) -> None:
+        self.log_proba, self.classes_ = log_proba, classes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.classes_[self.log_proba.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.exp(self.log_proba)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        return self.log_proba
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        scores = np.maximum(self.log_proba, np.log(np.finfo(float).tiny))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+
+def _neg_log_loss(
+    labels: np.ndarray, log_proba: np.ndarray, classes: np.ndarray, weights: np.ndarray
+) -> float:
+    """Told all classes, so that a fold may lack some."""
+    proba = np.exp(log_proba)
+    weight = weights if len(weights) else None
+    return -float(log_loss(labels, proba, labels=classes, sample_weight=weight))
+
+
+def _by_scorer(scorer: Any) -> Score:
+    def score(
+        labels: np.ndarray, log_proba: np.ndarray, classes: np.ndarray, weights: np.ndarray
+    ) -> float:
+        rows = np.zeros((len(labels), 1))
+        given = {"sample_weight": weights} if len(weights) else {}
+        return float(scorer(_Answers(log_proba, classes), rows, labels, **given))
+
+    return score
+
+
+def scorers(scoring: Any) -> dict[str, Score]:
+    """Scores by name: names of scikit-learn's scorings, its scorers, or a dict of either."""
+    if isinstance(scoring, str) or callable(scoring):
+        scoring = [scoring]
+    if not isinstance(scoring, Mapping):
+        if not isinstance(scoring, Iterable):
+            raise VerosimError(f"scoring={scoring!r} is not known.", "a name, such as 'accuracy'.")
+        scoring = {_name_of(one): one for one in scoring}
+    out: dict[str, Score] = {}
+    for name, one in scoring.items():
+        if isinstance(one, str) and one == LOG_LOSS:
+            out[name] = _neg_log_loss
+        elif isinstance(one, str):
+            try:
+                out[name] = _by_scorer(get_scorer(one))
+            except ValueError:
+                raise VerosimError(
+                    f"scoring={one!r} is not known.",
+                    "'accuracy', 'neg_log_loss', 'roc_auc', … : "
+                    "sklearn.metrics.get_scorer_names() lists them.",
+                ) from None
+        elif callable(one):
+            out[name] = _by_scorer(one)
+        else:
+            raise VerosimError(f"scoring={one!r} is neither a name nor a scorer.")
+    if not out:
+        raise VerosimError("scoring is empty.", "a name, such as 'accuracy'.")
+    return out
+
+
+def _name_of(scorer: Any) -> str:
+    if isinstance(scorer, str):
+        return scorer
+    inner = getattr(scorer, "_score_func", scorer)
+    return getattr(inner, "__name__", type(scorer).__name__)
