@@ -33,6 +33,7 @@ _HOMES = {
     ),
     "verosim.validate.cross": ("CrossValidation", "cross_validate"),
     "verosim.validate.search": ("Search", "path", "search"),
+    "verosim.validate.select": ("Selection", "select"),
     "verosim.bayes": (
         "Quadratic",
         "parameter_counts",

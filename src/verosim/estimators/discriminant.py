@@ -29,6 +29,10 @@ class FullGaussianClassifier(GaussianClassifier):
     on_singular: str
     _pooling = 0.0
 
+    @property
+    def _family(self) -> str:  # type: ignore[override]
+        return f"full, missing={self.missing}"
+
     def __init__(
         self,
         priors: Any = None,
@@ -249,6 +253,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
     """
 
     _pooling = 1.0
+    _keeps_most = False  # past a budget, one scatter for all classes
 
     def __init__(
         self,

@@ -38,6 +38,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
     stats_: Statistic
     schema_: Schema
     _chosen: dict[str, float]  # settings that were left to fit
+    _family = ""  # models whose statistics serve each other
+    _keeps_most = True  # whether its statistic serves the whole family
     _values = False  # reads any values, not only numbers
     _sparse = False  # reads sparse rows
     _statistic_parameters: tuple[str, ...] = ()  # what the statistic itself depends on
@@ -82,6 +84,12 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def _priors(self) -> Any:
         """The setting of the priors, where None may mean something else to a model."""
         return self.priors
+
+    @property
+    def _reading(self) -> list[Any]:
+        """What the statistic depends on: models that agree in it share their sums."""
+        family = self._family or type(self).__name__
+        return [family, *(getattr(self, name) for name in self._statistic_parameters)]
 
     @property
     def _is_sum(self) -> bool:

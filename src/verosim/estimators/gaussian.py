@@ -147,6 +147,7 @@ class DiagonalClassifier(GaussianClassifier):
     """Independent columns within a class."""
 
     _sparse = True
+    _family = "diagonal"
     _shared = False
 
     def __init__(

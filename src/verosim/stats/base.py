@@ -376,6 +376,27 @@ class Statistic(ABC):
                     out.lows[name][empty] = 0
         return out
 
+    def narrowed(self, columns: np.ndarray) -> Self:
+        """The statistic of some columns only, as if the rows had no others."""
+        codes = self.axes.codes
+        axes = Axes(self.axes.groups, self.axes.columns.narrowed(columns))
+        at: dict[str, np.ndarray] = {"column": columns}
+        if codes is not None:
+            axes = axes.with_codes(codes.narrowed(columns))
+            first = codes.first
+            at["code"] = np.concatenate([np.arange(first[j], first[j + 1]) for j in columns])
+
+        def picked(name: str, array: np.ndarray) -> np.ndarray:
+            for axis, dim in enumerate(self.fields[name].dims):
+                array = array.take(at[dim], axis=axis) if dim in at else array
+            return array
+
+        return self.like(
+            axes,
+            {name: picked(name, array) for name, array in self.arrays.items()},
+            {name: picked(name, array) for name, array in self.lows.items()},
+        )
+
     def _keep(self, dim: str, kept: np.ndarray) -> Self:
         if dim == "class":
             axes = self.axes.with_groups(self.axes.groups.keep(kept))

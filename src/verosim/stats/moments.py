@@ -305,6 +305,12 @@ class Moments(Statistic):
         pivot = self.arrays["pivot"]
         return self.about(np.where(astray & (W > 0), pivot + mean, pivot))
 
+    def narrowed(self, columns: np.ndarray) -> Self:
+        out = super().narrowed(columns)
+        if self.layout == "full":  # fourth powers are of whole rows: of parts nothing is known
+            out.arrays["absorbed_quartic"] = np.full_like(self.arrays["absorbed_quartic"], np.inf)
+        return out
+
     def about(self, pivot: np.ndarray) -> Self:
         """The same statistic about other pivots (class, column)."""
         old = self.arrays["pivot"]

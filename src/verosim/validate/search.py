@@ -24,7 +24,7 @@ from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import same
 from verosim.validate.cross import check_model, judge, keeps_priors, one_warning, scored
-from verosim.validate.scoring import scorers
+from verosim.validate.scoring import Score, scorers
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,38 +147,66 @@ def search(
     score_by = scorers(scoring)
     given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
     models = [_with(model, setting) for setting in settings]
-    table: dict[str, np.ndarray] = {}
-    holdouts: list[tuple[list[int], Holdout]] = []
-    complete = True
     with one_warning():
-        for of in _alike(models):
-            holdout = Holdout(models[of[0]], X, y, cv, groups, **given)
-            holdouts.append((of, holdout))
-            if not table:
-                table = {name: np.full((len(models), holdout.count), np.nan) for name in score_by}
-        try:
-            with Progress(len(models) * holdouts[0][1].count, "models") as bar:
-                for of, holdout in holdouts:
-                    for part in judge(holdout, [models[i] for i in of], keep, X, given):
-                        for m in range(len(part.log_proba)):
-                            at = of[part.first + m]
-                            for name, found in scored(part, m, holdout, score_by).items():
-                                table[name][at, part.fold] = found
-                        bar.advance(len(part.log_proba))
-        except KeyboardInterrupt:
-            complete = False
-            if np.isnan(table[next(iter(table))]).any(axis=0).all():
-                raise  # nothing is known of all settings yet
-            warn("Interrupted: the scores are of the folds done so far.", VerosimWarning)
-        table = _without_empty_folds(table) if complete else table
-        best = int(np.nanargmax(_means(table[next(iter(table))])))
-        of, holdout = next(pair for pair in holdouts if best in pair[0])
-        winner = models[best]
-        if winner._is_sum:
-            winner._adopt(holdout.total, holdout.schema, streaming=False)
-        else:
-            winner.fit(X, y, sample_weight)
-    return Search(settings, table, winner, complete)
+        found = judge_all(models, X, y, cv, groups, score_by, keep, given)
+        best = int(np.nanargmax(_means(found.table[next(iter(found.table))])))
+        winner = found.fitted(best, X, y, sample_weight)
+    return Search(settings, found.table, winner, found.complete)
+
+
+@dataclass
+class Scored:
+    """Models and their scores on held-out rows, and the sums they came from."""
+
+    models: list[Any]
+    table: dict[str, np.ndarray]  # (models, F) by name
+    holdouts: list[tuple[list[int], Holdout]]
+    complete: bool = True
+
+    def fitted(self, i: int, X: Any, y: Any, sample_weight: Any) -> Any:
+        """The i-th model, fitted on all rows: their sums are here already."""
+        model = self.models[i]
+        if not model._is_sum:
+            return model.fit(X, y, sample_weight)
+        holdout = next(holdout for of, holdout in self.holdouts if i in of)
+        return model._adopt(holdout.total, holdout.schema, streaming=False)
+
+
+def judge_all(
+    models: list[Any],
+    X: Any,
+    y: Any,
+    cv: Any,
+    groups: Any,
+    score_by: dict[str, Score],
+    keep: bool,
+    given: dict[str, Any],
+) -> Scored:
+    """Every model's scores on the same held-out rows; an interrupt leaves what is known."""
+    holdouts: list[tuple[list[int], Holdout]] = []
+    for of in _alike(models):
+        reader = next((models[i] for i in of if models[i]._keeps_most), models[of[0]])
+        holdouts.append((of, Holdout(reader, X, y, cv, groups, **given)))
+    F = holdouts[0][1].count
+    out = Scored(models, {name: np.full((len(models), F), np.nan) for name in score_by}, holdouts)
+    try:
+        with Progress(len(models) * F, "models") as bar:
+            for of, holdout in holdouts:
+                for part in judge(holdout, [models[i] for i in of], keep, X, given):
+                    for m in range(len(part.log_proba)):
+                        at = of[part.first + m]
+                        for name, found in scored(part, m, holdout, score_by).items():
+                            out.table[name][at, part.fold] = found
+                    bar.advance(len(part.log_proba))
+    except KeyboardInterrupt:
+        if np.isnan(out.table[next(iter(out.table))]).any(axis=0).all():
+            raise  # nothing is known of all of them yet
+        out.complete = False
+        warn("Interrupted: the scores are of the folds done so far.", VerosimWarning)
+    if out.complete:  # hashing a small table may leave a fold without rows: it is no fold
+        kept = ~np.isnan(next(iter(out.table.values()))).all(axis=0)
+        out.table = {name: found[:, kept] for name, found in out.table.items()}
+    return out
 
 
 def path(
@@ -235,20 +263,10 @@ def _alike(models: list[Any]) -> list[list[int]]:
     """Models that read the rows alike, and so share their sums."""
     groups: list[list[int]] = []
     for i, model in enumerate(models):
-        names = model._statistic_parameters
         for group in groups:
-            first = models[group[0]]
-            if type(first) is type(model) and all(
-                same(getattr(first, name), getattr(model, name)) for name in names
-            ):
+            if same(models[group[0]]._reading, model._reading):
                 group.append(i)
                 break
         else:
             groups.append([i])
     return groups
-
-
-def _without_empty_folds(table: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Hashing a small table may leave a fold without rows: it is no fold."""
-    kept = ~np.isnan(next(iter(table.values()))).all(axis=0)
-    return {name: found[:, kept] for name, found in table.items()}

@@ -1,0 +1,464 @@
+"""Columns chosen step by step, on held-out rows or by Wilks' λ, without fitting rows again.
+
+    log-loss   − Σ log p(class | x_S) of held-out rows, S the columns kept
+    Wilks      λ_S = |W_S| / |T_S|, within over total scatter; a step is tested by
+               F = (1 − λ'/λ)/(λ'/λ) · (n − K − |S|)/(K − 1)
+
+The statistic of some columns is a part of the statistic of all, so every trial is algebra; where
+columns are independent within a class the score itself is a sum over columns.
+References: Wilks (1932), Certain generalizations in the analysis of variance; McLachlan (1992),
+Discriminant Analysis and Statistical Pattern Recognition, §12.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import f as f_distribution
+from sklearn.base import clone
+
+from verosim import kernels
+from verosim.bayes.rule import LOG_POSTERIOR
+from verosim.data.stream import TableSource
+from verosim.densities import (
+    Bernoulli,
+    Categorical,
+    DiagonalGaussian,
+    FullGaussian,
+    ProductDensity,
+)
+from verosim.densities.central import Scatter
+from verosim.engines import one_blas_thread
+from verosim.engines.progress import Progress
+from verosim.errors import VerosimError, VerosimWarning, warn
+from verosim.estimators.choose import LEAST
+from verosim.estimators.fitted import derive_all
+from verosim.estimators.holdout import Holdout
+from verosim.estimators.parameters import finite, one_of
+from verosim.stats import Counts, Moments, Statistic
+from verosim.validate.cross import check_model, one_warning
+
+MOST = 1 << 27  # numbers of held-out contributions kept at a time
+LEFT = 1e-10  # share of a column's scatter below which the others explain it all
+
+
+@dataclass(frozen=True)
+class Step:
+    """One column more, or one less."""
+
+    column: str
+    added: bool
+    score: float  # held-out log-loss, or Wilks' λ, after the step
+    p_value: float | None = None  # of the step, by Wilks' λ
+
+    def __str__(self) -> str:
+        sign = "+" if self.added else "−"
+        p = "" if self.p_value is None else f"  p = {self.p_value:.2g}"
+        return f"{sign} {self.column}  {self.score:.4f}{p}"
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The columns that were kept, and how they were come by."""
+
+    columns: list[str]
+    numbers: np.ndarray  # (kept,) their places in X
+    steps: list[Step]
+    start: float  # the score before the first step
+    criterion: str
+    model: Any = field(repr=False, default=None)  # fitted on those columns
+    complete: bool = True  # False if it was interrupted
+
+    @property
+    def score(self) -> float:
+        return self.steps[-1].score if self.steps else self.start
+
+    def __str__(self) -> str:
+        what = "held-out log-loss" if self.criterion == "log_loss" else "Wilks' λ"
+        lines = [f"{what} {self.start:.4f}", *map(str, self.steps)]
+        if not self.complete:
+            lines.append("interrupted")
+        return "\n".join([*lines, f"kept: {', '.join(self.columns)}"])
+
+    __repr__ = __str__
+
+
+def select(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    by: str = "log_loss",
+    direction: str = "forward",
+    cv: Any = 10,
+    most: int | None = None,
+    level: float = 0.05,
+    groups: Any = None,
+    sample_weight: Any = None,
+    schema: Any = None,
+    na: Any = (),
+) -> Selection:
+    """Choose columns one at a time, forward from none or backward from all.
+
+    Parameters
+    ----------
+    model : a generative classifier; it is left as it is
+    X, y, cv, groups, sample_weight, schema, na : as in :func:`cross_validate`
+    by : "log_loss" takes the step that lowers the held-out log-loss most, and stops when none
+        does; "wilks" goes by Wilks' λ of the Gaussian with one covariance, from the statistic
+        alone, and stops when a step is not significant at `level`
+    direction : "forward" or "backward"
+    most : how many columns to keep at most (forward) or at least (backward); None for no limit
+    level : significance a column must have to be added, or kept, by Wilks' λ
+
+    An interrupt (Ctrl-C) returns the columns chosen so far. The significance levels are those of
+    single steps; of the best of many they are too small.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from verosim import LDA, select
+    >>> data = load_wine(as_frame=True)
+    >>> found = select(LDA(), data.data, data.target, by="wilks", most=3)
+    >>> print(found)
+    Wilks' λ 1.0000
+    + flavanoids  0.2722  p = 3.6e-50
+    + color_intensity  0.1025  p = 1.2e-37
+    + proline  0.0478  p = 2.1e-29
+    kept: flavanoids, color_intensity, proline
+    """
+    check_model(model)
+    one_of("by", by, ("log_loss", "wilks"))
+    one_of("direction", direction, ("forward", "backward"))
+    finite("level", level, 0, 1)
+    if most is not None:
+        finite("most", most, least=1)
+    if not model._is_sum:
+        raise VerosimError(
+            f"{model!r} is chosen by its rows, so its columns cannot be taken apart.",
+            "give the setting a value.",
+        )
+    holdout = Holdout(
+        model, X, y, cv, groups, sample_weight=sample_weight, schema=schema, na=na
+    )  # fmt: skip
+    forward = direction == "forward"
+    with one_warning():
+        trial: _Wilks | _HeldOut
+        if by == "wilks":
+            trial = _Wilks(_full_moments(model, holdout), level)
+        else:
+            trial = _HeldOut.of(model, holdout)
+        kept, steps, start, complete = _stepwise(trial, forward, most)
+        numbers = np.array(sorted(kept), dtype=np.intp)
+        names = [trial.names[j] for j in numbers]
+        winner = _fitted(model, holdout, X, y, numbers, names, sample_weight)
+    return Selection(names, numbers, steps, start, by, winner, complete)
+
+
+def _stepwise(
+    trial: Any, forward: bool, most: int | None
+) -> tuple[list[int], list[Step], float, bool]:
+    d = len(trial.names)
+    kept: list[int] = [] if forward else list(range(d))
+    steps: list[Step] = []
+    start = current = trial.start(kept)
+    complete = True
+    limit = (d if forward else 1) if most is None else min(int(most), d)
+    try:
+        with Progress(None, "trials") as bar:
+            while (len(kept) < limit) if forward else (len(kept) > limit):
+                rest = [j for j in range(d) if j not in kept] if forward else list(kept)
+                scores, p_values = trial.scores(kept, rest, forward)
+                bar.advance(len(rest))
+                best = int(np.nanargmin(scores)) if np.isfinite(scores).any() else -1
+                if best < 0 or not trial.worth(scores[best], p_values[best], current, forward):
+                    break
+                j, current = rest[best], float(scores[best])
+                kept = [*kept, j] if forward else [k for k in kept if k != j]
+                p = None if np.isnan(p_values[best]) else float(p_values[best])
+                steps.append(Step(trial.names[j], forward, current, p))
+    except KeyboardInterrupt:
+        complete = False
+        warn("Interrupted: the columns chosen so far.", VerosimWarning)
+    if not kept:
+        raise VerosimError(
+            "No column tells the classes apart better than their priors do.",
+            "check the target, or fit on all columns.",
+        )
+    return kept, steps, float(start), complete
+
+
+# Wilks' λ ----------------------------------------------------------------------------------
+
+
+def _full_moments(model: Any, holdout: Holdout) -> Moments:
+    for _ in holdout.trainings():
+        break
+    total = holdout.total
+    complete = getattr(total, "complete", total)
+    if not isinstance(complete, Moments) or complete.layout == "diagonal":
+        raise VerosimError(
+            f"Wilks' λ needs the scatter of complete rows, and {type(model).__name__} keeps none.",
+            'by="log_loss", or select with LDA and fit with another.',
+        )
+    return complete
+
+
+class _Wilks:
+    """λ of a step from swept scatters: what a column has left once the kept ones explain it."""
+
+    def __init__(self, statistic: Moments, level: float) -> None:
+        scatter = Scatter(statistic)
+        W = scatter.pooled
+        centre, shift = scatter.reference_mean()
+        between = (scatter.class_weight[:, None] * (shift - centre)).T @ (shift - centre)
+        self.within, self.total = W, W + between
+        self.n, self.classes = float(scatter.class_weight.sum()), int(scatter.present.sum())
+        self.names, self.level = list(statistic.axes.columns), level
+
+    def start(self, kept: Sequence[int]) -> float:
+        return float(np.exp(self._log_det(self.within, kept) - self._log_det(self.total, kept)))
+
+    def _log_det(self, matrix: np.ndarray, kept: Sequence[int]) -> float:
+        return float(np.linalg.slogdet(matrix[np.ix_(kept, kept)])[1]) if len(kept) else 0.0
+
+    def _left(self, matrix: np.ndarray, kept: Sequence[int], rest: Sequence[int]) -> np.ndarray:
+        """(rest,) scatter of each column that the kept ones do not explain."""
+        own = matrix.diagonal()[list(rest)]
+        if not len(kept):
+            return own
+        scale = np.sqrt(matrix.diagonal()[list(kept)])
+        inner = matrix[np.ix_(kept, kept)] / (scale[:, None] * scale)
+        cross = matrix[np.ix_(kept, rest)] / scale[:, None]
+        left = own - (cross * np.linalg.lstsq(inner, cross, rcond=None)[0]).sum(axis=0)
+        return np.where(left > LEFT * own, left, np.nan)
+
+    def scores(
+        self, kept: Sequence[int], rest: Sequence[int], forward: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        now = self.start(kept)
+        if forward:
+            ratio = self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
+            known, after = len(kept), now * ratio
+        else:
+            others = [[k for k in kept if k != j] for j in rest]
+            ratio = np.array([
+                (self._left(self.within, o, [j]) / self._left(self.total, o, [j]))[0]
+                for o, j in zip(others, rest, strict=True)
+            ])  # fmt: skip
+            known, after = len(kept) - 1, now / ratio
+        freedom = self.n - self.classes - known
+        with np.errstate(divide="ignore", invalid="ignore"):
+            F = (1 - ratio) / ratio * freedom / (self.classes - 1)
+        p = f_distribution.sf(F, self.classes - 1, freedom) if freedom > 0 else np.full(len(F), 1.0)
+        return np.where(np.isnan(ratio), np.nan if forward else now, after), p
+
+    def worth(self, score: float, p: float, current: float, forward: bool) -> bool:
+        return bool(p < self.level) if forward else bool(not p < self.level)
+
+
+# Held-out log-loss -------------------------------------------------------------------------
+
+
+class _HeldOut:
+    """Held-out log-loss of any set of columns."""
+
+    def __init__(self, model: Any, holdout: Holdout) -> None:
+        self.model, self.holdout = clone(model), holdout
+
+    @classmethod
+    def of(cls, model: Any, holdout: Holdout) -> _HeldOut:
+        density = model._density()
+        if additive(density):
+            return _Additive(model, holdout)
+        if isinstance(density, FullGaussian | DiagonalGaussian) or type(model).__name__ in (
+            "MultinomialNB", "ComplementNB",
+        ):  # fmt: skip
+            return _Marginals(model, holdout)
+        raise VerosimError(
+            f"The columns of {type(model).__name__} cannot be taken apart.",
+            "naive Bayes, LDA, QDA and RDA on complete rows can.",
+        )
+
+    names: list[str]
+
+    def loss(self, columns: Sequence[int]) -> float:
+        raise NotImplementedError
+
+    def start(self, kept: Sequence[int]) -> float:
+        return self.loss(kept)
+
+    def scores(
+        self, kept: Sequence[int], rest: Sequence[int], forward: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        sets = [[*kept, j] if forward else [k for k in kept if k != j] for j in rest]
+        return np.array([self.loss(some) for some in sets]), np.full(len(rest), np.nan)
+
+    def worth(self, score: float, p: float, current: float, forward: bool) -> bool:
+        return bool(score < current) if forward else bool(score <= current)
+
+
+def additive(density: Any) -> bool:
+    """Whether log p(x | k) is a sum over columns, each by its own column's sums alone."""
+    if isinstance(density, ProductDensity):
+        return True
+    if isinstance(density, DiagonalGaussian):
+        return density.shrinkage is None
+    return isinstance(density, Categorical | Bernoulli) and type(density).__name__ not in (
+        "JointHistogramDensity",
+    )
+
+
+class _Additive(_HeldOut):
+    """One look at the held-out rows gives every column's part of log p(x | k): the rest is sums."""
+
+    def __init__(self, model: Any, holdout: Holdout) -> None:
+        super().__init__(model, holdout)
+        own = self.model
+
+        def derive(models: Any, training: Statistic) -> Any:
+            place = {label: c for c, label in enumerate(holdout.classes.tolist())}
+            at = [place[label] for label in training.axes.groups.classes.tolist()]
+            return own._derive(training, streaming=True), at
+
+        def look(known: Any, rows: Any) -> list[np.ndarray]:
+            rule, at = known
+            parts = rule.params.contributions(_dense(rule.params.read(rows)))
+            out = np.zeros((len(parts), len(holdout.classes), parts.shape[2] + 1))
+            out[:, :, -1] = -np.inf
+            out[:, at, :-1] = parts
+            out[:, at, -1] = rule.log_prior
+            return [out]
+
+        parts, labels, weights = [], [], []
+        for judged in holdout.by_fold([own], derive, look):
+            parts.append(judged.log_proba[0])
+            labels.append(holdout.labels[judged.rows])
+            if len(holdout.weights):
+                weights.append(holdout.weights[judged.rows])
+            if sum(part.size for part in parts) > MOST:
+                raise VerosimError(
+                    "The held-out contributions of all columns do not fit in memory.",
+                    "select on a sample of the rows.",
+                )
+        every = np.concatenate(parts)  # (n, C, columns + 1), the prior last
+        place = {label: c for c, label in enumerate(holdout.classes.tolist())}
+        self.own = np.array([place[label] for label in np.concatenate(labels).tolist()])
+        self.weights = np.concatenate(weights) if weights else np.ones(len(self.own))
+        self.names, of = _column_names(holdout)
+        self.prior = np.ascontiguousarray(every[:, :, -1])
+        self.parts = np.zeros((len(self.names), *self.prior.shape))  # (d, n, C)
+        for at, j in enumerate(of):
+            self.parts[j] += every[:, :, at]
+
+    def loss(self, columns: Sequence[int]) -> float:
+        joint = self.prior + self.parts[list(columns)].sum(axis=0)
+        return self._loss(joint)
+
+    def _loss(self, joint: np.ndarray) -> float:
+        C = joint.shape[1]
+        kernels.normalise(joint, np.zeros(C), LOG_POSTERIOR, np.empty(len(joint)))
+        told = np.maximum(joint[np.arange(len(joint)), self.own], LEAST)
+        return -float(self.weights @ told) / float(self.weights.sum())
+
+    def scores(
+        self, kept: Sequence[int], rest: Sequence[int], forward: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        base = self.prior + self.parts[list(kept)].sum(axis=0)
+        sign = 1.0 if forward else -1.0
+        found = np.array([self._loss(base + sign * self.parts[j]) for j in rest])
+        return found, np.full(len(rest), np.nan)
+
+
+def _dense(block: Any) -> Any:
+    return block.take(np.arange(len(block))) if hasattr(block, "dense_blocks") else block
+
+
+def _column_names(holdout: Holdout) -> tuple[list[str], list[int]]:
+    """The user's columns, and which of them each part of a score belongs to."""
+    source = holdout.source
+    if not isinstance(source, TableSource):
+        names = list(holdout.plan.axes.columns)
+        return names, list(range(len(names)))
+    reader = source.reader
+    names = list(reader.names)
+    parts = getattr(reader, "parts", None)
+    if parts is None:
+        return names, list(range(len(names)))
+    place = {name: j for j, name in enumerate(names)}
+
+    def owner(piece: str) -> int:
+        if piece in place:
+            return place[piece]
+        return place[max((n for n in names if piece.startswith(f"{n}.")), key=len)]
+
+    return names, [owner(piece) for pieces in parts.values() for piece in pieces]
+
+
+class _Marginals(_HeldOut):
+    """The statistics of some columns are parts of the statistics of all."""
+
+    def __init__(self, model: Any, holdout: Holdout) -> None:
+        super().__init__(model, holdout)
+        self.names = list(holdout.plan.axes.columns)
+        self.folds: list[tuple[Statistic, Any, np.ndarray, np.ndarray]] = []
+        trainings: list[Statistic] = []
+
+        def keep(models: Any, training: Statistic) -> None:
+            trainings.append(training)
+
+        def look(known: None, rows: Any) -> list[np.ndarray]:
+            return [np.asarray(_dense(rows), dtype=np.float64)]
+
+        for part in holdout.by_fold([self.model], keep, look):
+            training = trainings[part.fold]
+            place = {label: c for c, label in enumerate(holdout.classes.tolist())}
+            labels = training.axes.groups.classes.tolist()
+            at = np.full(len(holdout.classes), -1)
+            at[[place[label] for label in labels]] = np.arange(len(labels))
+            own = at[[place[label] for label in holdout.labels[part.rows].tolist()]]
+            weights = (
+                holdout.weights[part.rows] if len(holdout.weights) else np.ones(len(part.rows))
+            )
+            self.folds.append((training, part.log_proba[0], own, weights))
+
+    def loss(self, columns: Sequence[int]) -> float:
+        at, loss, total = np.array(sorted(columns), dtype=np.intp), 0.0, 0.0
+        for training, rows, own, weights in self.folds:
+            told = np.full(len(own), LEAST)
+            known = own >= 0
+            if len(at):
+                with one_blas_thread:
+                    rule = derive_all([self.model], self._narrowed(training, at))[0]
+                log_proba = rule.log_posterior(np.ascontiguousarray(rows[:, at]))
+            else:
+                weight = training.arrays["weight"][:, 0]
+                log_proba = np.tile(np.log(weight / weight.sum()), (len(own), 1))
+            told[known] = np.maximum(log_proba[known, own[known]], LEAST)
+            loss -= float(weights @ told)
+            total += float(weights.sum())
+        return loss / total
+
+    def _narrowed(self, training: Statistic, at: np.ndarray) -> Statistic:
+        if isinstance(training, Moments | Counts):
+            return training.narrowed(at)
+        raise VerosimError(
+            "Columns of rows with missing cells cannot be taken apart.",
+            "GaussianNB and NaiveBayes can; or fill the cells in.",
+        )
+
+
+def _fitted(
+    model: Any, holdout: Holdout, X: Any, y: Any, numbers: np.ndarray, names: list[str], weight: Any
+) -> Any:
+    """The model of the kept columns."""
+    total = holdout.total
+    if isinstance(total, Moments | Counts) and not isinstance(holdout.source, TableSource):
+        return clone(model)._adopt(total.narrowed(numbers), None, streaming=False)
+    schema = holdout.schema
+    assert schema is not None
+    dropped = {c.name: "ignore" for c in schema.used if c.name not in names}
+    return clone(model).fit(X, y, weight, schema=schema.edit(dropped))
