@@ -34,6 +34,13 @@ _HOMES = {
     "verosim.validate.cross": ("CrossValidation", "cross_validate"),
     "verosim.validate.search": ("Search", "path", "search"),
     "verosim.validate.select": ("Selection", "select"),
+    "verosim.validate.auto": ("auto", "bic"),
+    "verosim.validate.calibration": ("Calibrated", "calibrate"),
+    "verosim.validate.conformal": ("Conformal", "conformal"),
+    "verosim.validate.diagnose": ("diagnose",),
+    "verosim.validate.reject": ("Reject", "reject"),
+    "verosim.validate.reliability": ("Reliability", "reliability"),
+    "verosim.validate.semi": ("SemiSupervised",),
     "verosim.bayes": (
         "Quadratic",
         "parameter_counts",

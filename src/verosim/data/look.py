@@ -32,7 +32,8 @@ ENOUGH = 20  # rows below which nothing is called an identifier
 SURE = 50  # rows, all of them different, that look like identifiers
 CODES = 100  # distinct numbers that may be edited to categories
 FEW = 20  # whole numbers that may be codes
-ASK = '"auto", or a dict such as {"zip": "category"}.'
+NUMBERS = ("gaussian", "histogram")  # densities all numbers can be given at once
+ASK = '"auto", "gaussian" or "histogram" for all numbers, or a dict such as {"zip": "category"}.'
 WORDS = 4.0  # words a cell, on average, that make a text
 
 
@@ -54,8 +55,8 @@ def look(
     ----------
     source : any table: see :func:`verosim.query` and the page on tables
     target : the column to predict; it helps to choose between a Gaussian and a histogram
-    columns : "auto", or {name: density} where you know better: gaussian, histogram, category,
-        boolean, poisson, date, text or ignore
+    columns : "auto"; "gaussian" or "histogram" for all numbers; or {name: density} where you know
+        better: gaussian, histogram, category, boolean, poisson, date, text or ignore
     weight : the column of row weights
     na : texts that mean missing, besides the empty cell
     rows : how many rows to look at
@@ -127,7 +128,10 @@ def look(
         for name in table.names
         if name not in (target, weight)
     )
-    return Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
+    schema = Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
+    if columns in NUMBERS:
+        schema = schema.edit({c.name: str(columns) for c in schema.used if c.density in NUMBERS})
+    return schema
 
 
 def _declared(array: pa.Array, coded: bool) -> bool:
@@ -161,7 +165,7 @@ def check_columns(
     if target is not None and target == weight:
         raise VerosimError(f"{target!r} cannot be both the target and the weights.")
     if isinstance(columns, str):
-        if columns != "auto":
+        if columns not in ("auto", *NUMBERS):
             raise VerosimError(f"columns={columns!r} is not known.", ASK)
         return
     if not isinstance(columns, Mapping):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from verosim.data import encode_labels
 from verosim.data.folds import GivenFolds, GroupFolds, RowFolds, TableFolds, column_folds
 from verosim.data.schema import near
 from verosim.data.stream import TableSource
@@ -41,6 +42,8 @@ def array_folds(
 ) -> tuple[np.ndarray, int] | Pairs:
     """(n,) the fold of every row and how many there are; or pairs where rows are not parted."""
     n = len(y)
+    if y.dtype == object:  # scikit-learn's splitters want labels of one type
+        y = encode_labels(y)[0]
     if groups is not None:
         groups = np.asarray(groups)
         if groups.shape != (n,):

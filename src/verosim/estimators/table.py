@@ -43,8 +43,9 @@ class NaiveBayes(GenerativeClassifier):
 
     Parameters
     ----------
-    columns : "auto", or {name: density} for some columns: "gaussian", "histogram", "category",
-        "boolean", "poisson", "date", "text" or "ignore"
+    columns : "auto"; "gaussian" or "histogram" for all numbers; or {name: density} for some
+        columns: "gaussian", "histogram", "category", "boolean", "poisson", "date", "text" or
+        "ignore"
     alpha : pseudo-count of every category, bin and token; rows of the overall mean for a Poisson;
         or "cv": chosen by held-out log-loss, see `alpha_`
     priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
