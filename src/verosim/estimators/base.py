@@ -63,7 +63,7 @@ class GenerativeClassifier(Door):
                 self, X, y, sample_weight=sample_weight, schema=schema, na=na
             )
             statistic, found = holdout.total, holdout.schema
-        else:
+        if not self._open_settings or getattr(self, "robust", False):
             statistic, found = self._summarise(X, y, sample_weight, schema=schema, na=na)
         if found is not None and found.target is not None:
             check_several(statistic, found.target)

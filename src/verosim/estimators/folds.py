@@ -55,10 +55,10 @@ def array_folds(
         rare = StratifiedKFold(count) if groups is None else StratifiedGroupKFold(count)
         # Classes rarer than there are folds go to some of them.
         pairs = _pairs(rare, y if _any_common(y, count) else np.zeros(n), groups, X)
-    elif hasattr(cv, "split"):
-        pairs = _pairs(cv, y, groups, X)
     elif isinstance(cv, str):
         raise VerosimError(f"cv={cv!r}: X and y are arrays, which have no such column.", ASK)
+    elif hasattr(cv, "split"):
+        pairs = _pairs(cv, y, groups, X)
     else:
         found = _row_by_row(cv, n)
         if found is not None:

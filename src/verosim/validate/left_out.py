@@ -21,7 +21,7 @@ from verosim.engines import map_chunks, summarise
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.stats import Statistic
-from verosim.validate.loo import left_out, log_priors_left_out
+from verosim.validate.loo import leaver, log_priors_left_out
 
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -63,9 +63,10 @@ class _Judge:
     """A model's density and priors, asked about rows as if each had not been there."""
 
     def __init__(self, model: Any, statistic: Statistic, keep_priors: bool) -> None:
-        self.setting, self.density, self.statistic = model._priors, model._density(), statistic
+        density = model._density()
+        self.setting, self.left_out = model._priors, leaver(density, statistic)
         self.classes = statistic.axes.groups.classes
-        self.params = self.density.estimate(statistic)
+        self.params = density.estimate(statistic)
         weight, rows = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))
         self.weight, self.rows = weight, rows
         self.kept = None
@@ -74,7 +75,7 @@ class _Judge:
             self.kept = log_priors(self.setting, self.classes, weight, present, True)
 
     def __call__(self, block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        scores = left_out(self.density, self.statistic, block, classes, weights)
+        scores = self.left_out(block, classes, weights)
         scores += self.kept if self.kept is not None else log_priors_left_out(
             self.setting, self.classes, self.weight, self.rows, classes, weights
         )  # fmt: skip

@@ -46,9 +46,10 @@ def _neg_log_loss(
     labels: np.ndarray, log_proba: np.ndarray, classes: np.ndarray, weights: np.ndarray
 ) -> float:
     """Told all classes, so that a fold may lack some."""
-    proba = np.exp(log_proba)
+    labels, classes, proba = _of_one_type(labels), _of_one_type(classes), np.exp(log_proba)
     weight = weights if len(weights) else None
-    return -float(log_loss(labels, proba, labels=classes, sample_weight=weight))
+    given = proba[:, 1] if len(classes) == 2 else proba  # of two, as its own scorer has it
+    return -float(log_loss(labels, given, labels=classes, sample_weight=weight))
 
 
 def _by_scorer(scorer: Any) -> Score:
@@ -56,6 +57,7 @@ def _by_scorer(scorer: Any) -> Score:
         labels: np.ndarray, log_proba: np.ndarray, classes: np.ndarray, weights: np.ndarray
     ) -> float:
         rows = np.zeros((len(labels), 1))
+        labels, classes = _of_one_type(labels), _of_one_type(classes)
         given = {"sample_weight": weights} if len(weights) else {}
         return float(scorer(_Answers(log_proba, classes), rows, labels, **given))
 
@@ -90,6 +92,11 @@ def scorers(scoring: Any) -> dict[str, Score]:
     if not out:
         raise VerosimError("scoring is empty.", "a name, such as 'accuracy'.")
     return out
+
+
+def _of_one_type(labels: np.ndarray) -> np.ndarray:
+    """Whole numbers and texts kept as objects, as the metrics want them."""
+    return np.array(labels.tolist()) if labels.dtype == object else labels
 
 
 def _name_of(scorer: Any) -> str:

@@ -1,0 +1,241 @@
+"""How naive is naive? What columns tell of each other within a class.
+
+    r = Σ_k Σ_i z_a z_b / √(Σ z_a² Σ z_b²),  z = x − mean of the class        numbers
+    V = √( Σ_k (χ²_k − df_k) / Σ_k n_k (min(r_k, c_k) − 1) )                  categories
+
+r is the pooled within-class correlation, V Cramér's, less what chance alone would give. All r
+together are tested by −(v − (2d + 5)/6) log|R| ~ χ² with d(d − 1)/2 degrees of freedom.
+References: Bartlett (1951), The effect of standardization on a χ² approximation in factor
+analysis; Bergsma (2013), A bias-correction for Cramér's V and Tschuprow's T.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from verosim.densities.central import Scatter
+from verosim.estimators.discriminant import FullGaussianClassifier
+from verosim.stats import Moments, Statistic
+from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows
+from verosim.validate.diagnosis.model import full_moments, kind_of_part, parts_of
+from verosim.validate.diagnosis.rows import Sample
+
+WEAK, STRONG = 0.2, 0.6  # of the strongest pair
+MOST_COLUMNS = 40  # whose pairs are looked at
+NAIVE = "tells how naive it is to take columns for independent"
+EVERY = "within classes"
+
+
+# Numbers ----------------------------------------------------------------------------------------
+
+
+def correlations(
+    model: Any, statistic: Statistic, sample: Sample | None, given: bool
+) -> list[Finding]:
+    """Of all classes together, then of each, the most tied first."""
+    parts = [kind_of_part(name, part) for name, part in parts_of(statistic)]
+    name = "correlation"
+    full = isinstance(model, FullGaussianClassifier)
+    columns = sum(
+        len(part.axes.columns) for n, part in parts_of(statistic)
+        if kind_of_part(n, part) in ("numbers", "bins")
+    )  # fmt: skip
+    if "joint" in parts:
+        return [does_not_apply(name, "a joint histogram takes no columns for independent")]
+    if "amounts" in parts and not columns:
+        return [does_not_apply(name, "words are taken for independent draws, which no text is")]
+    if columns < 2:
+        return [does_not_apply(name, "there are no two columns of numbers")]
+    moments = full_moments(statistic) if full else None
+    if moments is not None:
+        return _from_sums(moments)
+    if sample is None:
+        return [needs_rows(name, NAIVE, given)]
+    return _from_rows(model, sample, full)
+
+
+def _from_sums(moments: Moments) -> list[Finding]:
+    scatter, names = Scatter(moments), list(moments.axes.columns)
+    W = scatter.class_weight
+    freedom = float(W.sum() - scatter.present.sum())
+    out = [_of(EVERY, scatter.pooled, names, freedom, True)]
+    if not scatter.pooled_only:
+        each = [
+            _of(moments.axes.groups.name(int(c)), scatter.each[c], names, float(W[c] - 1), True)
+            for c in np.flatnonzero(W > 2)
+        ]
+        out += sorted(each, key=lambda found: -(found.value or 0.0))
+    return [found for found in out if found.value is not None] or out[:1]
+
+
+def _from_rows(model: Any, sample: Sample, full: bool) -> list[Finding]:
+    names = list(sample.number_names)
+    d = len(names)
+    A, B, rows = np.zeros((d, d)), np.zeros((d, d)), 0.0
+    each, holes = [], False
+    for c in range(len(model.classes_)):
+        at = sample.classes == c
+        X, w = sample.numbers[at], sample.weights[at]
+        there = ~np.isnan(X)
+        if len(X) < 3:
+            continue
+        weight = np.where(there, w[:, None], 0.0)
+        mean = np.where(there, X, 0.0).T @ w / np.where(there.any(axis=0), weight.sum(axis=0), 1.0)
+        Z = np.where(there, X - mean, 0.0)
+        a, b = (Z * w[:, None]).T @ Z, (Z**2 * w[:, None]).T @ there
+        A, B, rows = A + a, B + b, rows + w.sum() - 1
+        holes = holes or not there.all()
+        whole = bool(there.all())
+        found = _of(
+            model.stats_.axes.groups.name(c), _scaled(a, b), names, w.sum() - 1, full, whole
+        )
+        each.append(found)
+    if not each:
+        return [does_not_apply("correlation", "no class has rows enough")]
+    out = [_of(EVERY, _scaled(A, B), names, rows, full, not holes)]
+    return out + sorted((e for e in each if e.value is not None), key=lambda e: -(e.value or 0.0))
+
+
+def _scaled(products: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Correlations over the rows that have both cells; 1 on the diagonal, 0 of a constant."""
+    both = np.sqrt(squares * squares.T)
+    R = np.where(both > 0, products / np.where(both > 0, both, 1.0), 0.0)
+    np.fill_diagonal(R, np.where(squares.diagonal() > 0, 1.0, 0.0))
+    return R
+
+
+def _of(
+    subject: str, scatter: np.ndarray, names: list[str], freedom: float, full: bool,
+    whole: bool = True,
+) -> Finding:  # fmt: skip
+    """The finding of one scatter or correlation matrix."""
+    varies = np.flatnonzero(scatter.diagonal() > 0)
+    d = len(varies)
+    if d < 2 or freedom <= 1:
+        why = f"Needs two columns that vary, and more rows; {d} do."
+        return Finding("correlation", subject, None, None, why)
+    unit = np.sqrt(scatter.diagonal()[varies])
+    R = scatter[np.ix_(varies, varies)] / unit / unit[:, None]
+    i, j = np.triu_indices(d, 1)
+    r = np.clip(R[i, j], -1, 1)
+    top = np.argsort(-np.abs(r), kind="stable")[:2]
+    pairs = [f"{names[varies[i[t]]]!r} and {names[varies[j[t]]]!r} ({r[t]:+.2f})" for t in top]
+    mean, most = float(np.abs(r).mean()), float(np.abs(r[top[0]]))
+    p = _independent(R, freedom) if whole else None
+    said = f"Mean |r| {mean:.2f}, most of {' and of '.join(pairs)}"
+    if subject == EVERY:
+        said += _advice(most, full)
+    return Finding("correlation", subject, mean, p, said.rstrip(".") + ".")
+
+
+def _advice(most: float, full: bool) -> str:
+    if most < WEAK:
+        return ": hardly any; " + (
+            "GaussianNB or NaiveLDA would do." if full else "to take them for independent is fair."
+        )
+    if full:
+        return ": full covariances are called for, as here."
+    if most < STRONG:
+        return ": some evidence is counted twice; calibrate the probabilities."
+    return ": evidence is counted twice; LDA or QDA, or drop one of each pair."
+
+
+def _independent(R: np.ndarray, freedom: float) -> float | None:
+    """The p-value of no correlation at all."""
+    d = len(R)
+    factor = freedom - (2 * d + 5) / 6
+    sign, log_det = np.linalg.slogdet(R)
+    if factor <= 0 or sign <= 0:
+        return None
+    return float(chi2.sf(-factor * log_det, d * (d - 1) / 2))
+
+
+# Categories -------------------------------------------------------------------------------------
+
+
+def associations(
+    statistic: Statistic, sample: Sample | None, best: list[str], given: bool
+) -> list[Finding]:
+    """Cramér's V within classes, of pairs with a category in them. `best` are columns by how much
+    they tell; where there are many, their pairs are looked at."""
+    name = "association"
+    coded = [
+        len(part.axes.columns)
+        for n, part in parts_of(statistic)
+        if kind_of_part(n, part) == "codes"
+    ]
+    columns = sum(
+        len(part.axes.columns) for n, part in parts_of(statistic)
+        if kind_of_part(n, part) in ("numbers", "bins", "codes")
+    )  # fmt: skip
+    if not coded or columns < 2:
+        return []
+    if sample is None:
+        return [needs_rows(name, NAIVE, given)]
+    names = sample.code_names + sample.number_names
+    codes = np.column_stack([sample.codes, _quarters(sample.numbers)])
+    order = {column: i for i, column in enumerate(best)}
+    chosen = sorted(range(len(names)), key=lambda j: order.get(names[j], len(order)))
+    chosen = sorted(chosen[:MOST_COLUMNS])
+    found = []
+    for a, b in combinations(chosen, 2):
+        if a < len(sample.code_names):
+            V, p = cramer(codes[:, a], codes[:, b], sample.classes, sample.weights)
+            found.append((V, p, f"{names[a]!r} and {names[b]!r} ({V:.2f})"))
+    found.sort(key=lambda pair: -pair[0])
+    mean = float(np.mean([V for V, _, _ in found]))
+    p = min(1.0, len(found) * min(p for _, p, _ in found))
+    among = f" among the {MOST_COLUMNS} columns that tell most" if len(names) > len(chosen) else ""
+    pairs = [text for _, _, text in found]
+    cure = "hardly any; to take them for independent is fair"
+    if found[0][0] >= WEAK:
+        strong = found[0][0] >= STRONG
+        cure = "drop one of each pair, or join them" if strong else "calibrate the probabilities"
+        cure = f"evidence is counted twice; {cure}"
+    said = f"Mean V {mean:.2f}{among}, most of {' and of '.join(pairs[:2])}: {cure}."
+    return [Finding(name, EVERY, mean, p, said)]
+
+
+def _quarters(X: np.ndarray) -> np.ndarray:
+    """Numbers as codes 0 to 3 by their quartiles, −1 where missing."""
+    out = np.full(X.shape, -1, dtype=np.int32)
+    for j in range(X.shape[1]):
+        there = ~np.isnan(X[:, j])
+        if there.any():
+            edges = np.unique(np.quantile(X[there, j], (0.25, 0.5, 0.75)))
+            out[there, j] = np.searchsorted(edges, X[there, j])
+    return out
+
+
+def cramer(
+    a: np.ndarray, b: np.ndarray, classes: np.ndarray, weights: np.ndarray
+) -> tuple[float, float]:
+    """Cramér's V of two columns of codes within classes, less what chance gives; its p-value."""
+    both = (a >= 0) & (b >= 0)
+    a, b, classes, w = a[both].astype(np.int64), b[both], classes[both], weights[both]
+    if not len(a):
+        return 0.0, 1.0
+    C, A, B = (int(v.max()) + 1 for v in (classes, a, b))
+    cells, which = np.unique((classes * A + a) * B + b, return_inverse=True)
+    n_ab = np.bincount(which, weights=w)  # occupied cells only
+    k, rest = np.divmod(cells, A * B)
+    row, column = k * A + rest // B, k * B + rest % B
+    n_a, n_b = np.bincount(row, weights=n_ab), np.bincount(column, weights=n_ab)
+    n_k = np.bincount(k, weights=n_ab, minlength=C)
+    squares = np.bincount(k, weights=n_ab**2 / (n_a[row] * n_b[column]), minlength=C)
+    statistic = n_k * (squares - 1)
+    rows, columns = (
+        np.bincount(np.unique(at) // size, minlength=C) for at, size in ((row, A), (column, B))
+    )
+    some = n_k > 0
+    df = np.where(some, (rows - 1) * (columns - 1), 0)
+    most = np.where(some, n_k * (np.minimum(rows, columns) - 1), 0.0).sum()
+    if not most > 0:
+        return 0.0, 1.0
+    total = statistic[some].sum()
+    V = float(np.sqrt(np.clip((total - df.sum()) / most, 0, 1)))
+    return V, float(chi2.sf(total, df.sum()))

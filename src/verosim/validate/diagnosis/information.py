@@ -1,0 +1,253 @@
+"""What does each column tell of the class? From the sums alone.
+
+    numbers      η² = between / (between + within),  F = (between/(K − 1)) / (within/(n − K))
+    categories   I(x; class)/H(class),  G = 2 n I(x; class) ~ χ²
+
+Where classes have variances of their own, Bartlett's test stands beside F. In tables too thin for
+G, fewer than five rows a cell, Pearson's χ² takes its place, whose mean is right there too.
+References: Fisher (1925), Statistical Methods for Research Workers; Agresti (2013), Categorical
+Data Analysis, §3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+from scipy.stats import chi2
+from scipy.stats import f as f_distribution
+
+from verosim.axes import Hashed
+from verosim.densities.central import Centred, Scatter
+from verosim.estimators.discriminant import FullGaussianClassifier
+from verosim.linalg import EPS
+from verosim.stats import Counts, Moments, Patterns, Statistic, Tokens
+from verosim.validate.diagnosis.findings import Finding, does_not_apply, probability
+from verosim.validate.diagnosis.model import kind_of_part, one_covariance, parts_of
+from verosim.validate.diagnosis.spread import bartlett
+
+LEVEL = 0.05
+NEGLIGIBLE = 1e-3  # share below which a column is not worth its place
+THIN = 5  # rows a cell
+MOST_WORDS = 100  # that are named one by one
+
+
+NUMBERS, CATEGORIES, BINNED, WORDS = "number columns", "category columns", "binned columns", "words"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the columns of one part tell: (d,) each."""
+
+    names: list[str]
+    share: np.ndarray  # of the variance that is between classes, or of the class's entropy
+    p: np.ndarray
+    constant: np.ndarray  # bool
+    worth: np.ndarray  # the share, where variances tell too counting what they add
+    what: str = CATEGORIES
+
+    @property
+    def useless(self) -> np.ndarray:
+        negligible = self.worth < (
+            0.0 if self.what == WORDS else NEGLIGIBLE
+        )  # a word is one of many
+        return self.constant | (self.p > LEVEL) | negligible
+
+    @property
+    def unit(self) -> str:
+        return "of its variance" if self.what == NUMBERS else "of the class's entropy"
+
+
+def told(model: Any, statistic: Statistic) -> list[Told]:
+    """What every column tells, part by part."""
+    out = []
+    for name, part in parts_of(statistic):
+        kind = kind_of_part(name, part)
+        if kind == "numbers":
+            own = not one_covariance(model) and name != "poisson"
+            out.append(of_numbers(part, own))
+        elif kind in ("codes", "bins"):
+            assert isinstance(part, Counts)
+            found = of_presence(part) if part.what == "presence" else of_codes(part)
+            out.append(replace(found, what=BINNED) if kind == "bins" else found)
+        elif kind == "amounts":
+            out.append(of_amounts(part))
+    return out
+
+
+def of_numbers(statistic: Statistic, own_variances: bool) -> Told:
+    """The one-way F test of every column; with `own_variances`, Bartlett's beside it."""
+    if isinstance(statistic, Patterns):
+        statistic = statistic.available()
+    assert isinstance(statistic, Moments)
+    centred = Centred(statistic)
+    W = centred.weight  # (C, d)
+    place = (centred.pivot - centred.pivot[0]) + centred.offset
+    total, K = W.sum(axis=0), (W > 0).sum(axis=0)
+    centre = (W * place).sum(axis=0) / np.where(total > 0, total, 1.0)
+    between = (W * (place - centre) ** 2).sum(axis=0)
+    if statistic.layout == "pooled":
+        scatter = Scatter(statistic)
+        within, noise = scatter.pooled.diagonal(), EPS * scatter.pooled_peak
+    else:
+        within, noise = centred.squares.sum(axis=0), centred.noise.sum(axis=0)
+    within = np.where(within > noise, within, 0.0)
+    between = np.where(between > noise + 64 * EPS**2 * total * centre**2, between, 0.0)
+    constant = ~(within + between > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        F = (between / (K - 1)) / (within / (total - K))
+        p = np.where((K > 1) & (total > K), f_distribution.sf(F, K - 1, total - K), 1.0)
+    p = np.where((within == 0) & (between > 0), 0.0, p)
+    share = np.where(constant, 0.0, between / np.where(constant, 1.0, within + between))
+    worth = share
+    if own_variances and statistic.layout != "pooled":
+        T, df = bartlett(centred)
+        p = np.minimum(1.0, 2 * np.fmin(p, np.where(df > 0, chi2.sf(T, np.maximum(df, 1)), 1.0)))
+        worth = _of_likelihood(centred, within + between)
+    names = list(statistic.axes.columns)
+    return Told(names, share, np.where(constant, 1.0, p), constant, worth, NUMBERS)
+
+
+def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
+    """(d,) 1 − Π_k (σ²_k / σ²)^(n_k/n): what η² becomes where variances differ too."""
+    W = centred.weight
+    total = np.where(W.sum(axis=0) > 0, W.sum(axis=0), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = np.log(centred.squares / W) - np.log(spread / total)
+        gain = np.where(W > 0, W * log_ratio, 0.0).sum(axis=0) / total
+    return np.nan_to_num(-np.expm1(gain), nan=0.0)
+
+
+def of_codes(statistic: Counts) -> Told:
+    """The G-test of every column of categories or bins."""
+    codes = statistic.axes.codes
+    assert codes is not None
+    count = np.maximum(statistic.arrays["count"][:, 0], 0.0)  # (C, K)
+    found = [_test(count[:, a:b]) for a, b in zip(codes.first[:-1], codes.first[1:], strict=True)]
+    share, p, constant = (np.array(v) for v in zip(*found, strict=True))
+    return Told(list(statistic.axes.columns), share, p, constant, share)
+
+
+def of_presence(statistic: Counts) -> Told:
+    """The G-test of every column that is there or not."""
+    count = statistic.arrays["count"][:, 0]  # (C, d)
+    seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
+    return _of_pairs(list(statistic.axes.columns), count, np.maximum(seen - count, 0.0))
+
+
+def of_amounts(statistic: Statistic) -> Told:
+    """The G-test of every token against all others."""
+    count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
+    if isinstance(statistic, Tokens):
+        codes: Any = statistic.codes
+        hashed = isinstance(codes, Hashed)
+        names = [f"bucket {i}" for i in range(codes.size)] if hashed else list(codes.tokens())
+    else:
+        names = list(statistic.axes.columns)
+    if isinstance(statistic, Tokens) and statistic.presence:
+        rest = statistic.arrays["weight"][:, 0, None] - count
+    else:
+        rest = count.sum(axis=1, keepdims=True) - count
+    return replace(_of_pairs(names, count, np.maximum(rest, 0.0)), what=WORDS)
+
+
+def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> Told:
+    """Tables of C × 2, one a column, all at once."""
+    n_k = there + absent  # (C, d)
+    n = n_k.sum(axis=0)
+    joint = xlogy(there, there).sum(axis=0) + xlogy(absent, absent).sum(axis=0)
+    sides = [side.sum(axis=0) for side in (there, absent)]
+    classes = xlogy(n_k, n_k).sum(axis=0)
+    G = 2 * (joint - classes - xlogy(sides[0], sides[0]) - xlogy(sides[1], sides[1]) + xlogy(n, n))
+    G = np.maximum(G, 0.0)
+    entropy = xlogy(n, n) - classes  # n H(class)
+    df = np.maximum((n_k > 0).sum(axis=0) - 1, 0)
+    constant = (sides[0] <= 0) | (sides[1] <= 0)
+    p = np.where(constant | (df == 0), 1.0, chi2.sf(G, np.maximum(df, 1)))
+    share = np.where(constant | (entropy <= 0), 0.0, G / 2 / np.where(entropy > 0, entropy, 1.0))
+    share = np.minimum(share, 1.0)
+    return Told(names, share, p, constant, share)
+
+
+def _test(table: np.ndarray) -> tuple[float, float, bool]:
+    """(share of the entropy of the class, p-value, whether constant) of a table C × codes."""
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    C, K = table.shape
+    if K < 2 or C < 2:
+        return 0.0, 1.0, K < 2
+    n, rows, columns = table.sum(), table.sum(axis=1), table.sum(axis=0)
+    G = 2 * (xlogy(table, table).sum() - xlogy(rows, rows).sum() - xlogy(columns, columns).sum())
+    G = max(float(G + 2 * xlogy(n, n)), 0.0)
+    df = (C - 1) * (K - 1)
+    tested = G
+    if n < THIN * C * K:
+        tested = float(n * ((table**2 / rows[:, None] / columns).sum() - 1))
+    entropy = float(xlogy(n, n) - xlogy(rows, rows).sum())
+    told_by_chance = df / 2  # of a table where nothing is told (Miller 1955)
+    share = max(G / 2 - told_by_chance, 0.0) / entropy
+    return min(share, 1.0), float(chi2.sf(tested, df)), False
+
+
+def uninformative(model: Any, columns: list[Told]) -> list[Finding]:
+    """How many columns tell the classes apart, and one finding for each that does not."""
+    if not columns:
+        return [does_not_apply("information", "one density speaks for all columns at once")]
+    if len(model.classes_) < 2:
+        return [does_not_apply("information", "there is one class")]
+    naive = not isinstance(model, FullGaussianClassifier)
+    out = [_summary(part) for part in _by_kind(columns)]
+    for part in columns:
+        if part.what == WORDS and len(part.names) > MOST_WORDS:  # their number is the finding
+            continue
+        order = np.lexsort((-part.p, ~part.constant))
+        out += [_useless(part, int(j), naive) for j in order[part.useless[order]]]
+    return out
+
+
+def _by_kind(columns: list[Told]) -> list[Told]:
+    """Parts that are measured alike, as one."""
+    out = []
+    for what in dict.fromkeys(part.what for part in columns):
+        same = [part for part in columns if part.what == what]
+        names = [name for part in same for name in part.names]
+        share, p, constant, worth = (
+            np.concatenate([getattr(part, name) for part in same])
+            for name in ("share", "p", "constant", "worth")
+        )
+        out.append(Told(names, share, p, constant, worth, what))
+    return out
+
+
+def _summary(part: Told) -> Finding:
+    telling = int((~part.useless).sum())
+    order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, telling)]
+    best = [f"{part.names[j]!r} ({part.share[j]:.1%})" for j in order]
+    best[:1] = [text.replace(")", f" {part.unit})") for text in best[:1]]
+    said = f"{telling:,} of {len(part.names):,} {part.what} tell the classes apart" + (
+        f", best {', '.join(best)}." if best else ": is the target related to them at all?"
+    )
+    return Finding("information", part.what, float(telling), None, said)
+
+
+def _useless(part: Told, j: int, naive: bool) -> Finding:
+    p = float(part.p[j])
+    if part.constant[j]:
+        return Finding(
+            "information", part.names[j], 0.0, None, "Constant: it says nothing; drop it."
+        )
+    drop = "drop it." if naive else "drop it, unless it matters beside others."
+    if p > LEVEL:
+        said = f"Alike in all classes (p {probability(p)}): {drop}"
+    else:
+        said = f"Tells next to nothing ({part.share[j]:.2%} {part.unit}): {drop}"
+    return Finding("information", part.names[j], float(part.share[j]), p, said)
+
+
+def best_first(columns: list[Told]) -> list[str]:
+    """The columns by how much they tell."""
+    pairs = [
+        (float(s), name) for part in columns for name, s in zip(part.names, part.share, strict=True)
+    ]
+    return [name for _, name in sorted(pairs, key=lambda pair: -pair[0])]

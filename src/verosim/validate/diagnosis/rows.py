@@ -1,0 +1,134 @@
+"""Some rows of every class, for what sums do not tell.
+
+One pass, any source: of a class of more than 20 000 rows as many are kept, each as likely as any
+other (those with the smallest of as many random numbers).
+Reference: Vitter (1985), Random sampling with a reservoir.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Groups
+from verosim.data import Batch, SparseRows
+from verosim.data.labels import check_known
+from verosim.data.stream import TableSource
+from verosim.engines import map_chunks
+from verosim.errors import VerosimError
+from verosim.stats import Counts, Statistic
+from verosim.validate.diagnosis.model import kind_of_part, parts_of
+
+MOST = 20_000  # rows of a class
+WIDEST = 2_000  # columns that are looked at together
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows as numbers (n, p), NaN where missing, and as codes (n, q), −1 where missing."""
+
+    classes: np.ndarray  # (n,) numbers of the model's classes
+    weights: np.ndarray  # (n,)
+    numbers: np.ndarray
+    codes: np.ndarray
+    number_names: tuple[str, ...]
+    code_names: tuple[str, ...]
+    gaussian: np.ndarray  # (p,) which numbers have a Gaussian density
+    seen: np.ndarray  # (C,) rows of every class that were there to choose from
+
+    def some_of(self, c: int, rows: int) -> str:
+        """How many rows of a class a number rests on, where not on all."""
+        return "" if rows >= self.seen[c] else f" Seen on {rows:,} of {self.seen[c]:,} rows."
+
+
+def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | None:
+    """The rows a fitted model can be confronted with; None if it has nothing to look at."""
+    statistic = model._current()
+    parts = [(name, part, kind_of_part(name, part)) for name, part in parts_of(statistic)]
+    numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
+    coded = [(n, p) for n, p, kind in parts if kind == "codes"]
+    if sum(len(part.axes.columns) for _, part in numeric + coded) > WIDEST or not numeric + coded:
+        return None
+    C = len(model.classes_)
+    rng = np.random.default_rng(0)
+    kept: list[tuple[np.ndarray, ...]] = []
+    seen, held = np.zeros(C, dtype=np.int64), 0
+    for batch in _batches(model, source, y, sample_weight, statistic):
+        weights = batch.weights if len(batch.weights) else np.ones(len(batch))
+        seen += np.bincount(batch.groups, minlength=C)
+        numbers = [_numbers(_block(batch, name)) for name, _ in numeric]
+        codes = [_codes(_block(batch, name), part) for name, part in coded]
+        kept.append((
+            rng.random(len(batch)), batch.groups, weights,
+            _beside(numbers, len(batch), np.float64), _beside(codes, len(batch), np.int32),
+        ))  # fmt: skip
+        held += len(batch)
+        if held > 2 * MOST * C:
+            kept = [_fewer(kept)]
+            held = len(kept[0][0])
+    if not kept:
+        raise VerosimError("The table has no rows.", "there is nothing to look at.")
+    _, classes, weights, number_rows, code_rows = _fewer(kept)
+    gaussian = [
+        np.full(len(part.axes.columns), name in ("", "gaussian") and kind_of_part(name, part) ==
+                "numbers") for name, part in numeric
+    ]  # fmt: skip
+    return Sample(
+        classes, weights, number_rows, code_rows,
+        tuple(column for _, part in numeric for column in part.axes.columns),
+        tuple(column for _, part in coded for column in part.axes.columns),
+        np.concatenate([*gaussian, np.empty(0, dtype=bool)]), seen,
+    )  # fmt: skip
+
+
+def _batches(
+    model: Any, source: Any, y: Any, sample_weight: Any, statistic: Statistic
+) -> Iterator[Batch]:
+    """The rows in the model's classes; a robust model's without its outliers."""
+    model._check_columns(source)
+    opened, plan, _ = model._opened(source, y, sample_weight, statistic)
+    known = Groups(model.classes_)
+    check_known(plan.axes.groups.classes, model.classes_)
+    opened = model._screened(opened, known)
+    if not isinstance(opened, TableSource):
+        yield from opened.batches()
+        return
+    for batch in map_chunks(lambda chunk: chunk.batch(), opened):
+        if batch.labels is not None:
+            check_known(batch.labels, model.classes_)
+            batch = batch.regrouped(Groups(batch.labels).positions(known), 1)
+        yield batch
+
+
+def _block(batch: Batch, part: str) -> Any:
+    return batch.block[part] if part else batch.block
+
+
+def _numbers(block: Any) -> np.ndarray:
+    dense = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
+    out = np.asarray(dense, dtype=np.float64)
+    return np.where(np.isfinite(out), out, np.nan)
+
+
+def _codes(block: Any, part: Statistic) -> np.ndarray:
+    if isinstance(part, Counts) and part.what == "presence":
+        numbers = _numbers(block)
+        return np.where(np.isnan(numbers), -1, numbers > part.threshold).astype(np.int32)
+    assert part.axes.codes is not None
+    return part.axes.codes.encode(block)[0]
+
+
+def _beside(blocks: list[np.ndarray], rows: int, dtype: Any) -> np.ndarray:
+    return np.concatenate([np.empty((rows, 0), dtype=dtype), *blocks], axis=1)
+
+
+def _fewer(kept: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """All together, of every class the rows with the smallest keys, in their order."""
+    keys, classes, *rest = (np.concatenate(pieces) for pieces in zip(*kept, strict=True))
+    order = np.lexsort((keys, classes))
+    rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
+    at = np.sort(order[rank < MOST])
+    return keys[at], classes[at], *(array[at] for array in rest)

@@ -1,0 +1,186 @@
+"""Are the classes Gaussian? Mardia's multivariate skewness and kurtosis of each.
+
+    b₁ = Σ_ij (z_iᵀ S⁻¹ z_j)³ / n²,   b₂ = Σ_i (z_iᵀ S⁻¹ z_i)² / n,   z = x − mean
+
+Of a Gaussian, n b₁/6 is χ² with d(d + 1)(d + 2)/6 degrees of freedom, and b₂ about normal with
+mean d(d + 2)(n − 1)/(n + 1). b₁ is the sum of the squares of the d³ third moments of whitened rows,
+which is how it is computed unless there are fewer rows than d².
+References: Mardia (1970), Measures of multivariate skewness and kurtosis with applications;
+Mardia (1974), Applications of some measures of multivariate skewness and kurtosis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows, probability
+from verosim.validate.diagnosis.model import is_gaussian
+from verosim.validate.diagnosis.rows import Sample
+
+LEVEL = 0.05
+WORK = 2e9  # multiplications b₁ may take
+BLOCK = 512
+
+
+@dataclass(frozen=True)
+class Mardia:
+    """Skewness b₁ and kurtosis b₂ of n rows in d dimensions, with their p-values."""
+
+    skewness: float
+    kurtosis: float
+    rows: int
+    d: int
+    expected: float  # the kurtosis of a Gaussian
+    skewness_p: float
+    kurtosis_p: float
+
+
+def mardia(X: np.ndarray, weights: np.ndarray | None = None) -> Mardia | None:
+    """Mardia's measures of complete rows (n, d), in the subspace they span; None if too few.
+
+    A row of weight w counts for w rows.
+
+    >>> from sklearn.datasets import load_iris
+    >>> found = mardia(load_iris().data[:50])
+    >>> round(found.skewness, 4), round(found.kurtosis, 4)
+    (3.0797, 26.5377)
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    n = float(w.sum())
+    U = _whitened(X, w)
+    d = U.shape[1]
+    if not d or n <= d + 1 or n <= 3:
+        return None
+    lengths = (U**2).sum(axis=1)
+    b2 = float(w @ lengths**2) / n
+    b1 = _third_moments(U, w) / n**2 if d * d <= len(U) else _all_pairs(U, w) / n**2
+    full = d * (d + 2)
+    expected = full * (n - 1) / (n + 1)
+    variance = 8 * full * (n - 3) * (n - d - 1) * (n - d + 1)
+    variance /= (n + 1) ** 2 * (n + 3) * (n + 5)
+    z = (b2 - expected) / np.sqrt(variance)
+    return Mardia(
+        b1, b2, len(X), d, expected, float(chi2.sf(n * b1 / 6, full * (d + 1) / 6)),
+        float(2 * norm.sf(abs(z))),
+    )  # fmt: skip
+
+
+def _whitened(X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """(n, r) rows with covariance I in the r dimensions they vary in."""
+    Z = X - (w @ X) / w.sum()
+    Z = Z - (w @ Z) / w.sum()  # what far from zero the first mean left over
+    unit = np.sqrt(w @ Z**2 / w.sum())
+    varies = unit > 1e-12 * np.abs(X).max(axis=0, initial=0.0)
+    Z = Z[:, varies] / unit[varies]
+    values, vectors = np.linalg.eigh((Z * w[:, None]).T @ Z / w.sum())
+    kept = values > 1e-10 * max(len(values), 1)
+    return Z @ (vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def _third_moments(U: np.ndarray, w: np.ndarray) -> float:
+    """Σ_abc (Σ_i w u_a u_b u_c)²."""
+    total = 0.0
+    for a in range(U.shape[1]):
+        total += float((((U * (w * U[:, a])[:, None]).T @ U) ** 2).sum())
+    return total
+
+
+def _all_pairs(U: np.ndarray, w: np.ndarray) -> float:
+    """Σ_ij w_i w_j (u_iᵀ u_j)³: the same number."""
+    total = 0.0
+    for start in range(0, len(U), BLOCK):
+        products = U[start : start + BLOCK] @ U.T
+        total += float(w[start : start + BLOCK] @ products**3 @ w)
+    return total
+
+
+def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Finding]:
+    """Mardia's measures of every class, worst first."""
+    both = ("skewness", "kurtosis")
+    if not is_gaussian(model):
+        return [does_not_apply(name, "no density here is Gaussian") for name in both]
+    if sample is None:
+        said = "tells whether the classes are Gaussian"
+        return [needs_rows(name, said, given) for name in both]
+    columns = np.flatnonzero(sample.gaussian)
+    names = [sample.number_names[j] for j in columns]
+    out = []
+    for c in range(len(model.classes_)):
+        X, w = _rows_of(sample, c, columns)
+        subject = model.stats_.axes.groups.name(c)
+        found = mardia(X, w) if len(X) else None
+        if found is None:
+            said = f"{len(X)} complete rows are too few to see a shape in {len(columns)} columns."
+            out += [Finding(name, subject, None, None, said) for name in both]
+            continue
+        where = sample.some_of(c, len(X))
+        said = _skewed(found, X, w, names) + where
+        out.append(Finding("skewness", subject, found.skewness, found.skewness_p, said))
+        said = _tailed(found, X, w, names, getattr(model, "robust", None) is False) + where
+        out.append(Finding("kurtosis", subject, found.kurtosis, found.kurtosis_p, said))
+    return sorted(out, key=_worst)
+
+
+def _worst(found: Finding) -> tuple[bool, float, float]:
+    p = 2.0 if found.p_value is None else found.p_value
+    return found.name == "kurtosis", p, -(found.value or 0.0)
+
+
+def _rows_of(sample: Sample, c: int, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Complete rows of a class, evenly fewer where the third moments of all would take long."""
+    at = np.flatnonzero(sample.classes == c)
+    X = sample.numbers[at][:, columns]
+    complete = ~np.isnan(X).any(axis=1)
+    X, w = X[complete], sample.weights[at][complete]
+    n, d = X.shape
+    most = int(max(WORK / max(d, 1) ** 3, np.sqrt(WORK / max(d, 1))))
+    if n <= most:
+        return X, w
+    taken = np.linspace(0, n - 1, most).astype(np.intp)
+    return X[taken], w[taken]
+
+
+def _moment(X: np.ndarray, w: np.ndarray, power: int) -> np.ndarray:
+    """(d,) standardised moments of the columns, 0 of a constant one."""
+    Z = X - (w @ X) / w.sum()
+    spread = w @ Z**2 / w.sum()
+    safe = np.where(spread > 0, spread, 1.0)
+    return np.where(spread > 0, (w @ Z**power / w.sum()) / safe ** (power / 2), 0.0)
+
+
+def _skewed(found: Mardia, X: np.ndarray, w: np.ndarray, names: list[str]) -> str:
+    p = probability(found.skewness_p)
+    if found.skewness_p >= LEVEL:
+        return f"No sign of skewness (p {p})."
+    each = _moment(X, w, 3)
+    j = int(np.abs(each).argmax())
+    return (
+        f"Skewed (p {p}), most in {names[j]!r} ({each[j]:+.2f}): take logs or roots, or use "
+        "histograms."
+    )
+
+
+def _tailed(
+    found: Mardia, X: np.ndarray, w: np.ndarray, names: list[str], can_be_robust: bool
+) -> str:
+    p = probability(found.kurtosis_p)
+    if found.kurtosis_p >= LEVEL:
+        return f"Tails as of a Gaussian (p {p})."
+    excess = found.kurtosis / found.expected - 1
+    each = _moment(X, w, 4) - 3
+    if excess > 0:
+        j = int(each.argmax())
+        cure = "robust=True or histograms" if can_be_robust else "histograms"
+        return (
+            f"Tails {excess:.0%} heavier than a Gaussian's (p {p}), most in {names[j]!r}: look for "
+            f"outliers, or use {cure}."
+        )
+    j = int(each.argmin())
+    return (
+        f"Tails {-excess:.0%} lighter than a Gaussian's (p {p}), most in {names[j]!r}: several "
+        "groups, or bounded values; histograms may fit better."
+    )

@@ -1,0 +1,128 @@
+"""Multinomial and complement scores without the row, from its own columns or tokens alone.
+
+    multinomial   φ_i|k = (ñ_ik − w x_i [k = y] + α) / (ñ_k − w Σx [k = y] + αV')
+    complement    φ̃_i|k the same, from the counts of the other classes: unchanged for k = y
+
+with V' the columns or tokens that remain. Absent columns matter through their totals only.
+Reference: Rennie et al. (2003), Tackling the poor assumptions of naive Bayes text classifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from verosim.data.batch import BLOCK_CELLS
+from verosim.data.sources import cells_per_row, take_rows
+from verosim.densities import Complement, Multinomial
+from verosim.densities.columns import ColumnDensity
+from verosim.stats import Counts, Tokens
+from verosim.validate.loo import again
+from verosim.validate.loo.leaving import Leaving, Scorer
+from verosim.validate.loo.lexicon import CANCELLED, Left, Lexicon
+
+# what is left of some rows → (rows, C) scores, and which rows these do not hold for
+Judge = Callable[[Left, Leaving], tuple[np.ndarray, np.ndarray]]
+
+
+def in_pieces(density: ColumnDensity, statistic: Counts | Tokens, judge: Any) -> Scorer:
+    """Rows a piece at a time; those the closed form does not hold for are estimated again."""
+    lexicon = Lexicon(density, statistic)
+    anew = again.scorer(density, statistic)
+    work: Judge = judge(density, lexicon)
+    C = lexicon.raw.shape[1]
+
+    def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        going = Leaving.of(statistic, classes, weights)
+        out = np.empty((len(classes), C))
+        odd = np.zeros(len(classes), dtype=bool)
+        step = max(1, int(BLOCK_CELLS / (C * max(cells_per_row(block), 1.0))))
+        for start in range(0, len(out), step):
+            at = slice(start, min(len(out), start + step))
+            some = going[at]
+            left = lexicon.without(block[at], some)
+            out[at], failed = work(left, some)
+            odd[at] = failed | left.odd
+        out[going.gone, classes[going.gone]] = -np.inf
+        rows = np.flatnonzero(odd)
+        if len(rows):
+            out[rows] = anew(
+                take_rows(block, rows), classes[rows], weights[rows] if len(weights) else weights
+            )
+        return out
+
+    return score
+
+
+def multinomial(density: Multinomial, statistic: Counts | Tokens) -> Scorer:
+    """Amounts, by the class's own counts."""
+    if statistic.what != "amount":
+        return again.scorer(density, statistic)
+    return in_pieces(density, statistic, _multinomial)
+
+
+def complement(density: Complement, statistic: Counts | Tokens) -> Scorer:
+    """Amounts, by the counts of all other classes."""
+    if statistic.what != "amount":
+        return again.scorer(density, statistic)
+    return in_pieces(density, statistic, _complement)
+
+
+def _multinomial(density: Multinomial, lexicon: Lexicon) -> Judge:
+    count, alpha = lexicon.count, lexicon.alpha
+    table = np.log(count + alpha)  # (K, C)
+    total, V = lexicon.total(count), lexicon.size
+
+    def judge(left: Left, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
+        found, own = left.found, going.own()
+        here, lost = found[left.stays], found[~left.stays]
+        matrix = sparse.csr_array(
+            (here.amount, (here.row, here.code)), shape=(here.rows, len(table))
+        )
+        scores = matrix @ table
+        k = going.classes[found.row]
+        moved = np.log(left.mine + alpha) - table[found.code, k]
+        scores[own] += here.sums((found.amount * moved)[left.stays])
+        every = total - lost.sums(count[lost.code])  # (rows, C)
+        every[own] = total[going.classes] - found.sums(count[found.code, k]) + (
+            here.sums(left.mine[left.stays]))  # fmt: skip
+        every = np.maximum(every, 0.0) + alpha * (V - lost.sums(np.ones(len(lost.row))))[:, None]
+        length = here.sums(here.amount)[:, None]
+        failed = (every <= CANCELLED * (total + alpha * V)).any(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(length > 0, scores - length * np.log(every), 0.0), failed
+
+    return judge
+
+
+def _complement(density: Complement, lexicon: Lexicon) -> Judge:
+    count, alpha = lexicon.count, lexicon.alpha
+    rest = count.sum(axis=1, keepdims=True) - count + alpha  # (K, C)
+    log_rest = np.log(rest)
+    total, log_total, V = lexicon.total(rest), lexicon.total(log_rest), lexicon.size
+
+    def judge(left: Left, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
+        found = left.found
+        here = found[left.stays]
+        counts = count[found.code]  # (m, C)
+        counts[np.arange(len(counts)), going.classes[found.row]] = left.mine
+        others = (counts.sum(axis=1, keepdims=True) - counts + alpha)[left.stays]
+        log_others = np.log(others)
+        every = total - found.sums(rest[found.code]) + here.sums(others)  # (rows, C)
+        failed = (every <= CANCELLED * total).any(axis=1)
+        size = (V - (found.sums(np.ones(len(found.row))) - here.sums(np.ones(len(here.row)))))[
+            :, None
+        ]
+        length = here.sums(here.amount)[:, None]
+        log_every = np.log(np.where(every > 0, every, 1.0))
+        scores = length * log_every - here.sums(here.amount[:, None] * log_others)
+        if density.norm:
+            sums = log_total - found.sums(log_rest[found.code]) + here.sums(log_others)
+            sums = sums - size * log_every
+            scores = np.where(size > 1, -scores / np.where(sums != 0, sums, 1.0), 0.0)
+        return scores, failed
+
+    return judge

@@ -1,0 +1,252 @@
+"""Full Gaussians without the row: a rank-one downdate of what all rows gave.
+
+    S' = S − θ z zᵀ,   z = x − μ_y,   θ = κ, λκ for other classes,   κ = W_y w/(W_y − w)
+    A' = (1 − a) S' + a (tr S'/d) I,   Σ' = A' / freedom'
+
+In coordinates T in which S and I are diagonal, T A' Tᵀ = diag(D) − ρ t tᵀ with ρ = (1 − a) θ, so
+
+    |A'| = |T|⁻² ΠD (1 − ρq),   vᵀA'⁻¹v = Σ v²/D + ρ (Σ v t/D)² / (1 − ρq),   q = Σ t²/D
+
+costs O(d) a row once it is rotated, whatever the shrinkage a the row leaves.
+References: Sherman & Morrison (1950), Adjustment of an inverse matrix; Lachenbruch & Mickey
+(1968), Estimation of error rates in discriminant analysis; Friedman (1989), Regularized
+discriminant analysis, §5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from verosim.densities import FullGaussian, FullParams
+from verosim.densities.central import FREE, Scatter
+from verosim.densities.gaussian import LOG_2PI
+from verosim.linalg import EPS
+from verosim.validate.loo.intensity import Fourths, Intensity
+from verosim.validate.loo.leaving import Leaving
+
+GAP = 1e-4  # 1 − ρq below which too few digits are left of it
+CLEAR = 1e-6  # share of a variance, unexplained by other columns, below which likewise
+CANCELLED = 1e-6  # parts of a column's squares below which it is constant, or nearly
+SPHERICAL = 0.5  # intensity from which the eigenvectors of S are the better coordinates
+FAR = 1e8  # squared deviations between class means that one common point may cost
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The scatter a covariance comes from, over the columns in use, and its coordinates.
+
+    A = (1 − base) S + base (tr S/d) I, T A Tᵀ = diag(scale), T Tᵀ = diag(sphere).
+    """
+
+    S: np.ndarray  # (d, d) Friedman's mixture, zero where only rounding is left
+    known: np.ndarray  # (d,) bool: where there is more
+    peak: np.ndarray  # (d,)
+    c: int | None  # whose it is; None for all classes
+    T: np.ndarray  # (d, d)
+    scale: np.ndarray  # (d,)
+    sphere: np.ndarray  # (d,), unread without shrinkage
+    base: float
+    log_det: float  # −2 log|T|
+    now: np.ndarray  # (d,) the diagonal of T A Tᵀ with the intensity all rows give
+    unexplained: float  # the least share of a column's variance that the others leave open
+
+    @cached_property
+    def trace(self) -> float:
+        return float(np.trace(self.S))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows, and how they leave."""
+
+    x: np.ndarray  # (b, d) all columns
+    z: np.ndarray  # (b, d) about the mean of their class
+    kappa: np.ndarray  # (b,)
+    further: np.ndarray  # (b,) x is so many times as far from its class without itself
+    going: Leaving
+    fourths: Fourths | None
+
+    def __getitem__(self, at: np.ndarray) -> Rows:
+        fourths = None if self.fourths is None else self.fourths[at]
+        return Rows(
+            self.x[at], self.z[at], self.kappa[at], self.further[at], self.going[at], fourths
+        )
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+class Downdate:
+    """Log densities of rows, each by the estimate without it."""
+
+    def __init__(self, density: FullGaussian, scatter: Scatter, params: FullParams) -> None:
+        self.density, self.scatter, self.params = density, scatter, params
+        self.at = np.flatnonzero(params.used)
+        self.d, self.classes = len(self.at), int(scatter.present.sum())
+        self.whole = float(scatter.class_weight.sum())
+        self.intensity: Intensity | None = None
+        if density.shrinkage is not None:
+            self.intensity = Intensity(density.shrinkage, density.pooling, scatter)
+        self.present: list[int] = np.flatnonzero(scatter.present).tolist()
+        wanted: list[int | None] = [None] if density.pooling == 1 else [*self.present]
+        self.mixtures = {c: self._mixture(c) for c in wanted}
+
+    def _mixture(self, c: int | None) -> Mixture:
+        at, d = self.at, self.d
+        square, place = np.ix_(at, at), c or 0
+        S, W, freedom, peak = self.scatter.mix(c, self.density.pooling, self.density.covariance)
+        known = (S.diagonal() > 16 * EPS * peak)[at]
+        S = np.where(known[:, None] & known, S[square], 0.0)
+        whitener = self.params.whitener[place][square]
+        variance = self.params.covariance_[place].diagonal()[at]
+        unexplained = 1 / float(((whitener**2).sum(axis=0) * variance).max())
+        a = 0.0 if self.intensity is None else self.intensity.whole(c, S, W)
+        ones = np.ones(d)
+        if a >= SPHERICAL:
+            values, vectors = np.linalg.eigh(S)
+            now = (1 - a) * values + a * values.mean()
+            return Mixture(
+                S, known, peak[at], c, vectors.T, values, ones, 0.0, 0.0, now, unexplained
+            )
+        T, sphere = whitener / np.sqrt(freedom), ones
+        if self.intensity is not None:
+            sphere, vectors = np.linalg.eigh(T @ T.T)
+            T = vectors.T @ T
+        log_det = float(self.params.log_det[place]) + d * np.log(freedom)
+        return Mixture(S, known, peak[at], c, T, ones, sphere, a, log_det, ones, unexplained)
+
+    def __call__(self, x: np.ndarray, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
+        """(b, C) log p(x | c), and (b,) whether the closed form holds for the row."""
+        scatter, k = self.scatter, going.classes
+        stays = ~going.gone
+        left = np.where(stays, going.left, 1.0)
+        z = (x - scatter.pivot[k]) - scatter.offset[k]
+        kappa = np.where(stays, going.before * going.weights / left, 0.0)
+        further = np.where(stays, going.before / left, 1.0)
+        # A class that fades away though it has other rows is nobody's rank one.
+        fine = self._varies(x, going) & (stays | (scatter.statistic.arrays["rows"][k, 0] == 1))
+        fourths = None
+        if self.intensity is not None and self.intensity.setting == "ledoit_wolf":
+            fourths = self.intensity.fourths(z, going)
+            fine &= fourths.sure | going.gone
+        rows = Rows(x, z, kappa, further, going, fourths)
+        if self.density.pooling == 1:
+            return self._pooled(rows, fine)
+        return self._each(rows, fine)
+
+    def _each(self, rows: Rows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A covariance for each class; without pooling a row is only in its own."""
+        scatter, alone = self.scatter, self.density.pooling == 0
+        shape = len(rows), len(scatter.present)
+        out = self.params.log_density(rows.x) if alone else np.full(shape, -np.inf)
+        for c in self.present:
+            own = rows.going.classes == c
+            at = np.flatnonzero(own) if alone else np.arange(len(rows))
+            if not len(at):
+                continue
+            some, mixture = rows[at], self.mixtures[c]
+            taken = Taken(self, mixture, some)
+            v = (some.x - scatter.pivot[c]) - scatter.offset[c]
+            v *= np.where(own[at], some.further, 1.0)[:, None]
+            out[at, c] = taken.log_density(v[:, self.at] @ mixture.T.T)
+            fine[at] &= taken.fine | (own[at] & some.going.gone)
+        return out, fine
+
+    def _pooled(self, rows: Rows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """One covariance: rows are rotated once where class means lie near enough for it."""
+        scatter, T = self.scatter, self.mixtures[None].T
+        taken = Taken(self, self.mixtures[None], rows)
+        out = np.full((len(rows), len(scatter.present)), -np.inf)
+        pivot, steps = self._steps
+        rotated = (rows.x - pivot)[:, self.at] @ T.T if steps is not None else None
+        for c in self.present:
+            if rotated is not None and steps is not None:
+                v = rotated - steps[c]
+            else:
+                v = ((rows.x - scatter.pivot[c]) - scatter.offset[c])[:, self.at] @ T.T
+            v *= np.where(rows.going.classes == c, rows.further, 1.0)[:, None]
+            out[:, c] = taken.log_density(v)
+        return out, fine & taken.fine
+
+    @cached_property
+    def _steps(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """One pivot and the rotated class means about it; None where they lie too far apart."""
+        pivot, means = self.params.about_one_pivot
+        far = ((means @ self.params.whitener[0].T) ** 2).sum(axis=1).max() > FAR
+        return pivot, None if far else means[:, self.at] @ self.mixtures[None].T.T
+
+    def _varies(self, x: np.ndarray, going: Leaving) -> np.ndarray:
+        """(b,) whether every column in use still varies, over all classes."""
+        pivot, centre, _ = self.params.reference
+        apart = ((x - pivot) - centre)[:, self.at]
+        rest = self.whole - going.weights
+        kappa = self.whole * going.weights / np.where(rest > 0, rest, 1.0)
+        spread = self.whole * self.scatter.total_variance[self.at]
+        return (rest > 0) & (
+            spread - kappa[:, None] * apart**2 > CANCELLED * spread
+        ).all(axis=1)  # fmt: skip
+
+
+class Taken:
+    """One mixture with some rows taken out of it, each alone."""
+
+    def __init__(self, by: Downdate, m: Mixture, rows: Rows) -> None:
+        d, density, going = by.d, by.density, rows.going
+        whole = by.whole - going.weights
+        weight, lost = whole, float(density.covariance == "unbiased")
+        freedom = whole - lost * (by.classes - going.gone)
+        theta = rows.kappa
+        own = None if m.c is None else going.classes == m.c
+        if m.c is not None and own is not None:
+            theta = theta * np.where(own, 1.0, density.pooling)
+            mine = by.scatter.class_weight[m.c] - np.where(own, going.weights, 0.0)
+            weight = (1 - density.pooling) * mine + density.pooling * whole
+            freedom = (1 - density.pooling) * np.maximum(mine - lost, 0.0) + (
+                density.pooling * freedom)  # fmt: skip
+        fine = freedom > FREE * weight * (1 + CANCELLED)
+        z = np.where(m.known, rows.z[:, by.at], 0.0)
+        self.t = z @ m.T.T
+        trace = m.trace - theta * (z**2).sum(axis=1)
+        a, D = np.zeros(len(rows)), np.ones((1, d))
+        if by.intensity is not None:
+            a, sure = by.intensity.without(m.S, z, theta, trace, weight, rows.fourths, own, m.c)
+            fine &= sure
+            share = (1 - a) / (1 - m.base)
+            more = (a * trace - share * m.base * m.trace) / d
+            D = share[:, None] * m.scale + more[:, None] * m.sphere
+            fine &= (D > 0).all(axis=1)
+            D = np.where(fine[:, None], D, 1.0)
+        self.inverse, self.rho = 1 / D, (1 - a) * theta
+        gap = 1 - self.rho * (self.t**2 * self.inverse).sum(axis=1)
+        diagonal = m.S.diagonal() - theta[:, None] * z**2
+        reached = D / m.now
+        clear = m.unexplained * gap * reached.min(axis=1) / reached.max(axis=1)
+        self.fine = fine & (gap > GAP) & (clear > np.maximum(CLEAR, self._noise(by, m, diagonal)))
+        self.fine &= (~m.known | (diagonal > CANCELLED * m.S.diagonal())).all(axis=1)
+        self.fine &= (~m.known | (diagonal > 32 * EPS * m.peak)).all(axis=1)
+        self.freedom, self.gap = (np.where(self.fine, value, 1.0) for value in (freedom, gap))
+        if density.floor > 0:
+            variance = (1 - a[:, None]) * diagonal + (a * trace / d)[:, None]
+            most = by.scatter.total_variance[by.at] * (by.whole / whole * freedom)[:, None]
+            self.fine &= (variance > density.floor * most).all(axis=1)
+        self.level = d * LOG_2PI + m.log_det + np.log(D).sum(axis=1) + np.log(self.gap)
+        self.level = self.level - d * np.log(self.freedom)
+
+    def _noise(self, by: Downdate, m: Mixture, diagonal: np.ndarray) -> np.ndarray:
+        """(b,) the share below which `linalg.factor` would call what is left singular."""
+        share = np.full(len(diagonal), EPS)
+        if by.density.shrinkage is None and by.density.floor == 0:
+            safe = np.where(diagonal > 0, diagonal, 1.0)
+            share = np.maximum(EPS, (EPS * m.peak / safe).max(axis=1))
+        return 2 * 64 * by.d * share
+
+    def log_density(self, v: np.ndarray) -> np.ndarray:
+        """(b,) log p of rows whose rotated distance from a mean is v (b, d)."""
+        scaled = v * self.inverse
+        square = (v * scaled).sum(axis=1)
+        square += self.rho * (self.t * scaled).sum(axis=1) ** 2 / self.gap
+        found: np.ndarray = -0.5 * (self.level + self.freedom * square)
+        return found

@@ -1,0 +1,118 @@
+"""Shrinkage intensities without the row, from norms alone.
+
+    ‖S − θzzᵀ‖² = ‖S‖² − 2θ zᵀSz + θ²‖z‖⁴,   tr(S − θzzᵀ) = tr S − θ‖z‖²
+
+and, for Ledoit–Wolf, Σw‖x − μ'‖⁴ of the rows that remain about the mean they have: the row's terms
+leave the sums, and the sums move by δ = w z/(W − w), as in `Moments.moved`.
+References: Ledoit & Wolf (2004), A well-conditioned estimator for large-dimensional covariance
+matrices; Chen, Wiesel, Eldar & Hero (2010), Shrinkage algorithms for MMSE covariance estimation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verosim.densities.central import Scatter
+from verosim.linalg import EPS, ledoit_wolf, oas
+from verosim.validate.loo.leaving import Leaving
+
+CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
+CERTAIN = 2e8 * EPS  # parts of the largest fourth powers ever held that are surely no noise
+ORDINARY = 1e-70, 1e70  # units whose fourth powers are within the range of a double
+
+
+@dataclass(frozen=True)
+class Fourths:
+    """Σw‖x − μ‖⁴ of each row's class with the row and without it."""
+
+    before: np.ndarray  # (b,)
+    left: np.ndarray  # (b,)
+    sure: np.ndarray  # (b,) bool: whether what is left has kept its digits
+
+    def __getitem__(self, at: np.ndarray) -> Fourths:
+        return Fourths(self.before[at], self.left[at], self.sure[at])
+
+
+class Intensity:
+    """How much of (tr Σ/d) I goes into a covariance: a number, or found from the data."""
+
+    known = True  # whether fourth powers are numbers rather than guesses
+
+    def __init__(self, setting: float | str, pooling: float, scatter: Scatter) -> None:
+        self.setting, self.pooling, self.scatter = setting, pooling, scatter
+        self.unit = scatter.scale
+        if setting != "ledoit_wolf":
+            return
+        statistic, present = scatter.statistic, scatter.present
+        self.each = np.where(present, scatter.quartics, 0.0)  # (C,) in units of `unit`²
+        about = statistic.moved(np.where(present[:, None], -scatter.offset, 0.0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.cube = about.arrays["cube"][:, 0] + about.lows["cube"][:, 0]  # (C, d)
+            found = about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
+            peak = statistic.arrays["absorbed_quartic"][:, 0]
+            found, self.noise = (v / self.unit / self.unit for v in (found, CERTAIN * peak))
+        none = np.trace(scatter.each, axis1=1, axis2=2) == 0
+        sure = np.isfinite(found) & (found > self.noise)
+        ordinary = ORDINARY[0] < self.unit < ORDINARY[1]
+        self.known = ordinary and bool((sure | none | ~present).all())
+
+    def whole(self, c: int | None, S: np.ndarray, W: float) -> float:
+        """The intensity all rows give the mixture S of weight W, of class c or of all."""
+        if self.setting == "oas":
+            return oas(S / W / self.unit, W)
+        if self.setting == "ledoit_wolf":
+            quartic = self.scatter.mixed_quartic(c, self.pooling)
+            return ledoit_wolf(S / W / self.unit, W, quartic)
+        return float(self.setting)
+
+    def fourths(self, z: np.ndarray, going: Leaving) -> Fourths:
+        """Fourth powers of the rows' classes; z (b, d) are the rows about their means."""
+        left, sure = np.zeros(len(z)), np.ones(len(z), dtype=bool)
+        for c in np.unique(going.classes).tolist():
+            at = np.flatnonzero((going.classes == c) & ~going.gone)
+            Z, w, rest = z[at], going.weights[at], going.left[at]
+            M, r = self.scatter.each[c], w / rest  # δ = r z
+            s = (Z**2).sum(axis=1)  # ‖z‖²
+            D = r**2 * s  # ‖δ‖²
+            zMz = ((Z @ M) * Z).sum(axis=1) - w * s**2  # without the row, as is what follows
+            zT = Z @ self.cube[c] - w * s**2
+            moved = 4 * r**2 * zMz + 4 * r * zT + 2 * D * (np.trace(M) - w * s)
+            moved += rest * D**2 - 4 * D * w * r * s
+            left[at] = self.each[c] + (moved - w * s**2) / self.unit / self.unit
+            sure[at] = (left[at] > CANCELLED * self.each[c]) & (left[at] > self.noise[c])
+        return Fourths(self.each[going.classes], left, sure)
+
+    def without(
+        self, S: np.ndarray, z: np.ndarray, theta: np.ndarray, trace: np.ndarray,
+        weight: np.ndarray, fourths: Fourths | None, own: np.ndarray | None, c: int | None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """(b,) the intensity S − θzzᵀ has, of this trace and weight, and whether it is sure.
+
+        `own` says which rows are of class c, whose mixture S is; both are None if it is of all.
+        """
+        b, d = z.shape
+        sure = (trace > CANCELLED * np.trace(S)) & (weight > 0)
+        if not isinstance(self.setting, str):
+            return np.full(b, float(self.setting)), sure
+        if d <= 1:
+            return np.zeros(b), sure
+        norm, squares = float((S**2).sum()), (z**2).sum(axis=1)
+        left = norm - 2 * theta * ((z @ S) * z).sum(axis=1) + (theta * squares) ** 2
+        sure &= left > CANCELLED * norm
+        weight = np.where(sure, weight, 1.0)
+        left, mean = left / weight**2 / self.unit**2, trace / weight / self.unit / d
+        if self.setting == "oas":
+            apart = (weight + 1) * (left / d**2 - mean**2 / d)
+            near = apart <= 0
+            share = (left / d**2 + mean**2) / np.where(near, 1.0, apart)
+            return np.where(near, 1.0, np.minimum(share, 1.0)), sure
+        assert fourths is not None
+        quartic = self.each.sum() - fourths.before + fourths.left
+        if own is not None:
+            mine = np.where(own, fourths.left, self.each[c])
+            quartic = (1 - self.pooling) * mine + self.pooling * quartic
+        apart = left - d * mean**2
+        spread = np.minimum(np.maximum((quartic / weight - left) / weight, 0.0), apart)
+        return np.where(spread > 0, spread / np.where(spread > 0, apart, 1.0), 0.0), sure

@@ -1,0 +1,81 @@
+"""What a row takes with it: weight and count of its class, and the class itself if it was the last.
+
+W_k − w_i,   n_k − 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.data import SparseRows
+from verosim.data.batch import BLOCK_CELLS
+from verosim.stats import Statistic
+from verosim.stats.base import RESIDUE, ROUNDING
+
+# rows as the statistic absorbed them, class numbers and weights > 0 → (n, C) log p(x | c)
+Scorer = Callable[[Any, np.ndarray, np.ndarray], np.ndarray]
+
+
+def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """How many rows stand for a weight, of what was `before`: integers decide what exists, but a
+    weight that is still there has a row and one that is rounding has none."""
+    rows = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
+    return np.where(weight <= ROUNDING * before, 0, rows)
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Some rows, each leaving alone."""
+
+    classes: np.ndarray  # (n,)
+    weights: np.ndarray  # (n,) > 0
+    before: np.ndarray  # (n,) weight of the row's class with it
+    left: np.ndarray  # (n,) and without it
+    rows: np.ndarray  # (n,) rows of the class without it
+
+    @classmethod
+    def of(cls, statistic: Statistic, classes: np.ndarray, weights: np.ndarray) -> Leaving:
+        arrays = statistic.arrays
+        return cls.from_counts(arrays["weight"][:, 0], arrays["rows"][:, 0], classes, weights)
+
+    @classmethod
+    def from_counts(
+        cls, weight: np.ndarray, rows: np.ndarray, classes: np.ndarray, weights: np.ndarray
+    ) -> Leaving:
+        """weight and rows are (C,) those of each class."""
+        weights = weights if len(weights) else np.ones(len(classes))
+        before = weight[classes]
+        left = before - weights
+        stay = settled(rows[classes] - 1, left, before)
+        return cls(classes, weights, before, np.where(stay > 0, left, 0.0), stay)
+
+    @property
+    def gone(self) -> np.ndarray:
+        """(n,) whether the row's class leaves with it."""
+        return self.rows == 0
+
+    def own(self) -> tuple[np.ndarray, np.ndarray]:
+        """The places of the rows' own classes in (n, C)."""
+        return np.arange(len(self.classes)), self.classes
+
+    def __getitem__(self, at: slice | np.ndarray) -> Leaving:
+        return Leaving(
+            self.classes[at], self.weights[at], self.before[at], self.left[at], self.rows[at]
+        )
+
+
+def dense_pieces(block: Any, classes: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Rows, dense, so many that (rows, C, d) arrays of them stay in cache."""
+    d = block.shape[1]
+    cells = max(d, BLOCK_CELLS // classes)
+    if isinstance(block, SparseRows):
+        yield from block.dense_blocks(cells)
+        return
+    step = max(1, cells // d)
+    for start in range(0, len(block), step):
+        at = slice(start, min(len(block), start + step))
+        yield at, block[at].astype(np.float64, copy=False)

@@ -1,0 +1,79 @@
+"""Which columns or tokens a model counts, and what of them is left without a row.
+
+A token only one document has is unknown without it; one that falls below `min_count` is ignored.
+Columns, buckets and given vocabularies are there for good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.densities.columns import LEAST_ALPHA, ColumnDensity
+from verosim.stats import Counts, Tokens
+from verosim.stats.base import RESIDUE
+from verosim.stats.tokens import TOUCH
+from verosim.validate.loo.leaving import Leaving, settled
+from verosim.validate.loo.occurrences import Occurrences, occurrences
+
+CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
+
+
+@dataclass(frozen=True)
+class Left:
+    """The cells of some rows, and what remains of their counts without the row."""
+
+    found: Occurrences  # of what the model knows
+    mine: np.ndarray  # (m,) the row's own class's count without it
+    stays: np.ndarray  # (m,) bool: still known
+    holes: Occurrences  # missing cells
+    odd: np.ndarray  # (rows,) bool: more would be taken than is there
+
+
+class Lexicon:
+    """The counts of columns or tokens, and which of them are in use."""
+
+    def __init__(self, density: ColumnDensity, statistic: Counts | Tokens) -> None:
+        self.statistic, self.least = statistic, density.min_count
+        self.raw = np.ascontiguousarray(statistic.arrays["count"][:, 0].T)  # (K, C)
+        self.count = np.maximum(self.raw, 0.0)
+        self.alpha = max(density.alpha, LEAST_ALPHA)
+        self.kept = np.ones(len(self.raw), dtype=bool)
+        self.everyone = self.raw.sum(axis=1)
+        if isinstance(statistic, Tokens) and self.least > 1:
+            self.kept = self.everyone >= self.least * (1 - TOUCH)
+
+    @property
+    def size(self) -> int:
+        """V, how many are in use."""
+        return int(self.kept.sum())
+
+    def total(self, table: np.ndarray) -> np.ndarray:
+        """(C,) a (K, C) table summed over what is in use."""
+        found: np.ndarray = np.ascontiguousarray(table[self.kept].T).sum(axis=1)
+        return found
+
+    def without(self, block: Any, going: Leaving) -> Left:
+        """Every row of the block without itself."""
+        found = occurrences(self.statistic, block)
+        gaps = np.isnan(found.amount)
+        holes = found[gaps]
+        found = found[~gaps & self.kept[found.code]]
+        own, w = going.classes[found.row], going.weights[found.row] * found.amount
+        was = self.raw[found.code, own]
+        mine, stays = was - w, np.ones(len(w), dtype=bool)
+        odd = mine < -RESIDUE * was
+        if isinstance(self.statistic, Tokens):
+            before = self.everyone[found.code]
+            cells = self.statistic.arrays["cells"][0][found.code] - found.amount.astype(np.int64)
+            alone = settled(cells, before - w, before) == 0
+            odd |= cells < 0
+            mine[alone] = 0.0
+            stays = ~alone | self.statistic.codes.fixed
+            if self.least > 1:
+                stays &= before - w >= self.least * (1 - TOUCH)
+        strange = np.zeros(found.rows, dtype=bool)
+        strange[found.row[odd]] = True
+        return Left(found, np.maximum(mine, 0.0), stays, holes, strange)

@@ -1,0 +1,224 @@
+"""Rows of which only some have a label: which those are, and the model that they alone give.
+
+    mark      the label that stands for none: −1, "?" …, or None for labels that are missing
+
+Arrays are parted by weights of zero, tables by their rows; either way the model meets the labelled
+rows and nothing else, in its first look as in its fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Groups
+from verosim.axes.codes import is_missing
+from verosim.axes.groups import plain
+from verosim.data import as_weights, encode_labels, values
+from verosim.data.adapters import is_source, open_table, streams
+from verosim.data.look import as_na, check_columns
+from verosim.data.schema import Schema
+from verosim.data.sources import take_rows
+from verosim.data.stream import TableSource, check_length, labels_of, weights_of
+from verosim.data.tables import Rows, Table
+from verosim.errors import VerosimError
+from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.door import feature_names
+
+
+@dataclass(frozen=True)
+class Partly:
+    """Rows in memory, as a model reads them."""
+
+    blocks: list[Any]
+    codes: np.ndarray  # (n,) the class of each, −1 if it has no label
+    weights: np.ndarray  # (n,)
+
+    def judged(self, model: GenerativeClassifier) -> tuple[np.ndarray, np.ndarray]:
+        """(n, C) log p(c | x) and (n,) log p(x)."""
+        judged = [model._rule.judge(block) for block in self.blocks]
+        log_posterior, log_density = (np.concatenate(part) for part in zip(*judged, strict=True))
+        return log_posterior, log_density
+
+
+def fit_labelled(
+    model: GenerativeClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    mark: Any,
+    schema: Any = None,
+    na: Any = (),
+) -> Partly:
+    """Fit the model to the rows that have a label; returns all rows that count."""
+    y = schema.target if y is None and isinstance(schema, Schema) else y
+    if y is None:
+        raise model._no_target()
+    if isinstance(y, str) or streams(X) or (isinstance(sample_weight, str) and is_source(X)):
+        table = _held(open_table(X))
+        codes, weights = _fit_table(model, table, y, sample_weight, mark, schema, na)
+        if not isinstance(y, str):  # by scikit-learn's door, whose rules for names hold
+            model.schema_ = replace(model.schema_, named=feature_names(X) is not None)
+        X = table
+    else:
+        codes, weights = _fit_array(model, X, y, sample_weight, mark, schema, na)
+    if (codes < 0).any() and len(model.classes_) < 2:
+        raise VerosimError(
+            f"All labels are {plain(model.classes_[0])!r}, but for {(codes < 0).sum():,} rows "
+            f"without one, unlabelled={mark!r}.",
+            "two classes or more are needed; if that mark is a class, choose another, or None.",
+        )
+    _, read = model._ready(X)
+    blocks = [c.block() for c in read.chunks()] if isinstance(read, TableSource) else [read]
+    return _counting(Partly(blocks, codes, weights))
+
+
+def _counting(rows: Partly) -> Partly:
+    """The rows but for those of zero weight, which do not exist."""
+    counts = rows.weights > 0
+    if counts.all():
+        return rows
+    cuts = np.split(counts, np.cumsum([block.shape[0] for block in rows.blocks])[:-1])
+    kept = zip(rows.blocks, map(np.flatnonzero, cuts), strict=True)
+    blocks = [take_rows(block, at) for block, at in kept if len(at)]
+    return Partly(blocks, rows.codes[counts], rows.weights[counts])
+
+
+# Arrays ------------------------------------------------------------------------------------------
+
+
+def _fit_array(
+    model: GenerativeClassifier, X: Any, y: Any, sample_weight: Any, mark: Any, schema: Any, na: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """codes and weights, (n,) each, of the rows of an array."""
+    y = model._one_column(y)
+    hidden = _marked(y, mark)
+    weights = _weights(sample_weight, len(y))
+    if hidden.any():
+        y, sample_weight = _filled(y, hidden), np.where(hidden, 0.0, weights)
+    model.fit(X, y, sample_weight, schema=schema, na=na)
+    return _codes(model, y, ~hidden & (weights > 0)), weights
+
+
+def _weights(sample_weight: Any, n: int) -> np.ndarray:
+    weights = as_weights(sample_weight, n)
+    return weights if len(weights) else np.ones(n)
+
+
+def _marked(y: np.ndarray, mark: Any) -> np.ndarray:
+    """(n,) whether each label stands for none."""
+    if is_missing(mark):
+        found = [is_missing(v) or (isinstance(v, str) and v == "") for v in y.tolist()]
+    else:
+        found = [not is_missing(v) and bool(v == mark) for v in y.tolist()]
+    return _checked(np.array(found, dtype=bool), mark)
+
+
+def _checked(hidden: np.ndarray, mark: Any) -> np.ndarray:
+    if len(hidden) and hidden.all():
+        said = "missing" if is_missing(mark) else repr(mark)
+        raise VerosimError(
+            f"No row has a label: those of all {len(hidden):,} rows are {said}.",
+            "every class needs one labelled row at least.",
+        )
+    return hidden
+
+
+def _filled(y: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+    """Labels with some label for rows of no weight; numbers among None are numbers again."""
+    out = y.copy()
+    out[hidden] = y[~hidden][0]
+    numbers = y.dtype == object and {type(label) for label in out.tolist()} <= {int, float, bool}
+    return np.array(out.tolist()) if numbers else out
+
+
+def _codes(model: GenerativeClassifier, y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    codes = np.full(len(y), -1)
+    codes[known] = encode_labels(y[known], model.classes_)[0]
+    return codes
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def _fit_table(
+    model: GenerativeClassifier, table: Table, y: Any, sample_weight: Any, mark: Any, schema: Any,
+    na: Any,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """codes and weights, (n,) each, of the rows of a table."""
+    n = table.rows or 0
+    target = y if isinstance(y, str) else None
+    if sample_weight is None and target and isinstance(schema, Schema):  # as `fit` has it
+        sample_weight = schema.weight if schema.weight in table.names else None
+    named = sample_weight if isinstance(sample_weight, str) else None
+    check_columns(table.names, target, named, "auto")
+    if named is None:
+        weights = _weights(sample_weight, n)
+    else:
+        found = (weights_of(named, rows) for rows in table.batches())
+        weights = np.concatenate([np.empty(0), *found])
+    if target is None:
+        y = model._one_column(y)
+        check_length(len(y), n, "labels")
+        hidden = _marked(y, mark)
+    else:
+        missing = frozenset(schema.na if isinstance(schema, Schema) else as_na(na))
+        marks = (_marked_cells(rows, target, mark, missing) for rows in table.batches())
+        hidden = _checked(np.concatenate([np.empty(0, dtype=bool), *marks]), mark)
+    part, labels = table, y
+    if hidden.any():
+        part, labels = _some(table, ~hidden), y if target else y[~hidden]
+        sample_weight = weights[~hidden] if named is None else named
+    model.fit(part, labels, sample_weight, schema=schema, na=na)
+    known = ~hidden & (weights > 0)
+    if target is None:
+        return _codes(model, y, known), weights
+    codes = np.full(n, -1)
+    codes[known] = _codes_of_table(model, _some(table, known), target)
+    return codes, weights
+
+
+def _marked_cells(rows: Rows, target: str, mark: Any, na: frozenset[str]) -> np.ndarray:
+    """(n,) whether the label in each cell of the target stands for none."""
+    try:
+        index, texts = values.keys(rows.batch.column(target), na)
+    except values.Unreadable:  # `fit` says what is wrong with it
+        return np.zeros(rows.batch.num_rows, dtype=bool)
+    text = None if is_missing(mark) else values.text_of(mark)
+    return np.array([found == text for found in texts])[index]
+
+
+def _codes_of_table(model: GenerativeClassifier, table: Table, target: str) -> np.ndarray:
+    groups = model.stats_.axes.groups
+    out = []
+    for rows in table.batches():
+        codes, labels = labels_of(target, rows, model.schema_)
+        place = Groups(labels).positions(groups)
+        out.append(codes if place is None else place[codes])
+    return np.concatenate(out)
+
+
+def _held(table: Table) -> Table:
+    """The table with its rows in memory, to be read as often as is wanted."""
+    rows = list(table.batches())
+    n = sum(part.batch.num_rows for part in rows)
+    return replace(table, read=lambda _: iter(rows), rows=n, resumes=False, once=False)
+
+
+def _some(table: Table, kept: np.ndarray) -> Table:
+    """The rows of a held table that are marked (n,)."""
+
+    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
+        first = 0
+        for rows in table.read(columns):
+            at = np.flatnonzero(kept[first : first + rows.batch.num_rows])
+            first += rows.batch.num_rows
+            numbers = at + rows.start if rows.numbers is None else rows.numbers[at]
+            if len(at):
+                yield Rows(rows.batch.take(at), rows.start, rows.origin, numbers)
+
+    return replace(table, read=read, rows=int(kept.sum()))

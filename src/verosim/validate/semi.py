@@ -1,0 +1,168 @@
+"""Rows without a label teach a generative model too: EM shares them out among the classes.
+
+    E: r_ic = p(c | x_i)            of every unlabelled row
+    M: T_c = T_c(labelled) + λ Σ_i r_ic T(x_i),  and the model of T
+
+    ℓ = Σ_labelled log p(x, y) + λ Σ_unlabelled log p(x)
+
+No step lowers ℓ where the estimates maximise the likelihood. Smoothing, floors, shrinkage and
+unbiased covariances maximise a penalised one instead: it is that which never falls, and ℓ may, by
+a little. Reference: Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and
+unlabeled documents using EM, Machine Learning 39; there λ < 1 is EM-λ.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from verosim.densities import Convergence
+from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
+from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.parameters import finite
+from verosim.estimators.robust import check_all_rows_count
+from verosim.validate.partly import Partly, fit_labelled
+from verosim.validate.shares import Shared, shared
+from verosim.validate.wrapper import Wrapper, generative
+
+Said = list[warnings.WarningMessage]
+
+
+class SemiSupervised(Wrapper):
+    """A generative classifier fitted by EM to rows with and without a label.
+
+    T_c = T_c(labelled) + λ Σ_i p(c | x_i) T(x_i), again and again until the likelihood settles
+
+    It starts from the model of the labelled rows, and every class needs one of them at least.
+    Unlabelled rows help where labels are few and the model is about right; where labels are many,
+    or the classes are not what the columns cluster by, they can hurt: a smaller `weight` hurts
+    less. The rows are read many times, so a table is held in memory. `ComplementNB` decides by
+    scores that are no density: with it this is self-training, and nothing is maximised.
+
+    Parameters
+    ----------
+    model : any generative classifier of verosim; a copy of it is fitted
+    unlabelled : the label of rows without one: −1, "?" or any other; None for labels that are
+        missing: None, NaN or an empty text
+    weight : λ, what an unlabelled row counts beside a labelled one; 0 leaves them out
+    max_iter : most EM iterations
+    tol : EM stops when the log-likelihood changes by less, in parts of itself
+
+    Attributes
+    ----------
+    model_ : the fitted classifier, with all it can do
+    convergence_ : iterations, whether it converged, and the log-likelihood: that of the model of
+        the labelled rows, then of the model after every iteration. The first does not know the
+        words or categories that only unlabelled rows show, so with those the two do not compare.
+    n_iter_ : how often the rows were judged, once more than there were iterations
+
+    References
+    ----------
+    Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and unlabeled
+    documents using EM, Machine Learning 39.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> few = [-1 if i % 10 else int(label) for i, label in enumerate(y)]  # five labels a class
+    >>> model = SemiSupervised(LDA()).fit(X, few)
+    >>> model.convergence_.converged, int((model.predict(X) != y).sum())
+    (True, 3)
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        unlabelled: Any = -1,
+        weight: float = 1.0,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        self.model = model
+        self.unlabelled = unlabelled
+        self.weight = weight
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Any = None, na: Any = ()
+    ) -> Self:
+        """Fit as the model does; rows whose label is `unlabelled` have none.
+
+        Parameters
+        ----------
+        X, y, sample_weight, schema, na : as the model's own `fit` takes them; y may name the
+            target column of a table
+        """
+        finite("weight", self.weight, least=0)
+        finite("max_iter", self.max_iter, least=0)
+        finite("tol", self.tol, least=0)
+        if isinstance(self.model, Wrapper):
+            raise VerosimError(
+                f"{type(self.model).__name__} has thresholds of its own, which EM knows nothing of.",
+                f"wrap the model inside: {type(self.model).__name__}(SemiSupervised(model)).",
+            )
+        model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
+        check_all_rows_count(model, "SemiSupervised")
+        with _recorded() as first:
+            rows = fit_labelled(
+                model, X, y, sample_weight, mark=self.unlabelled, schema=schema, na=na
+            )
+        convergence, last = self._climb(model, rows)
+        if convergence.iterations:  # how singular the first model was is of no interest any more
+            first = [said for said in first if not issubclass(said.category, SingularWarning)]
+        for said in (*first, *last):
+            warn(str(said.message), said.category)
+        if not convergence.converged:
+            warn(
+                f"EM stopped after {self.max_iter} iterations, before the log-likelihood had "
+                f"settled to {self.tol:g} of itself. Raise max_iter, or tol.",
+                ConvergenceWarning,
+            )
+        self.model_, self.convergence_ = model, convergence
+        self.n_iter_ = len(convergence.log_likelihood)
+        return self
+
+    def _climb(self, model: GenerativeClassifier, rows: Partly) -> tuple[Convergence, Said]:
+        """Iterate EM from the model of the labelled rows, in place; how it went, and what the
+        last estimate warned of."""
+        hidden = rows.codes < 0
+        weights = np.where(hidden, self.weight * rows.weights, rows.weights)
+        labelled, schema = model._current(), model._schema
+        share = np.zeros((len(hidden), len(model.classes_)))  # (n, C)
+        summed: Shared | None = None
+        history: list[float] = []
+        said: Said = []
+        while True:
+            log_posterior, told = rows.judged(model)
+            told[~hidden] += log_posterior[~hidden, rows.codes[~hidden]]
+            history.append(float(weights @ told))
+            converged = not weights[hidden].any() or self._settled(history, float(weights.sum()))
+            if converged or len(history) > self.max_iter:
+                return Convergence(len(history) - 1, converged, np.array(history)), said
+            if summed is None:
+                summed = shared(labelled.zero(), rows.blocks, model._values)
+            share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
+            with _recorded() as said:
+                statistic = (labelled + summed(share)).recentred()
+                model._adopt(statistic, schema, streaming=False)
+
+    def _settled(self, history: list[float], total: float) -> bool:
+        if len(history) < 2:
+            return False
+        return abs(history[-1] - history[-2]) <= self.tol * max(abs(history[-1]), total)
+
+
+@contextmanager
+def _recorded() -> Iterator[Said]:
+    """What is warned of within, to be said later or not at all."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        yield said
