@@ -48,8 +48,7 @@ def _neg_log_loss(
     """Told all classes, so that a fold may lack some."""
     labels, classes, proba = _of_one_type(labels), _of_one_type(classes), np.exp(log_proba)
     weight = weights if len(weights) else None
-    given = proba[:, 1] if len(classes) == 2 else proba  # of two, as its own scorer has it
-    return -float(log_loss(labels, given, labels=classes, sample_weight=weight))
+    return -float(log_loss(labels, proba, labels=classes, sample_weight=weight))
 
 
 def _by_scorer(scorer: Any) -> Score:

@@ -68,13 +68,13 @@ def _bernoulli(density: Bernoulli, lexicon: Lexicon) -> Judge:
         without, every = gone(found.code, going.classes[found.row], going.weights[found.row])
         said = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
         empty = gone(holes.code, going.classes[holes.row], going.weights[holes.row])[0]
-        scores[own] = _bases(going) + found.sums(said) - holes.sums(empty)
+        scores[own] = bases(going) + found.sums(said) - holes.sums(empty)
         return scores, np.zeros(found.rows, dtype=bool)
 
     every_code = np.flatnonzero(lexicon.kept)
     known: dict[tuple[int, float], float] = {}
 
-    def _bases(going: Leaving) -> np.ndarray:
+    def bases(going: Leaving) -> np.ndarray:
         """(rows,) the score of an empty row of the same class and weight."""
         out = np.empty(len(going.classes))
         for i, key in enumerate(zip(going.classes.tolist(), going.weights.tolist(), strict=True)):
