@@ -90,6 +90,13 @@ def _check_float_labels(y: np.ndarray) -> None:
         )
 
 
+def positions(labels: Any, classes: np.ndarray) -> np.ndarray:
+    """(n,) where each label stands among the classes; −1 for one that does not."""
+    codes, found = encode_labels(labels)
+    place = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, -1) for label in found.tolist()], dtype=np.intp)[codes]
+
+
 def check_known(labels: np.ndarray, known: np.ndarray) -> None:
     """Every label must be one of the model's."""
     classes = known.tolist()

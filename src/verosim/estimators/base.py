@@ -16,7 +16,7 @@ import numpy as np
 from verosim.axes.groups import plain
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, encode_labels
-from verosim.data.labels import check_known
+from verosim.data.labels import check_known, positions
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import PrecisionWarning, VerosimError, warn
@@ -234,11 +234,10 @@ class GenerativeClassifier(Door):
             wanted = np.full(n, y) if np.ndim(y) == 0 else np.asarray(y)
             if wanted.shape != (n,):
                 raise VerosimError(f"y is one label, or one for each of the {n} rows.")
-            codes, labels = encode_labels(wanted)
+            labels = encode_labels(wanted)[1]
             check_known(labels, self.classes_)
-            place = {label: i for i, label in enumerate(self.classes_.tolist())}
             self._check_has_rows(labels)
-            classes = np.array([place[label] for label in labels.tolist()], dtype=np.intp)[codes]
+            classes = positions(wanted, self.classes_)
         rows, classes = self._rule.sample(n, classes, rng)
         return rows, self.classes_[classes]
 

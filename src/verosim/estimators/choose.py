@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from verosim.data.labels import positions
 from verosim.engines.progress import Progress
 from verosim.estimators.holdout import Holdout
 
@@ -40,8 +41,7 @@ def chosen(model: Any, X: Any, y: Any, **given: Any) -> tuple[dict[str, float], 
     loss = np.zeros(len(models))
     with Progress(len(models) * holdout.count, "models") as bar:
         for part in holdout.judged(models):
-            place = {label: c for c, label in enumerate(holdout.classes.tolist())}
-            own = np.array([place.get(label, 0) for label in holdout.labels[part.rows].tolist()])
+            own = positions(holdout.labels[part.rows], holdout.classes)
             weights = holdout.weights[part.rows] if len(holdout.weights) else np.ones(len(own))
             for m, log_proba in enumerate(part.log_proba):
                 told = np.maximum(log_proba[np.arange(len(own)), own], LEAST)

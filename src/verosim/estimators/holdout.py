@@ -20,6 +20,7 @@ from sklearn.base import clone
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Rule, log_posteriors
 from verosim.data import ArraySource
+from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import map_chunks, one_blas_thread, summarise
@@ -211,10 +212,7 @@ class _Seen:
         training: Statistic,
         keep_priors: bool,
     ) -> _Seen:
-        labels = holdout.classes.tolist()
-        place = {label: i for i, label in enumerate(labels)}
-        known = training.axes.groups.classes.tolist()
-        at = np.array([place[label] for label in known], dtype=np.intp)
+        at = positions(training.axes.groups.classes, holdout.classes)
         with one_blas_thread:  # many small matrices
             rules = derive_all(models, training)
         if keep_priors:
@@ -225,7 +223,7 @@ class _Seen:
                      rule.params, rule.columns)
                 for m, rule in zip(models, rules, strict=True)
             ]  # fmt: skip
-        return cls(rules, at, len(labels))
+        return cls(rules, at, len(holdout.classes))
 
     def judge(self, rows: Any) -> list[np.ndarray]:
         """(m, C) log p(k | x) by every rule; a class none of them knows is impossible."""

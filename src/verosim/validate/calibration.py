@@ -21,10 +21,11 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from verosim.bayes.rule import Rule
+from verosim.data.labels import positions
 from verosim.errors import VerosimError
 from verosim.estimators.parameters import one_of
 from verosim.validate.cross import cross_validate
-from verosim.validate.reliability import Reliability, positions, reliability
+from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Wrapper, generative
 
 FAR = 1e9  # log-odds beyond which nothing is told apart: of classes a fold never saw

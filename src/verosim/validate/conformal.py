@@ -19,13 +19,13 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
+from verosim.data.labels import positions
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import generator, one_of
 from verosim.validate.calibration import FAR, log_odds
 from verosim.validate.held import held_out
 from verosim.validate.part import Labelled
-from verosim.validate.reliability import positions
 from verosim.validate.wrapper import Wrapper
 
 TIE = 1e-9  # relative: what blocks of rows round differently is the same score

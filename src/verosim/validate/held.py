@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
+from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import map_chunks
@@ -24,7 +25,6 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.holdout import Holdout
 from verosim.validate.cross import one_warning
-from verosim.validate.reliability import positions
 
 Score = Callable[[Rule, Any], np.ndarray]
 

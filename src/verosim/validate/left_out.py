@@ -15,6 +15,7 @@ from verosim import kernels
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
+from verosim.data.labels import positions
 from verosim.data.sources import cells_per_row
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import map_chunks, summarise
@@ -85,8 +86,7 @@ class _Judge:
 
     def chunk(self, chunk: Chunk) -> Found:
         codes, labels = chunk.labels()
-        place = {label: i for i, label in enumerate(self.classes.tolist())}
-        at = np.array([place.get(label, 0) for label in labels.tolist()], dtype=np.intp)
+        at = np.maximum(positions(labels, self.classes), 0)  # of no weight, if a stranger
         weights = weights_of(chunk.weights, chunk.rows)
         found = self(self.params.read(chunk.block()), at[codes], weights)
         return found, labels[codes], weights, codes

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from verosim.data import as_weights, encode_labels
-from verosim.data.labels import check_known
+from verosim.data import as_weights
+from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
 from verosim.estimators.parameters import one_of
 
@@ -184,10 +184,3 @@ def _codes(labels: Any, classes: Any, n: int, C: int) -> np.ndarray:
     if len(codes) != n:
         raise VerosimError(f"There are {len(codes)} labels and posteriors of {n} rows.")
     return codes
-
-
-def positions(labels: Any, classes: np.ndarray) -> np.ndarray:
-    """(n,) where each label stands among the classes; −1 for one that does not."""
-    codes, found = encode_labels(labels)
-    place = {label: i for i, label in enumerate(classes.tolist())}
-    return np.array([place.get(label, -1) for label in found.tolist()], dtype=np.intp)[codes]

@@ -22,6 +22,7 @@ from sklearn.base import clone
 
 from verosim import kernels
 from verosim.bayes.rule import LOG_POSTERIOR
+from verosim.data.labels import positions
 from verosim.data.stream import TableSource
 from verosim.densities import (
     Bernoulli,
@@ -320,8 +321,7 @@ class _Additive(_HeldOut):
         own = self.model
 
         def derive(models: Any, training: Statistic) -> Any:
-            place = {label: c for c, label in enumerate(holdout.classes.tolist())}
-            at = [place[label] for label in training.axes.groups.classes.tolist()]
+            at = positions(training.axes.groups.classes, holdout.classes)
             return own._derive(training, streaming=True), at
 
         def look(known: Any, rows: Any) -> list[np.ndarray]:
@@ -345,8 +345,7 @@ class _Additive(_HeldOut):
                     "select on a sample of the rows.",
                 )
         every = np.concatenate(parts)  # (n, C, columns + 1), the prior last
-        place = {label: c for c, label in enumerate(holdout.classes.tolist())}
-        self.own = np.array([place[label] for label in np.concatenate(labels).tolist()])
+        self.own = positions(np.concatenate(labels), holdout.classes)
         self.weights = np.concatenate(weights) if weights else np.ones(len(self.own))
         self.names, of = _column_names(holdout)
         self.prior = np.ascontiguousarray(every[:, :, -1])
@@ -415,11 +414,7 @@ class _Marginals(_HeldOut):
 
         for part in holdout.by_fold([self.model], keep, look):
             training = trainings[part.fold]
-            place = {label: c for c, label in enumerate(holdout.classes.tolist())}
-            labels = training.axes.groups.classes.tolist()
-            at = np.full(len(holdout.classes), -1)
-            at[[place[label] for label in labels]] = np.arange(len(labels))
-            own = at[[place[label] for label in holdout.labels[part.rows].tolist()]]
+            own = positions(holdout.labels[part.rows], training.axes.groups.classes)
             weights = (
                 holdout.weights[part.rows] if len(holdout.weights) else np.ones(len(part.rows))
             )

@@ -106,7 +106,7 @@ class SemiSupervised(Wrapper):
         finite("tol", self.tol, least=0)
         if isinstance(self.model, Wrapper):
             raise VerosimError(
-                f"{type(self.model).__name__} has thresholds of its own, which EM knows nothing of.",
+                f"{type(self.model).__name__} has thresholds of its own, and EM knows of none.",
                 f"wrap the model inside: {type(self.model).__name__}(SemiSupervised(model)).",
             )
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))

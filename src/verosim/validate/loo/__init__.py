@@ -57,10 +57,11 @@ def left_out(
     --------
     >>> from verosim.densities import DiagonalGaussian
     >>> from verosim.testing import statistic_of
-    >>> X, y = np.array([[1.0], [2.0], [4.0], [9.0]]), np.array([0, 0, 0, 1])
-    >>> statistic = statistic_of(X, y)
-    >>> left_out(DiagonalGaussian(), statistic, X, y, np.empty(0)).round(2)
-    array([[ -2.92, ...]])
+    >>> X, y = np.array([[1.0], [2.0], [4.0], [9.0], [8.0]]), np.array([0, 0, 0, 1, 1])
+    >>> density = DiagonalGaussian(shared=True)
+    >>> left_out(density, statistic_of(X, y), X, y, np.empty(0))[:2].round(2)
+    array([[ -3.88, -45.68],
+           [ -1.13, -17.93]])
     """
     return leaver(density, statistic)(block, classes, weights)
 

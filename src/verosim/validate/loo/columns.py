@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from verosim.data.batch import BLOCK_CELLS
 from verosim.data.sources import cells_per_row, take_rows
@@ -79,10 +78,7 @@ def _multinomial(density: Multinomial, lexicon: Lexicon) -> Judge:
     def judge(left: Left, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
         found, own = left.found, going.own()
         here, lost = found[left.stays], found[~left.stays]
-        matrix = sparse.csr_array(
-            (here.amount, (here.row, here.code)), shape=(here.rows, len(table))
-        )
-        scores = matrix @ table
+        scores = here.times(table)
         k = going.classes[found.row]
         moved = np.log(left.mine + alpha) - table[found.code, k]
         scores[own] += here.sums((found.amount * moved)[left.stays])

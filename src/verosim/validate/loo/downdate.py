@@ -79,6 +79,13 @@ class Rows:
         return len(self.x)
 
 
+def margin(scatter: Scatter, params: FullParams) -> float:
+    """The least variance of any class, in parts of the column's total: what a floor may reach."""
+    variance = np.diagonal(params.covariance_, axis1=1, axis2=2)
+    there = variance if params.shared else variance[scatter.present]
+    return float((there[:, params.used] / scatter.total_variance[params.used]).min())
+
+
 class Downdate:
     """Log densities of rows, each by the estimate without it."""
 
@@ -87,6 +94,7 @@ class Downdate:
         self.at = np.flatnonzero(params.used)
         self.d, self.classes = len(self.at), int(scatter.present.sum())
         self.whole = float(scatter.class_weight.sum())
+        self.margin = margin(scatter, params)
         self.intensity: Intensity | None = None
         if density.shrinkage is not None:
             self.intensity = Intensity(density.shrinkage, density.pooling, scatter)
@@ -128,6 +136,8 @@ class Downdate:
         further = np.where(stays, going.before / left, 1.0)
         # A class that fades away though it has other rows is nobody's rank one.
         fine = self._varies(x, going) & (stays | (scatter.statistic.arrays["rows"][k, 0] == 1))
+        if self.density.floor > 0:
+            fine &= self.margin * (self.whole - going.weights) > self.density.floor * self.whole
         fourths = None
         if self.intensity is not None and self.intensity.setting == "ledoit_wolf":
             fourths = self.intensity.fourths(z, going)

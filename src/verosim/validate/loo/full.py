@@ -15,12 +15,12 @@ import numpy as np
 
 from verosim.data.batch import BLOCK_CELLS
 from verosim.data.sources import take_rows
-from verosim.densities import EMGaussian, FullGaussian, FullParams
+from verosim.densities import EMGaussian, FullGaussian
 from verosim.densities.central import Scatter
 from verosim.densities.full import Trouble
 from verosim.stats import Moments, Patterns
 from verosim.validate.loo import again
-from verosim.validate.loo.downdate import CANCELLED, Downdate
+from verosim.validate.loo.downdate import CANCELLED, Downdate, margin
 from verosim.validate.loo.leaving import Leaving, Scorer
 
 
@@ -37,7 +37,9 @@ def scorer(density: FullGaussian, statistic: Moments) -> Scorer:
     anew = again.scorer(density, statistic)
     trouble: Trouble = {}
     params, scatter = density.solve(statistic, trouble), Scatter(statistic)
-    if trouble or not params.used.any() or _floored(density, scatter, params):
+    if trouble or not params.used.any():
+        return anew
+    if density.floor > 0 and margin(scatter, params) <= density.floor * (1 + CANCELLED):
         return anew
     downdate = Downdate(density, scatter, params)
     if downdate.intensity is not None and not downdate.intensity.known:
@@ -59,13 +61,3 @@ def scorer(density: FullGaussian, statistic: Moments) -> Scorer:
         return out
 
     return score
-
-
-def _floored(density: FullGaussian, scatter: Scatter, params: FullParams) -> bool:
-    """Whether a floor lies, or nearly lies, under some variance."""
-    if density.floor == 0:
-        return False
-    least = density.floor * scatter.total_variance * (1 + CANCELLED)
-    variance = np.diagonal(params.covariance_, axis1=1, axis2=2)
-    there = variance if params.shared else variance[scatter.present]
-    return bool((there <= least)[:, params.used].any())

@@ -32,6 +32,13 @@ class Occurrences:
     def __getitem__(self, kept: np.ndarray) -> Occurrences:
         return Occurrences(self.rows, self.row[kept], self.code[kept], self.amount[kept])
 
+    def times(self, table: np.ndarray) -> np.ndarray:
+        """(rows, C) Σ amount · table[code] over the cells of each row, table (K, C)."""
+        ends = np.cumsum(np.bincount(self.row, minlength=self.rows))
+        inside = self.amount, self.code, np.concatenate([[0], ends])
+        found: np.ndarray = sparse.csr_array(inside, shape=(self.rows, len(table))) @ table
+        return found
+
     def sums(self, values: np.ndarray) -> np.ndarray:
         """(rows,) or (rows, C): values of the cells summed by row."""
         if values.ndim == 1:

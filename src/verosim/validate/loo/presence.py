@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from verosim.densities import Bernoulli
 from verosim.densities.columns import RESIDUE
@@ -60,10 +59,7 @@ def _bernoulli(density: Bernoulli, lexicon: Lexicon) -> Judge:
     def judge(left: Left, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
         found, holes, own = left.found, left.holes, going.own()
         here, lost = found[left.stays], found[~left.stays]
-        matrix = sparse.csr_array(
-            (here.amount, (here.row, here.code)), shape=(here.rows, len(table))
-        )
-        scores = base + matrix @ table
+        scores = base + here.times(table)
         scores -= lost.sums(absent[lost.code]) + holes.sums(absent[holes.code])
         without, every = gone(found.code, going.classes[found.row], going.weights[found.row])
         said = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
