@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from verosim.data import ArraySource
+from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource
 from verosim.errors import VerosimError, VerosimWarning, warn
@@ -154,7 +156,7 @@ def cross_validate(
             folds = np.arange(len(labels), dtype=np.int32)
         else:
             holdout = Holdout(model, X, y, cv, groups, **given)
-            judged = list(judge(holdout, [clone(model)], keep, X, given))
+            judged = list(judge(holdout, [clone(model)], keep, X))
             timings["judge"] = time.perf_counter() - start
             classes, labels, folds = holdout.classes, holdout.labels, holdout.numbers
             weights = holdout.weights
@@ -185,42 +187,42 @@ def scored(part: Judged, which: int, holdout: Holdout, score_by: Any) -> dict[st
     }  # fmt: skip
 
 
-def judge(
-    holdout: Holdout, models: list[Any], keep: bool, X: Any, given: dict[str, Any]
-) -> Iterator[Judged]:
+def judge(holdout: Holdout, models: list[Any], keep: bool, X: Any) -> Iterator[Judged]:
     """Held-out judgements; models that are no sum of their rows are refitted for every fold."""
     if all(model._is_sum for model in models):
         yield from holdout.judged(models, keep)
         return
-    source = holdout.source
-    if isinstance(source, TableSource) or keep:
+    if keep:
         raise VerosimError(
-            f"{models[0]!r} must see all rows of a fold at once, so it is fitted anew for each, "
-            "and that takes arrays and priors of its own.",
-            'give X and y as arrays, with priors="fit".',
+            f"{models[0]!r} is fitted anew for each fold, and estimates its own priors.",
+            'priors="fit".',
         )
+    for i, model in enumerate(models):
+        for f, (rows, fitted) in enumerate(refitted(model, holdout, X)):
+            out = np.full((len(rows), len(holdout.classes)), -np.inf)
+            at = positions(fitted.classes_, holdout.classes)
+            assert isinstance(holdout.source, ArraySource)
+            block = take_rows(holdout.source.X, rows)
+            out[:, at] = fitted._rule.log_posterior(block)
+            yield Judged(f, rows, [out], i)
+
+
+def refitted(model: Any, holdout: Holdout, X: Any) -> Iterator[tuple[np.ndarray, Any]]:
+    """The rows of every fold, and the model fitted on the others: they alone have weight."""
+    if isinstance(holdout.source, TableSource):
+        raise VerosimError(
+            f"{model!r} is fitted anew for each fold, which takes arrays.", "give X and y as such."
+        )
+    weights = holdout.weights if len(holdout.weights) else np.ones(len(holdout.labels))
     for f in range(holdout.count):
+        rows = np.flatnonzero(holdout.numbers == f) if holdout.pairs is None else (
+            holdout.pairs[f][1])  # fmt: skip
+        learnt = np.ones(len(weights), dtype=bool)
+        learnt[rows] = False
         if holdout.pairs is not None:
-            train, test = holdout.pairs[f]
-        else:
-            train, test = (
-                np.flatnonzero(holdout.numbers != f),
-                np.flatnonzero(holdout.numbers == f),
-            )
-        found = []
-        for model in models:
-            weights = holdout.weights[train] if len(holdout.weights) else None
-            rows = np.asarray(X, dtype=object) if isinstance(X, list) else X
-            fitted = clone(model).fit(_rows(rows, train), holdout.labels[train], weights)
-            out = np.full((len(test), len(holdout.classes)), -np.inf)
-            at = np.searchsorted(holdout.classes, fitted.classes_)
-            out[:, at] = fitted.predict_log_proba(_rows(rows, test))
-            found.append(out)
-        yield Judged(f, test, found)
-
-
-def _rows(X: Any, rows: np.ndarray) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else take_rows(X, rows)
+            learnt[:] = False
+            learnt[holdout.pairs[f][0]] = True
+        yield rows, clone(model).fit(X, holdout.labels, np.where(learnt, weights, 0.0))
 
 
 def check_model(model: Any) -> None:

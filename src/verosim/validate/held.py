@@ -9,7 +9,7 @@ of statistical predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,11 @@ from sklearn.base import clone
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
 from verosim.data.sources import take_rows
-from verosim.data.stream import Chunk, TableSource, weights_of
-from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.holdout import Holdout
-from verosim.validate.cross import one_warning
+from verosim.estimators.holdout import Holdout, Judged
+from verosim.stats import Statistic
+from verosim.validate.cross import one_warning, refitted
 
 Score = Callable[[Rule, Any], np.ndarray]
 
@@ -69,67 +68,37 @@ def held_out(
     """score(rule, rows) of the rows of each fold by the rule of the others, in two passes."""
     model = clone(model)
     holdout = Holdout(model, X, y, cv, groups, **given)
-    source = holdout.source
     if holdout.pairs is not None:
         raise VerosimError(
             "These folds do not hold every row out just once.",
             "a number of folds, or a splitter that parts the rows, such as KFold.",
         )
+    rules: list[Rule] = []
+
+    def derive(models: Any, training: Statistic) -> Rule:
+        rule = model._derive(training, streaming=True)
+        rule = _widened(rule, training.axes.groups.classes, holdout.classes)
+        rules.extend([rule] if keep_rules else [])
+        return rule
+
+    def look(rule: Rule, rows: Any) -> list[np.ndarray]:
+        return [score(rule, rows)]
+
     with one_warning():
-        rules = _fold_rules(model, holdout, X)
-        if isinstance(source, TableSource):
-            known = list(rules)
-            parts = list(map_chunks(_judge(known, score), source.folded(holdout.folds)))
-            scores, folds, labels, weights = (
-                np.concatenate(part) for part in zip(*parts, strict=True)
-            )
+        if model._is_sum:
+            judged = list(holdout.by_fold([model], derive, look))
         else:
-            labels, folds, weights = holdout.labels, holdout.numbers, holdout.weights
-            known, scores = [], np.empty(0)
-            for f, rule in enumerate(rules):
-                rows = np.flatnonzero(folds == f)
-                found = score(rule, take_rows(source.X, rows))
-                scores = scores if f else np.empty((len(folds), *found.shape[1:]))
-                scores[rows] = found
-                known += [rule] if keep_rules else []
-    weights = weights if len(weights) else np.ones(len(labels))
-    return Held(scores, labels, weights, folds, holdout.classes, known)
-
-
-def _judge(rules: list[Rule], score: Score) -> Callable[[Chunk], tuple[np.ndarray, ...]]:
-    def judge(chunk: Chunk) -> tuple[np.ndarray, ...]:
-        block = chunk.block()
-        assert chunk.folds is not None
-        folds = chunk.folds.of(chunk.rows, block)
-        parts = [np.flatnonzero(folds == f) for f in range(len(rules))]
-        found = [
-            score(rule, take_rows(block, at)) for rule, at in zip(rules, parts, strict=True)
-            if len(at)
-        ]  # fmt: skip
-        codes, labels = chunk.labels()
-        back = np.argsort(np.concatenate(parts))
-        weights = weights_of(chunk.weights, chunk.rows)
-        return np.concatenate(found)[back], folds, labels[codes], weights
-
-    return judge
-
-
-def _fold_rules(model: GenerativeClassifier, holdout: Holdout, X: Any) -> Iterator[Rule]:
-    """The rule of all rows outside each fold."""
-    if model._is_sum:
-        for training in holdout.trainings():
-            rule = model._derive(training, streaming=True)
-            yield _widened(rule, training.axes.groups.classes, holdout.classes)
-        return
-    if isinstance(holdout.source, TableSource):
-        raise VerosimError(
-            f"{model!r} is fitted anew for each fold, which takes arrays.", "give X and y as such."
-        )
+            judged = []
+            for f, (rows, fitted) in enumerate(refitted(model, holdout, X)):
+                rules.append(_widened(fitted._rule, fitted.classes_, holdout.classes))
+                block = take_rows(holdout.source.X, rows)  # type: ignore[union-attr]
+                judged.append(Judged(f, rows, look(rules[-1], block)))
+    first = judged[0].log_proba[0]
+    scores = np.empty((len(holdout.labels), *first.shape[1:]))
+    for part in judged:
+        scores[part.rows] = part.log_proba[0]
     weights = holdout.weights if len(holdout.weights) else np.ones(len(holdout.labels))
-    for f in range(holdout.count):
-        outside = np.where(holdout.numbers == f, 0.0, weights)
-        fitted = clone(model).fit(X, holdout.labels, outside)
-        yield _widened(fitted._rule, fitted.classes_, holdout.classes)
+    return Held(scores, holdout.labels, weights, holdout.numbers, holdout.classes, rules)
 
 
 def _widened(rule: Rule, known: np.ndarray, classes: np.ndarray) -> Rule:

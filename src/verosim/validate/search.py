@@ -192,7 +192,7 @@ def judge_all(
     try:
         with Progress(len(models) * F, "models") as bar:
             for of, holdout in holdouts:
-                for part in judge(holdout, [models[i] for i in of], keep, X, given):
+                for part in judge(holdout, [models[i] for i in of], keep, X):
                     for m in range(len(part.log_proba)):
                         at = of[part.first + m]
                         for name, found in scored(part, m, holdout, score_by).items():
