@@ -1,6 +1,6 @@
 """Speed of validation: ours from two passes, the peers' by refitting.
 
-python -m benchmarks.validation    prints its rows of the table in docs/speed.md
+python -m benchmarks.validation    prints its rows and keeps them in docs/validation.md
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
 
 import verosim
 from benchmarks.measure import HEADER, Row, options_of, table
-from benchmarks.pages import DATA
+from benchmarks.pages import DATA, keep
 from benchmarks.tables import read
 
 SHRINKAGES = np.linspace(0, 1, 11)
@@ -76,7 +76,9 @@ def validation_rows(quick: bool = False) -> list[Row]:
 def main() -> None:
     options = options_of(__doc__)
     print("\n".join(HEADER))
-    table(validation_rows(options.quick), options.repeats)
+    lines = table(validation_rows(options.quick), options.repeats)
+    if not options.quick:
+        keep("docs/validation.md", "validation", "\n".join(HEADER + lines))
 
 
 if __name__ == "__main__":

@@ -1,41 +1,30 @@
 """The model for the table at hand, chosen by how it judges rows it never saw.
 
-    held-out   − Σ log p(class | x) / n, the folds' mean and its standard error
+    held-out   − Σ w log p(class | x) / Σ w, each fold judged by what the others say
     BIC        − 2 log p(x, y) + parameters · log n, from the statistics alone
 
-All candidates are judged on the same folds; those that share their sums share the passes.
 References: Stone (1974), Cross-validatory choice; Schwarz (1978), Estimating the dimension of a
 model; Hand & Yu (2001), Idiot's Bayes: not so stupid after all?
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from verosim.data.adapters import open_table, streams
-from verosim.data.look import look
-from verosim.data.schema import Schema
-from verosim.errors import VerosimError, listed
-from verosim.estimators import (
-    LDA,
-    QDA,
-    RDA,
-    GaussianNB,
-    NaiveBayes,
-    NaiveLDA,
-)
-from verosim.estimators.holdout import Holdout
+from verosim.data.adapters import streams
+from verosim.data.look import NUMBERS
+from verosim.errors import VerosimError, VerosimWarning, listed, warn
+from verosim.estimators import NaiveBayes
+from verosim.estimators.base import check_several
 from verosim.estimators.parameters import one_of
+from verosim.validate.candidates import Entry, Survey, candidates
 from verosim.validate.cross import check_model, one_warning
-from verosim.validate.scoring import LOG_LOSS, scorers
-from verosim.validate.search import judge_all
-
-POOLING = (0.1, 0.5, 0.9)
-SPHERICITY = (0.0, 1e-3, 0.1)
+from verosim.validate.jury import Jury
 
 
 @dataclass(frozen=True)
@@ -44,8 +33,8 @@ class Candidate:
 
     model: Any
     score: float  # held-out log-loss, or BIC: less is better
-    error: float  # standard error of the mean over the folds; nan for BIC
-    accuracy: float
+    error: float  # standard error of the log-loss, by the folds; nan for BIC
+    accuracy: float  # of held-out rows; nan for BIC
     why: str = ""
 
     @property
@@ -55,12 +44,11 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """All candidates, the best first."""
+    """All candidates, the best first; those that could not be tried last."""
 
     rows: list[Candidate]
     criterion: str
-    complete: bool = True
-    chosen: int = field(default=0)
+    complete: bool = True  # False if it was interrupted
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -71,8 +59,10 @@ class Candidates:
     def __str__(self) -> str:
         head = ["model", "BIC" if self.criterion == "bic" else "log-loss ± se", "accuracy"]
         lines = [head]
+        untried: dict[str, list[str]] = {}
         for row in self.rows:
             if row.why:
+                untried.setdefault(row.why, []).append(row.name)
                 continue
             spread = "" if np.isnan(row.error) else f" ± {row.error:.4f}"
             shown = f"{row.score:.1f}" if self.criterion == "bic" else f"{row.score:.4f}"
@@ -83,9 +73,9 @@ class Candidates:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        out += [f"not tried: {row.name}: {row.why}" for row in self.rows if row.why]
+        out += [f"not tried: {listed(names, 3)}: {why}" for why, names in untried.items()]
         if not self.complete:
-            out.append("interrupted: by the folds done so far")
+            out.append("interrupted: the best of those judged so far")
         return "\n".join(out)
 
     __repr__ = __str__
@@ -112,15 +102,22 @@ def auto(
 ) -> Choice:
     """Try the generative classifiers the columns allow, and return the best, fitted, with a table.
 
-    Numbers: GaussianNB, NaiveLDA, LDA, QDA and RDA (a square of nine settings); any table:
-    NaiveBayes as the first look has it, with Gaussians alone, and with histograms alone.
+    Numbers: GaussianNB, NaiveLDA, LDA, QDA and RDA (a square of nine settings), over missing cells
+    by EM; any table: NaiveBayes as the first look has it, with Gaussians alone, and with histograms
+    alone. Of up to 5,000 rows, the choice between a Gaussian and a histogram, which the first look
+    makes by the labels, is made again outside each fold; of more it matters little, and one look
+    serves all folds, as in `cross_validate`.
 
     Parameters
     ----------
-    X, y, cv, groups, sample_weight, schema, na : as in :func:`cross_validate`
+    X, y, groups, sample_weight, schema, na : as in :func:`cross_validate`
+    cv : as there, but for "loo"
     by : "log_loss" chooses by the log-loss of held-out rows, "bic" by the Bayesian information
-        criterion of the joint density, from one pass
+        criterion of the joint density, from one pass a model
     models : candidates of your own instead
+
+    An interrupt (Ctrl-C) returns the best of the models judged so far; `table.complete` is then
+    False.
 
     Returns
     -------
@@ -138,127 +135,108 @@ def auto(
     RDA(pooling=0.1, sphericity=0.001) 0.044 ± 0.024
     """
     one_of("by", by, ("log_loss", "bic"))
+    if isinstance(cv, str) and cv == "loo":
+        raise VerosimError('auto compares models fold by fold, and cv="loo" has none.', "cv=10.")
     given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
-    named = isinstance(y, str) or schema is not None or streams(X)
-    if models is None:
-        found = _candidates_of_table(X, y, **given) if named else _candidates_of_array(X)
-    else:
-        found = [clone(model) for model in models]
-        for model in found:
-            check_model(model)
+    cv = 2 if by == "bic" else cv
     with one_warning():
-        if named:
-            cv = _one_set_of_folds(found, X, y, cv, groups, given)
-            groups = None
-        readable, refused = _readable(found, X, y, cv, groups, given)
-        if by == "bic":
-            return _by_bic(readable, refused, X, y, given)
-        scored = judge_all(
-            readable, X, y, cv, groups, scorers([LOG_LOSS, "accuracy"]), False, given
-        )
-        loss = -scored.table[LOG_LOSS]
-        loss = loss[:, ~np.isnan(loss).any(axis=0)]
-        accuracy = np.nanmean(scored.table["accuracy"], axis=1)
-        spread = loss.std(axis=1, ddof=1) / np.sqrt(loss.shape[1])
-        rows = [
-            Candidate(model, *numbers)
-            for model, *numbers in zip(
-                readable, loss.mean(axis=1).tolist(), spread.tolist(), accuracy.tolist(),
-                strict=True,
-            )
-        ]  # fmt: skip
-        order = sorted(range(len(rows)), key=lambda i: rows[i].score)
-        winner = scored.fitted(order[0], X, y, sample_weight)
-    table = Candidates([*(rows[i] for i in order), *refused], by, scored.complete)
+        if models is None:
+            named = isinstance(y, str) or schema is not None or streams(X)
+            entries, survey = candidates(X, y, cv, groups, given, named)
+        else:
+            entries, survey = _own(models, X, y, cv, groups, given)
+        jury = Jury(entries, survey, X, y, given)
+        winner, table = _by_bic(jury) if by == "bic" else _by_log_loss(jury)
+        if winner._schema is not None and winner._schema.target is not None:
+            check_several(winner.stats_, winner._schema.target)
+    if not table.complete:
+        warn("Interrupted: the best of the models judged so far.", VerosimWarning)
     return Choice(winner, table)
 
 
-def _full(**settings: Any) -> list[Any]:
-    """The Gaussians with full covariances, which share one statistic."""
-    square = [
-        RDA(pooling, sphericity, **settings) for pooling in POOLING for sphericity in SPHERICITY
+def _own(
+    models: Iterable[Any], X: Any, y: Any, cv: Any, groups: Any, given: dict[str, Any]
+) -> tuple[list[Entry], Survey]:
+    """The user's candidates; the folds by the first of them that can read the rows."""
+    entries = []
+    for model in models:
+        check_model(model)
+        entries.append(Entry(clone(model)))
+    problem = VerosimError("models is empty.", "one generative classifier or more.")
+    for entry in entries:
+        try:
+            return entries, Survey.by(entry.model, X, y, cv, groups, given)
+        except VerosimError as error:
+            problem = error
+    raise problem
+
+
+def _by_log_loss(jury: Jury) -> tuple[Any, Candidates]:
+    jury.hear()
+    order = sorted(jury.verdicts, key=lambda i: jury.verdicts[i].loss)
+    if not order:
+        raise _none_of_them(jury)
+    rows = []
+    for i in order:
+        verdict = jury.verdicts[i]
+        rows.append(Candidate(
+            jury.entries[i].model, verdict.loss, verdict.error, verdict.accuracy
+        ))  # fmt: skip
+    return jury.fitted(order[0]), Candidates([*rows, *_untried(jury)], "log_loss", jury.complete)
+
+
+def _by_bic(jury: Jury) -> tuple[Any, Candidates]:
+    found: list[tuple[float, Any]] = []
+    for i, entry in enumerate(jury.entries):
+        if not _is_density(entry):
+            shares = "numbers have a density here and true-or-false columns shares: no comparison"
+            jury.why.setdefault(i, shares)
+        if i in jury.why:
+            continue
+        try:
+            model = clone(entry.model).fit(jury.X, jury.y, **jury.given_to(entry))
+            found.append((bic(model), model))
+        except VerosimError as error:
+            jury.why[i] = error.what
+    if not found:
+        raise _none_of_them(jury)
+    found.sort(key=lambda one: one[0])
+    rows = [Candidate(clone(model), score, np.nan, np.nan) for score, model in found]
+    return found[0][1], Candidates([*rows, *_untried(jury)], "bic")
+
+
+def _is_density(entry: Entry) -> bool:
+    """Whether the likelihood is of the same kind as that of NaiveBayes on these columns."""
+    if entry.schema is None or isinstance(entry.model, NaiveBayes):
+        return True
+    return all(column.density in NUMBERS for column in entry.schema.used)
+
+
+def _untried(jury: Jury) -> list[Candidate]:
+    return [
+        Candidate(jury.entries[i].model, np.nan, np.nan, np.nan, why)
+        for i, why in sorted(jury.why.items())
     ]
-    return [LDA(**settings), QDA(**settings), *square]
 
 
-def _candidates_of_array(X: Any) -> list[Any]:
-    try:
-        holes = bool(np.isnan(np.asarray(X, dtype=np.float64)).any())
-    except (TypeError, ValueError):
-        return [NaiveBayes()]
-    full = _full(missing="marginalise") if holes else _full()
-    return [*full, GaussianNB(), NaiveLDA(), NaiveBayes(), NaiveBayes("histogram")]
-
-
-def _candidates_of_table(X: Any, y: Any, schema: Any, na: Any, sample_weight: Any) -> list[Any]:
-    weight = sample_weight if isinstance(sample_weight, str) else None
-    target = y if isinstance(y, str) else None
-    if schema is None:
-        schema = look(X, target, weight=weight, na=na)
-    assert isinstance(schema, Schema)
-    numbers = [c.name for c in schema.used if c.density in ("gaussian", "histogram")]
-    tables = [NaiveBayes()]
-    for density in ("gaussian", "histogram"):
-        if any(c.density != density for c in schema.used if c.name in numbers):
-            tables.append(NaiveBayes(density))
-    if len(numbers) < len(schema.used):
-        return tables
-    head = open_table(X).head(1 << 15)
-    holes = any(rows.batch.column(name).null_count for rows in head for name in numbers)
-    full = _full(missing="marginalise") if holes else _full()
-    return [*full, GaussianNB(), NaiveLDA(), *tables]
-
-
-def _one_set_of_folds(
-    models: list[Any], X: Any, y: Any, cv: Any, groups: Any, given: dict[str, Any]
-) -> Any:
-    """Folds by hash go by what a model reads: one model's serve all, so that they compare."""
-    reader = Holdout(models[-1], X, y, cv, groups, **given)
-    for _ in reader.judged([models[-1]]):
-        pass
-    return reader.numbers
-
-
-def _readable(
-    models: list[Any], X: Any, y: Any, cv: Any, groups: Any, given: dict[str, Any]
-) -> tuple[list[Any], list[Candidate]]:
-    """The models that can read these rows, and why the others cannot."""
-    able, refused = [], []
-    for model in models:
-        try:
-            source = Holdout(model, X, y, cv, groups, **given)
-            if model.get_params().get("missing") == "marginalise":  # patterns may be too many
-                model._derive(source.total, streaming=True)
-        except VerosimError as error:
-            refused.append(Candidate(model, np.nan, np.nan, np.nan, error.what))
-        else:
-            able.append(model)
-    if not able:
-        why = listed([row.why for row in refused], 1)
-        raise VerosimError(f"No model can read these rows: {why}.", "NaiveBayes reads any table.")
-    return able, refused
-
-
-def _by_bic(
-    models: list[Any], refused: list[Candidate], X: Any, y: Any, given: dict[str, Any]
-) -> Choice:
-    rows: list[Candidate] = []
-    for model in models:
-        fitted = clone(model).fit(X, y, **given)
-        try:
-            rows.append(Candidate(fitted, bic(fitted), np.nan, np.nan))
-        except VerosimError as error:
-            refused.append(Candidate(model, np.nan, np.nan, np.nan, error.what))
-    rows.sort(key=lambda row: row.score)
-    if not rows:
-        raise VerosimError("No candidate has a likelihood to compare.", 'by="log_loss".')
-    winner = rows[0].model
-    shown = [Candidate(clone(row.model), row.score, row.error, row.accuracy) for row in rows]
-    return Choice(winner, Candidates([*shown, *refused], "bic"))
+def _none_of_them(jury: Jury) -> VerosimError:
+    why = next(iter(jury.why.values()))
+    return VerosimError(f"No model can be fitted to these rows: {why}", "NaiveBayes reads tables.")
 
 
 def bic(model: Any) -> float:
-    """− 2 log p(x, y) + parameters · log n of a fitted model, from its statistic alone."""
+    """− 2 log p(x, y) + parameters · log n of a fitted model, from its statistic alone.
+
+    Reference: Schwarz (1978), Estimating the dimension of a model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, QDA, bic
+    >>> X, y = load_iris(return_X_y=True)
+    >>> [round(bic(model.fit(X, y)), 1) for model in (LDA(), QDA())]
+    [646.7, 597.2]
+    """
     statistic = model._current()
     there = model.class_count_ > 0
     log_x = model._params.generative.log_likelihood(statistic)[there].sum()

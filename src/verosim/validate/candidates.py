@@ -45,9 +45,7 @@ class Survey:
     holes: bool  # whether a number is missing
 
     @classmethod
-    def by(
-        cls, model: Any, X: Any, y: Any, cv: Any, groups: Any, given: dict[str, Any]
-    ) -> Survey:
+    def by(cls, model: Any, X: Any, y: Any, cv: Any, groups: Any, given: dict[str, Any]) -> Survey:
         holdout = Holdout(model, X, y, cv, groups, **given)
         source = holdout.source
         if isinstance(source, ArraySource):
@@ -100,4 +98,3 @@ def _full(holes: bool) -> list[Any]:
         RDA(pooling, sphericity, **settings) for pooling in POOLING for sphericity in SPHERICITY
     ]
     return [LDA(**settings), QDA(**settings), *square]
-
