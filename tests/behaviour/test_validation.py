@@ -410,6 +410,14 @@ class TestSearch:
         np.testing.assert_allclose(found.scores["neg_log_loss"][2], alone.scores["neg_log_loss"])
         assert found.model.schema_ is not None
 
+    def test_leave_one_out(self):
+        X, y = load_iris(return_X_y=True)
+        found = path(verosim.LDA(), "shrinkage", [None, 0.1, "oas"], X, y, cv="loo")
+        for p, setting in enumerate(found.settings):
+            alone = cross_validate(verosim.LDA(**setting), X, y, cv="loo")
+            assert found.scores["neg_log_loss"][p] == alone.scores["neg_log_loss"]
+        assert found.model.score(X, y) > 0.97
+
     def test_an_interrupt_returns_what_is_known(self, monkeypatch):
         X, y = load_wine(return_X_y=True)
         whole = path(verosim.LDA(), "shrinkage", [0, 0.5], X, y, cv=5)

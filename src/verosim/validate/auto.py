@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from verosim.data.adapters import streams
 from verosim.data.look import NUMBERS
-from verosim.errors import VerosimError, VerosimWarning, listed, warn
+from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.estimators.base import check_several
 from verosim.estimators.parameters import one_of
@@ -57,23 +57,23 @@ class Candidates:
         return self.rows[i]
 
     def __str__(self) -> str:
-        head = ["model", "BIC" if self.criterion == "bic" else "log-loss ± se", "accuracy"]
-        lines = [head]
-        untried: dict[str, list[str]] = {}
+        bic = self.criterion == "bic"
+        lines = [["model", "BIC"] if bic else ["model", "log-loss ± se", "accuracy"]]
+        untried: dict[str, dict[str, None]] = {}  # kinds of models by reason
         for row in self.rows:
             if row.why:
-                untried.setdefault(row.why, []).append(row.name)
-                continue
-            spread = "" if np.isnan(row.error) else f" ± {row.error:.4f}"
-            shown = f"{row.score:.1f}" if self.criterion == "bic" else f"{row.score:.4f}"
-            accuracy = "" if np.isnan(row.accuracy) else f"{row.accuracy:.4f}"
-            lines.append([row.name, shown + spread, accuracy])
-        widths = [max(len(line[i]) for line in lines) for i in range(3)]
+                untried.setdefault(row.why, {})[type(row.model).__name__] = None
+            elif bic:
+                lines.append([row.name, f"{row.score:.1f}"])
+            else:
+                score = f"{row.score:.4f} ± {row.error:.4f}"
+                lines.append([row.name, score, f"{row.accuracy:.4f}"])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         out = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        out += [f"not tried: {listed(names, 3)}: {why}" for why, names in untried.items()]
+        out += [f"not tried: {', '.join(kinds)}: {why}" for why, kinds in untried.items()]
         if not self.complete:
             out.append("interrupted: the best of those judged so far")
         return "\n".join(out)
@@ -189,8 +189,7 @@ def _by_bic(jury: Jury) -> tuple[Any, Candidates]:
     found: list[tuple[float, Any]] = []
     for i, entry in enumerate(jury.entries):
         if not _is_density(entry):
-            shares = "numbers have a density here and true-or-false columns shares: no comparison"
-            jury.why.setdefault(i, shares)
+            jury.why.setdefault(i, "true-or-false columns: a density does not compare with shares.")
         if i in jury.why:
             continue
         try:

@@ -32,6 +32,7 @@ from verosim.validate.left_out import judged_one_by_one
 from verosim.validate.scoring import scorers
 
 USUAL = ("accuracy", "neg_log_loss")
+ALONE = "loo"  # every row its own fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ def cross_validate(
     timings: dict[str, float] = {}
     scores: dict[str, list[float]] = {name: [] for name in score_by}
     with one_warning():
-        if isinstance(cv, str) and cv == "loo":
+        if isinstance(cv, str) and cv == ALONE:
             log_proba, labels, classes, weights = judged_one_by_one(
                 clone(model), X, y, keep_priors=keep, **given
             )

@@ -80,9 +80,8 @@ class Jury:
     def fitted(self, i: int) -> Any:
         """The model of an entry, fitted on all rows: their sums may be here already."""
         verdict, entry = self.verdicts[i], self.entries[i]
-        weights = self.given["sample_weight"]
         if verdict.scored.holdouts:
-            return verdict.scored.fitted(verdict.at, self.X, self.y, weights)
+            return verdict.scored.fitted(verdict.at, self.X, self.y)
         return entry.model.fit(self.X, self.y, **self.given_to(entry))
 
     def given_to(self, entry: Entry) -> dict[str, Any]:
@@ -151,9 +150,8 @@ class Jury:
         rows, folds = self._rows, self.survey.folds
         classes = np.unique(rows.labels)
         F = int(folds.max()) + 1
-        out = Scored(
-            models, {name: np.full((len(models), F), np.nan) for name in self.score_by}, []
-        )
+        table = {name: np.full((len(models), F), np.nan) for name in self.score_by}
+        out = Scored(models, table, [], self.given)
         with Progress(len(models) * F, "models") as bar:
             for f in range(F):
                 inside = np.flatnonzero((folds == f) & (rows.weights > 0))

@@ -23,7 +23,8 @@ from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import same
-from verosim.validate.cross import check_model, judge, keeps_priors, one_warning, scored
+from verosim.validate.cross import ALONE, check_model, judge, keeps_priors, one_warning, scored
+from verosim.validate.left_out import judged_one_by_one
 from verosim.validate.scoring import Score, scorers
 
 
@@ -150,7 +151,7 @@ def search(
     with one_warning():
         found = judge_all(models, X, y, cv, groups, score_by, keep, given)
         best = int(np.nanargmax(_means(found.table[next(iter(found.table))])))
-        winner = found.fitted(best, X, y, sample_weight)
+        winner = found.fitted(best, X, y)
     return Search(settings, found.table, winner, found.complete)
 
 
@@ -161,14 +162,15 @@ class Scored:
     models: list[Any]
     table: dict[str, np.ndarray]  # (models, F) by name
     holdouts: list[tuple[list[int], Holdout]]
+    given: dict[str, Any]  # what else `fit` takes
     complete: bool = True
 
-    def fitted(self, i: int, X: Any, y: Any, sample_weight: Any) -> Any:
+    def fitted(self, i: int, X: Any, y: Any) -> Any:
         """The i-th model, fitted on all rows: their sums are here already."""
         model = self.models[i]
-        if not model._is_sum:
-            return model.fit(X, y, sample_weight)
-        holdout = next(holdout for of, holdout in self.holdouts if i in of)
+        holdout = next((holdout for of, holdout in self.holdouts if i in of), None)
+        if holdout is None or not model._is_sum:
+            return model.fit(X, y, **self.given)
         return model._adopt(holdout.total, holdout.schema, streaming=False)
 
 
@@ -183,12 +185,15 @@ def judge_all(
     given: dict[str, Any],
 ) -> Scored:
     """Every model's scores on the same held-out rows; an interrupt leaves what is known."""
+    if isinstance(cv, str) and cv == ALONE:
+        return _judge_alone(models, X, y, score_by, keep, given)
     holdouts: list[tuple[list[int], Holdout]] = []
     for of in _alike(models):
         reader = next((models[i] for i in of if models[i]._keeps_most), models[of[0]])
         holdouts.append((of, Holdout(reader, X, y, cv, groups, **given)))
     F = holdouts[0][1].count
-    out = Scored(models, {name: np.full((len(models), F), np.nan) for name in score_by}, holdouts)
+    table = {name: np.full((len(models), F), np.nan) for name in score_by}
+    out = Scored(models, table, holdouts, given)
     try:
         with Progress(len(models) * F, "models") as bar:
             for of, holdout in holdouts:
@@ -207,6 +212,27 @@ def judge_all(
         kept = ~np.isnan(next(iter(out.table.values()))).all(axis=0)
         out.table = {name: found[:, kept] for name, found in out.table.items()}
     return out
+
+
+def _judge_alone(
+    models: list[Any],
+    X: Any,
+    y: Any,
+    score_by: dict[str, Score],
+    keep: bool,
+    given: dict[str, Any],
+) -> Scored:
+    """Every row by the model of all others: one score of them all together."""
+    table = {name: np.full((len(models), 1), np.nan) for name in score_by}
+    with Progress(len(models), "models") as bar:
+        for i, model in enumerate(models):
+            log_proba, labels, classes, weights = judged_one_by_one(
+                clone(model), X, y, keep_priors=keep, **given
+            )
+            for name, score in score_by.items():
+                table[name][i] = score(labels, log_proba, classes, weights)
+            bar.advance(1)
+    return Scored(models, table, [], given)
 
 
 def path(

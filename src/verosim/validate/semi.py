@@ -40,8 +40,8 @@ class SemiSupervised(Wrapper):
 
     It starts from the model of the labelled rows, and every class needs one of them at least.
     Unlabelled rows help where labels are few and the model is about right; where labels are many,
-    or the classes are not what the columns cluster by, they can hurt: a smaller `weight` hurts
-    less. The rows are read many times, so a table is held in memory. `ComplementNB` decides by
+    or the classes are not what the columns cluster by, they can hurt: check on held-out rows. The
+    rows are read many times, so a table is held in memory. `ComplementNB` decides by
     scores that are no density: with it this is self-training, and nothing is maximised.
 
     Parameters

@@ -1,0 +1,245 @@
+"""How well `auto` chooses: what it picks on one half of the rows, judged on the other half.
+
+python -m benchmarks.choice            prints the tables and keeps them in docs/validation.md
+python -m benchmarks.choice --quick    two splits and fewer rows; the page stays as it is
+
+Every set with classes that is not text: random halves with the classes in proportion, several
+times over. `auto` sees the first half alone; every candidate it tried is fitted there and judged
+on the second. Its pick is within one standard error of the best if, in the mean over the splits,
+
+    log-loss of the picks ≤ log-loss of the best candidate + standard error of the latter
+
+where the best candidate is the one with the least mean log-loss on the second halves, known with
+hindsight, and its standard error is sd/√n of the losses of a second half's rows, mean over splits
+(splits share rows, so their number does not make it smaller). Posteriors are clipped at the
+rounding error of a double, as scikit-learn's log_loss does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+
+import verosim
+from benchmarks.measure import options_of
+from benchmarks.pages import DATA, ROOT, keep
+from benchmarks.tables import pipelines, read
+from verosim.data.labels import positions
+
+# Identifiers, and columns the target was made from.
+NOT_FEATURES = {"zoo": "animal", "boston": "medv", "smarket": "Today"}
+TOO_WIDE = {"mnist"}  # ten covariances of 784 columns in ten folds: an hour
+MOST = 20_000  # rows; of larger sets a random sample
+PAGE = "docs/validation.md"
+LEAST = np.finfo(float).eps
+
+
+@dataclass
+class Found:
+    """What was measured on one set. Arrays have a number for each split."""
+
+    name: str
+    rows: int
+    columns: int
+    splits: int
+    picks: list[str] = field(default_factory=list)
+    loss: dict[str, np.ndarray] = field(default_factory=dict)  # by candidate, nan if not tried
+    error: dict[str, np.ndarray] = field(default_factory=dict)  # its standard error
+    right: dict[str, np.ndarray] = field(default_factory=dict)
+    peers: dict[str, np.ndarray] = field(default_factory=dict)  # log-loss by peer
+
+    def add(self, name: str, split: int, losses: np.ndarray, right: np.ndarray) -> None:
+        error = losses.std(ddof=1) / np.sqrt(len(losses))
+        for table, value in (
+            (self.loss, losses.mean()), (self.error, error), (self.right, right.mean()),
+        ):  # fmt: skip
+            table.setdefault(name, np.full(self.splits, np.nan))[split] = value
+
+    def of_picks(self, table: dict[str, np.ndarray]) -> np.ndarray:
+        return np.array([table[pick][split] for split, pick in enumerate(self.picks)])
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean log-loss of the candidates tried in every split."""
+        return {name: float(found.mean()) for name, found in self.loss.items()
+                if not np.isnan(found).any()}  # fmt: skip
+
+    @property
+    def best(self) -> str:
+        return min(self.means, key=self.means.__getitem__)
+
+    @property
+    def behind(self) -> float:
+        """How far the picks are behind the best, in its standard errors."""
+        gap = self.of_picks(self.loss).mean() - self.means[self.best]
+        return float(gap / self.error[self.best].mean())
+
+    @property
+    def single_picks_within(self) -> float:
+        """Share of splits whose pick is within an error of the best of that very split."""
+        names = list(self.loss)
+        loss, error = (np.array([t[n] for n in names]) for t in (self.loss, self.error))
+        first = np.nanargmin(loss, axis=0), np.arange(self.splits)
+        return float((self.of_picks(self.loss) <= loss[first] + error[first]).mean())
+
+    def always(self, kind: str) -> float | None:
+        """Mean log-loss of LDA, or of GaussianNB, where it reads the columns."""
+        found = (mean for name, mean in self.means.items() if name.startswith(f"{kind}("))
+        return next(found, None)
+
+
+def sets(most: int) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """Tables with their target; nominal columns of more than two values are categories."""
+    for path in sorted(DATA.glob("*/*.schema.json")):
+        name, told = path.parent.name, json.loads(path.read_text())
+        target, kinds = told["target"], told["kinds"]
+        if "text" in kinds.values() or name in TOO_WIDE:
+            continue
+        frame = read(name).drop(columns=NOT_FEATURES.get(name, []))
+        if len(frame) > most:
+            frame = frame.sample(most, random_state=0)
+        for column in frame.columns.drop(target):
+            if kinds[column] == "nominal" and frame[column].nunique() > 2:
+                frame[column] = frame[column].astype("category")
+        yield name, frame, target
+
+
+def judged(model: Any, rows: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) −log p of the true class, and whether it was called."""
+    proba = model.predict_proba(rows)
+    own = positions(labels, np.asarray(model.classes_))
+    told = np.where(own < 0, 0.0, proba[np.arange(len(own)), own])
+    return -np.log(np.clip(told, LEAST, 1 - LEAST)), proba.argmax(axis=1) == own
+
+
+def measured(name: str, frame: pd.DataFrame, target: str, splits: int) -> Found:
+    found = Found(name, len(frame), frame.shape[1] - 1, splits)
+    halves = StratifiedShuffleSplit(splits, train_size=0.5, random_state=0)
+    for split, (known, new) in enumerate(halves.split(frame, frame[target])):
+        train, test = frame.iloc[known], frame.iloc[new]
+        rows, labels = test.drop(columns=target), test[target].to_numpy()
+        table = verosim.auto(train, target).table
+        found.picks.append(table[0].name)
+        for candidate in table.rows:
+            if not candidate.why:
+                model = clone(candidate.model).fit(train, target)
+                found.add(candidate.name, split, *judged(model, rows, labels))
+        for peer, model in peers(train, target).items():
+            losses = judged(model, as_numbers(rows), labels)[0]
+            found.peers.setdefault(peer, np.empty(splits))[split] = losses.mean()
+    return found
+
+
+def as_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """True and false as 1 and 0, which scikit-learn's imputers ask for."""
+    flags = frame.select_dtypes(bool).columns
+    return frame.astype(dict.fromkeys(flags, int))
+
+
+def peers(train: pd.DataFrame, target: str) -> dict[str, Any]:
+    """scikit-learn's LDA and GaussianNB: medians for missing numbers, one column a category."""
+    train = as_numbers(train)
+    naive = pipelines(train, target)["GaussianNB, one-hot"]
+    linear = make_pipeline(clone(naive[0]), LinearDiscriminantAnalysis())
+    X, y = train.drop(columns=target), train[target]
+    return {"LDA": linear.fit(X, y), "GaussianNB": naive.fit(X, y)}
+
+
+def listing(found: Found) -> str:
+    picks = Counter(found.picks).most_common()
+    often = f"`{short(picks[0][0])}`" + (f" {picks[0][1]}/{found.splits}" if len(picks) > 1 else "")
+    best, error = found.means[found.best], found.error[found.best].mean()
+    alone = (found.always(kind) for kind in ("LDA", "GaussianNB"))
+    cells = [
+        found.name, f"{found.rows:,}", str(found.columns), str(len(found.means)),
+        f"`{short(found.best)}`", f"{best:.4f} ± {error:.4f}", often,
+        f"{found.of_picks(found.loss).mean():.4f}",
+        f"{found.behind:.2f}" if found.behind <= 1 else f"**{found.behind:.2f}**",
+        f"{100 * found.of_picks(found.right).mean():.1f} %",
+        *("–" if loss is None else f"{loss:.4f}" for loss in alone),
+        *(f"{losses.mean():.4f}" for losses in found.peers.values()),
+    ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
+
+
+def short(name: str) -> str:
+    return name.replace("missing='marginalise'", "").replace("(, ", "(").replace("columns=", "")
+
+
+def against(pairs: list[tuple[float, float]], what: str) -> str:
+    """The picks against one fixed choice: (log-loss of the picks, of the fixed one) by set."""
+    gain = np.array([fixed - picked for picked, fixed in pairs])
+    wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
+    return (
+        f"| {what} | {len(gain)} | {np.mean([p for p, _ in pairs]):.3f} | "
+        f"{np.mean([f for _, f in pairs]):.3f} | {gain.mean():+.3f} | {np.median(gain):+.3f} | "
+        f"{wins} / {len(gain) - wins - losses} / {losses} |"
+    )
+
+
+def comparison(all_found: list[Found]) -> list[str]:
+    lines = ["| always | sets | `auto`, mean | always, mean | gain, mean | median | "
+             "better / same / worse |", "|" + "---|" * 7]  # fmt: skip
+    for kind in ("LDA", "GaussianNB"):
+        pairs = [
+            (float(f.of_picks(f.loss).mean()), alone)
+            for f in all_found
+            if (alone := f.always(kind)) is not None
+        ]
+        lines.append(against(pairs, f"`{kind}()`, sets of numbers"))
+    for kind in ("LDA", "GaussianNB"):
+        pairs = [(float(f.of_picks(f.loss).mean()), float(f.peers[kind].mean())) for f in all_found]
+        lines.append(against(pairs, f"scikit-learn's {kind}, one-hot, all sets"))
+    return lines
+
+
+def summary(all_found: list[Found]) -> str:
+    several = [f for f in all_found if len(f.means) > 1]
+    many = [f for f in all_found if f.always("LDA") is not None]
+    shares = []
+    for some, which in (
+        (all_found, "sets"), (several, "sets with more than one candidate"),
+        (many, "sets of numbers, where there are 15 or more"),
+    ):  # fmt: skip
+        within = sum(f.behind <= 1 for f in some)
+        shares.append(f"{within} of the {len(some)} {which} ({100 * within / len(some):.0f} %)")
+    single = 100 * np.mean([f.single_picks_within for f in several])
+    return (
+        f"Within one standard error of the best candidate: {'; '.join(shares)}. Of the single picks "
+        f"on sets with a choice, {single:.0f} % are within one standard error of the best on that "
+        "very half."
+    )
+
+
+def main() -> None:
+    options = options_of(__doc__)
+    splits, most = (2, 2_000) if options.quick else (options.repeats, MOST)
+    head = ["set", "rows", "columns", "candidates", "best", "its log-loss ± se", "picked",
+            "log-loss of the picks", "behind, in se", "accuracy", "`LDA()`", "`GaussianNB()`",
+            "scikit-learn LDA", "GaussianNB"]  # fmt: skip
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    print("\n".join(lines))
+    all_found = []
+    for name, frame, target in sets(most):
+        all_found.append(measured(name, frame, target, splits))
+        lines.append(listing(all_found[-1]))
+        print(lines[-1], flush=True)
+    text = "\n\n".join([summary(all_found), "\n".join(comparison(all_found)), "\n".join(lines)])
+    print(text)
+    page = ROOT / PAGE
+    if not options.quick and page.exists() and "<!-- choice -->" in page.read_text():
+        keep(PAGE, "choice", text)
+
+
+if __name__ == "__main__":
+    main()
