@@ -36,7 +36,8 @@ class ConvergenceWarning(VerosimWarning):
 def warn(message: str, category: type[Warning]) -> None:
     """Warn, pointing at the user's line rather than at ours."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("verosim"):
+    ours = ("verosim", "contextlib")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -528,3 +528,111 @@ class TestSelect:
         X = np.column_stack([X, X[:, 0] + X[:, 1]])
         found = select(verosim.LDA(), X, y, by="wilks", level=1.0)
         assert len(found.columns) == 4
+
+
+class TestOddRequests:
+    """What users ask that no formula mentions."""
+
+    @pytest.fixture
+    def iris(self):
+        return load_iris(return_X_y=True)
+
+    @pytest.fixture
+    def frame(self, iris):
+        X, y = iris
+        return pd.DataFrame(X, columns=list("abcd")).assign(k=np.array(["s", "v", "w"])[y])
+
+    def test_columns_of_folds_and_groups_are_not_learnt_from(self, frame):
+        fold = np.arange(150) % 5
+        plain = cross_validate(verosim.LDA(), frame, "k", cv=fold)
+        named = cross_validate(verosim.LDA(), frame.assign(fold=fold), "k", cv="fold")
+        np.testing.assert_allclose(named.log_proba, plain.log_proba, atol=1e-12)
+        site = np.repeat(np.arange(30), 5)  # says all about the class
+        grouped = search(verosim.LDA(), {"shrinkage": [0, 0.1]}, frame.assign(site=site), "k",
+                         cv=5, groups="site")  # fmt: skip
+        assert list(grouped.model.feature_names_in_) == list("abcd")
+
+    def test_rows_without_weight_keep_their_label(self, iris, rng):
+        X, y = iris
+        w = np.ones(150)
+        w[140:] = 0
+        for model in (verosim.NaiveBayes(), verosim.GaussianNB()):
+            for cv in (3, "loo", StratifiedKFold(4, shuffle=True, random_state=3)):
+                found = cross_validate(model, X, y, cv=cv, sample_weight=w)
+                np.testing.assert_array_equal(found.labels, y)
+        a, b = (cross_validate(m, X, y, cv=4, sample_weight=w).folds
+                for m in (verosim.NaiveBayes(), verosim.GaussianNB()))  # fmt: skip
+        np.testing.assert_array_equal(a[w > 0], b[w > 0])
+
+    def test_weighted_table_alone(self, iris):
+        X, y = iris
+        w = np.arange(150) % 3.0
+        model = verosim.NaiveBayes(columns="gaussian")
+        found = cross_validate(model, X, y, cv="loo", sample_weight=w)
+        again = cross_validate(verosim.GaussianNB(), X, y, cv="loo", sample_weight=w)
+        np.testing.assert_allclose(found.log_proba, again.log_proba, atol=1e-9)
+
+    def test_rows_without_weight_do_not_choose(self, iris):
+        X, y = iris
+        w = np.random.default_rng(1).integers(0, 4, 150) * 1.0
+        there = w > 0
+        for model, name in ((verosim.LDA(shrinkage="cv"), "shrinkage_"),
+                            (verosim.RDA(pooling="cv"), "pooling_")):  # fmt: skip
+            whole = clone(model).fit(X, y, w)
+            part = clone(model).fit(X[there], y[there], w[there])
+            assert getattr(whole, name) == getattr(part, name)
+
+    def test_rows_never_held_out(self, iris):
+        from sklearn.model_selection import PredefinedSplit
+
+        X, y = iris
+        at = np.where(np.arange(150) < 120, -1, np.arange(150) % 3)
+        found = cross_validate(verosim.LDA(), X, y, cv=PredefinedSplit(at))
+        assert str(found).startswith("150 rows, 3 classes, 3 folds")
+        assert np.isnan(found.log_proba[:120]).all()
+        with pytest.raises(VerosimError, match="never held out"):
+            found.predictions  # noqa: B018
+
+    def test_rows_held_out_twice_have_the_mean_posterior(self, iris):
+        X, y = iris
+        cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+        found = cross_validate(verosim.LDA(), X, y, cv=cv)
+        total = np.zeros((150, 3))
+        for train, test in cv.split(X, y):
+            total[test] += verosim.LDA().fit(X[train], y[train]).predict_proba(X[test]) / 2
+        np.testing.assert_allclose(found.proba, total, atol=1e-12)
+
+    @pytest.mark.parametrize("cv", ["loo", np.arange(150) % 5], ids=["loo", "array"])
+    def test_groups_are_never_ignored(self, iris, cv):
+        for ask in (cross_validate, lambda m, X, y, **k: path(m, "shrinkage", [0, 1], X, y, **k)):
+            with pytest.raises(VerosimError, match=r"group"):
+                ask(verosim.LDA(), *iris, cv=cv, groups=np.arange(150) % 7)
+
+    def test_constant_columns_have_no_parameters(self, iris):
+        X, y = iris
+        wider = np.column_stack([X, np.ones(150)])
+        for model in (verosim.LDA(), verosim.QDA(), verosim.GaussianNB(), verosim.NaiveLDA()):
+            plain, constant = clone(model).fit(X, y), clone(model).fit(wider, y)
+            assert constant.n_parameters_ == plain.n_parameters_
+            assert verosim.bic(constant) == pytest.approx(verosim.bic(plain))
+
+    def test_requests_that_cannot_be_met(self, iris, frame):
+        X, y = iris
+        from sklearn.metrics import accuracy_score
+
+        for scoring in ("roc_auc", "f1", accuracy_score):
+            with pytest.raises(VerosimError, match="scoring="):
+                cross_validate(verosim.LDA(), X, y, scoring=scoring)
+        with pytest.raises(VerosimError, match="row numbers"):
+            cross_validate(verosim.LDA(), X, y, cv=[(np.arange(100.0), np.arange(100.0, 150.0))])
+        for grid in ({"shrinkage": 0.1}, {"shrinkage": "oas"}, None):
+            with pytest.raises(VerosimError, match="grid"):
+                search(verosim.LDA(), grid, X, y)
+        with pytest.raises(VerosimError, match="LDA is a class"):
+            cross_validate(verosim.LDA, X, y)
+        with pytest.raises(VerosimError, match="is the target"):
+            cross_validate(verosim.LDA(), frame, "k", cv="k")
+        with pytest.raises(VerosimError, match="folds are needed"):
+            select(verosim.LDA(), X, y, cv="loo")
+        with pytest.raises(VerosimError, match="Row 3 has no fold"):
+            cross_validate(verosim.LDA(), X, y, cv=np.where(np.arange(150) == 3, np.nan, 1.0))

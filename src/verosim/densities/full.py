@@ -52,7 +52,7 @@ class FullParams(Located):
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
-        C, d = self.pivot.shape
+        C, d = len(self.pivot), int(self.used.sum())  # constant columns have none
         return C * d + len(self.whitener) * d * (d + 1) // 2
 
     def squared_distance(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

@@ -97,7 +97,7 @@ class DiagonalParams(Located):
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
-        C, d = self.pivot.shape
+        C, d = len(self.pivot), int((self.variance > 0).any(axis=0).sum())  # constants have none
         return C * d + (d if self.shared else C * d)
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Columns
+from verosim.data.sources import Parts
 from verosim.densities.base import Density, Params
 from verosim.errors import VerosimError
 from verosim.stats import Product
@@ -23,8 +24,8 @@ class ProductParams(Params):
     def n_parameters(self) -> int:  # type: ignore[override]
         return sum(part.n_parameters for part in self.parts.values())
 
-    def read(self, rows: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: part.read(rows[name]) for name, part in self.parts.items()}
+    def read(self, rows: Mapping[str, Any]) -> Parts:
+        return Parts({name: part.read(rows[name]) for name, part in self.parts.items()})
 
     def log_density(self, block: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
         return _sum((part.log_density(block[name]) for name, part in self.parts.items()), out)

@@ -6,6 +6,7 @@ fit(table, "target")    any table, its columns found by name
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -79,10 +80,14 @@ class Door(Fitted):
         declared: Any = None,
         schema: Any = None,
         na: Any = (),
+        aside: Sequence[str] = (),
     ) -> tuple[ArraySource | TableSource, Statistic, Schema | None]:
-        """The rows to learn from, the zero statistic they go into and, of a table, its schema."""
+        """The rows to learn from, the zero statistic they go into and, of a table, its schema.
+
+        Columns of a table that are set `aside` are not learnt from.
+        """
         if self._by_table(X, y, schema):
-            return self._opened_table(X, y, sample_weight, known, declared, schema, na)
+            return self._opened_table(X, y, sample_weight, known, declared, schema, na, aside)
         if y is None:
             raise self._no_target()
         if len(as_na(na)):
@@ -153,6 +158,7 @@ class Door(Fitted):
         declared: Any,
         schema: Any,
         na: Any,
+        aside: Sequence[str] = (),
     ) -> tuple[TableSource, Statistic, Schema]:
         table = open_table(X) if isinstance(y, str) else self._table(X)
         y = schema.target if y is None and schema is not None else y
@@ -210,6 +216,7 @@ class Door(Fitted):
                 kind = target_type(table, target, frozenset(schema.na))
                 kind = kind if known is None else kind_of_labels(known.axes.groups.classes)
                 schema = replace(schema, target_type=kind)
+        schema = schema.edit({name: "ignore" for name in aside if name in schema.names})
         if target is None and known is None:  # by scikit-learn's door, whose rules for names hold
             schema = replace(schema, named=feature_names(X) is not None)
         reader = self._reader(schema)

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from verosim.data import encode_labels
+from verosim.data.batch import UNWEIGHTED
 from verosim.data.folds import GivenFolds, GroupFolds, RowFolds, TableFolds, column_folds
 from verosim.data.schema import near
 from verosim.data.stream import TableSource
@@ -38,10 +39,15 @@ def number_of_folds(cv: Any) -> int | None:
 
 
 def array_folds(
-    cv: Any, y: np.ndarray, groups: Any = None, X: Any = None
+    cv: Any, y: np.ndarray, groups: Any = None, X: Any = None, weights: np.ndarray = UNWEIGHTED
 ) -> tuple[np.ndarray, int] | Pairs:
-    """(n,) the fold of every row and how many there are; or pairs where rows are not parted."""
+    """(n,) the fold of every row and how many there are; or pairs where rows are not parted.
+
+    Folds by number part the rows that have a weight; the others go to the first.
+    """
     n = len(y)
+    if isinstance(cv, str) and cv == "loo":
+        raise VerosimError('cv="loo" makes no folds, and folds are needed here.', "cv=10.")
     if y.dtype == object:  # scikit-learn's splitters want labels of one type
         y = encode_labels(y)[0]
     if groups is not None:
@@ -49,6 +55,12 @@ def array_folds(
         if groups.shape != (n,):
             raise VerosimError(f"groups has shape {groups.shape} and there are {n} rows.")
     count = number_of_folds(cv)
+    if count is not None and len(weights) and not weights.all():
+        there = np.flatnonzero(weights)
+        some = None if groups is None else groups[there]
+        numbers = np.zeros(n, dtype=np.int32)
+        numbers[there] = array_folds(cv, y[there], some)[0]
+        return numbers, count
     if count is not None:
         if count > n:
             raise VerosimError(f"cv={count} folds of {n} rows.", 'fewer folds, or cv="loo".')
@@ -62,9 +74,18 @@ def array_folds(
     else:
         found = _row_by_row(cv, n)
         if found is not None:
+            _no_groups(groups)
             return found
         pairs = _given_pairs(cv, n)
     return _partition(pairs, n) or pairs
+
+
+def _no_groups(groups: Any) -> None:
+    if groups is not None:
+        raise VerosimError(
+            "groups are given, and so is the fold of every row.",
+            "leave one out: groups are for a number of folds, or a splitter that heeds them.",
+        )
 
 
 def _any_common(y: np.ndarray, count: int) -> bool:
@@ -91,6 +112,9 @@ def _row_by_row(cv: Any, n: int) -> tuple[np.ndarray, int] | None:
         return None
     if given.dtype == object and any(not np.isscalar(value) for value in given.tolist()):
         return None
+    if given.dtype.kind == "f" and np.isnan(given).any():
+        row = int(np.flatnonzero(np.isnan(given))[0])
+        raise VerosimError(f"Row {row} has no fold: cv is NaN there.", "give every row one.")
     names, numbers = np.unique(given, return_inverse=True)
     if len(names) < 2:
         raise VerosimError("cv puts all rows into one fold, and two are the least.", ASK)
@@ -108,8 +132,12 @@ def _given_pairs(cv: Any, n: int) -> Pairs:
         train, test = (np.asarray(rows) for rows in pair)
         train, test = (np.flatnonzero(r) if r.dtype == bool else r for r in (train, test))
         for rows in (train, test):
+            if rows.dtype.kind not in "iu":
+                raise VerosimError(f"cv holds {rows.dtype} where row numbers are needed.", ASK)
             if not len(rows) or rows.min() < -n or rows.max() >= n:
-                raise VerosimError(f"A fold of cv is empty or names rows beyond the {n} there are.")
+                raise VerosimError(
+                    f"Fold {len(pairs)} of cv is empty or names rows beyond the {n} there are.", ASK
+                )
         pairs.append((train % n, test % n))
     if not pairs:
         raise wrong
@@ -142,6 +170,9 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         if isinstance(name, str) and name not in names:
             raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
     if isinstance(cv, str):
+        _no_groups(groups)
+        if cv == source.target:
+            raise VerosimError(f"{cv!r} is the target, so it cannot part the rows.", ASK)
         return column_folds(source.table, cv, na)
     count = number_of_folds(cv)
     if count is not None and isinstance(groups, str):
@@ -155,7 +186,8 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
             rows.batch.column(groups).to_numpy(zero_copy_only=False)
             for rows in source.table.batches({groups})
         ])  # fmt: skip
-    found = array_folds(cv, y, groups)
+    weights = source.weights if isinstance(source.weights, np.ndarray) else UNWEIGHTED
+    found = array_folds(cv, y, groups, weights=weights)
     if isinstance(found, list):
         raise VerosimError(
             "These folds do not hold every row out once, and a table is read only twice.",

@@ -71,14 +71,17 @@ class Holdout:
         na: Any = (),
     ) -> None:
         model = clone(model)
-        source, self.plan, self.schema = model._opened(X, y, sample_weight, schema=schema, na=na)
+        aside = [name for name in (cv, groups) if isinstance(name, str)]
+        source, self.plan, self.schema = model._opened(
+            X, y, sample_weight, schema=schema, na=na, aside=aside
+        )
         self.source = source
         self.pairs: Pairs | None = None
         if isinstance(source, TableSource):
             self.weights = np.empty(0)
-            known = None if isinstance(source.target, str) else (
-                source.target.labels[source.target.codes])  # fmt: skip
-            self.folds = table_folds(cv, source, known, groups)
+            # The labels as given: a row without weight has no code, and yet a label.
+            self.given = None if isinstance(source.target, str) else model._one_column(y)
+            self.folds = table_folds(cv, source, self.given, groups)
             self.count = self.folds.count
             return
         self.labels = model._one_column(y)
@@ -87,7 +90,7 @@ class Holdout:
         self.class_weight = np.bincount(source.groups, each, len(self.classes))
         counted = source.groups if each is None else source.groups[each > 0]
         self.class_rows = np.bincount(counted, minlength=len(self.classes))
-        found = array_folds(cv, self.labels, groups, X)
+        found = array_folds(cv, self.labels, groups, X, source.weights)
         if isinstance(found, list):
             self.pairs, self.count, self.numbers = found, len(found), np.empty(0, dtype=np.int32)
         else:
@@ -190,6 +193,7 @@ class Holdout:
         self.numbers, self.labels, self.weights = (
             np.concatenate([part[i] for part in parts]) for i in range(3)
         )
+        self.labels = self.labels if self.given is None else self.given
         every = [np.concatenate(some) for some in zip(*(part[3] for part in parts), strict=True)]
         for f in range(self.count):
             rows = np.flatnonzero(self.numbers == f)

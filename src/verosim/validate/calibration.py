@@ -1,18 +1,19 @@
-"""Over-confident posteriors are mended by one monotone map, learnt where no row judged itself.
+"""Over-confident posteriors are mended by a map, learnt where no row judged itself.
 
     temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ      one number τ for all
     isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing          one map for each class
+    columns       log p̂(k | x) ∝ b_k + Σ_j w_j log p_j(x_j | k)           one weight for each column
 
-Both are fitted on out-of-fold posteriors. Naive Bayes counts correlated columns as if each were
-new evidence, so it is usually τ < 1 that it wants. References: Guo, Pleiss, Sun & Weinberger
-(2017), On calibration of modern neural networks; Zadrozny & Elkan (2002), Transforming classifier
-scores into accurate multiclass probability estimates.
+All are fitted out of fold. Naive Bayes counts correlated columns as if each were new evidence, so
+it is usually τ < 1 that it wants. References: Guo, Pleiss, Sun & Weinberger (2017), On calibration
+of modern neural networks; Zadrozny & Elkan (2002), Transforming classifier scores into accurate
+multiclass probability estimates; for columns see `column_weights`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -23,8 +24,11 @@ from sklearn.isotonic import IsotonicRegression
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
 from verosim.errors import VerosimError
+from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import one_of
-from verosim.validate.cross import cross_validate
+from verosim.validate.column_weights import ColumnWeights, Heard, heard
+from verosim.validate.contributions import held_out_contributions, sums_over_columns
+from verosim.validate.cross import check_model, cross_validate, one_warning
 from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Wrapper, generative
 
@@ -35,9 +39,9 @@ MAPS = 20  # folds beyond which maps are cross-fitted over pooled folds
 
 
 class Map(Protocol):
-    """A change of posteriors, row by row."""
+    """From what is seen of rows, posteriors or columns, to mended posteriors."""
 
-    def __call__(self, log_p: np.ndarray) -> np.ndarray: ...
+    def __call__(self, seen: Any) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,10 @@ class Isotonic:
         return cls(tuple(knots))
 
 
-METHODS: dict[str, type[Temperature] | type[Isotonic]] = {
+METHODS: dict[str, type[Temperature] | type[Isotonic] | type[ColumnWeights]] = {
     "temperature": Temperature,
     "isotonic": Isotonic,
+    "columns": ColumnWeights,
 }
 
 
@@ -156,7 +161,7 @@ class Calibrated(Wrapper):
     Attributes
     ----------
     model_ : the model fitted on all rows, its own posteriors untouched
-    map_ : the map its posteriors go through: `map_.tau` for a temperature
+    map_ : the map that mends: `map_.tau` of a temperature, `map_.weights` of columns
     before, after : :class:`Reliability` of the out-of-fold posteriors, as they were and mended.
         The map that mends a fold is fitted on the other folds, so `after` flatters nobody
     """
@@ -179,28 +184,26 @@ class Calibrated(Wrapper):
         schema: Any = None,
         na: Any = (),
     ) -> Self:
-        """Fit the model on all rows, and the map on their out-of-fold posteriors."""
+        """Fit the model on all rows, and the map on what is said of them out of fold."""
         one_of("method", self.method, tuple(METHODS))
         generative(self.model, "Calibrating")
         given = {"sample_weight": sample_weight, "schema": schema, "na": na}
+        by_columns = self.method == "columns"
+        if by_columns:
+            _check_columns(self.model, self.cv)
         model = clone(self.model).fit(X, y, **given)
-        found = cross_validate(self.model, X, y, self.cv, "accuracy", groups, **given)
-        if len(found.folds) != len(found.labels):
-            raise VerosimError(
-                "These folds do not hold every row out just once.",
-                "a number of folds, or a splitter that parts the rows, such as KFold.",
-            )
-        w = found.weights if len(found.weights) else np.ones(len(found.labels))
-        there = w > 0  # rows of zero weight do not exist
-        log_p, labels, w = found.log_proba[there], found.labels[there], w[there]
-        codes = positions(labels, found.classes)
+        look = _columns_of if by_columns else _posteriors_of
+        found = look(self.model, X, y, self.cv, groups, **given)
         fit = METHODS[self.method].fit
-        mended = _cross_fitted(fit, log_p, codes, w, found.folds[there])
+        mended = _cross_fitted(fit, found)
         self.before_, self.after_ = (
-            reliability(labels, log_proba=p, classes=found.classes, bins=self.bins, weights=w)
-            for p in (log_p, mended)
-        )
-        self.map_ = fit(log_p, codes, w)
+            reliability(
+                found.classes[found.codes], log_proba=p, classes=found.classes, bins=self.bins,
+                weights=found.weights,
+            )
+            for p in (found.log_p, mended)
+        )  # fmt: skip
+        self.map_ = fit(found.seen, found.codes, found.weights)
         self.model_ = model
         return self
 
@@ -213,19 +216,76 @@ class Calibrated(Wrapper):
         return self.after_
 
     def _judging(self, rule: Rule) -> Rule:
+        if isinstance(self.map_, ColumnWeights):
+            return self.map_.rule(rule)
         return CalibratedRule(rule.log_prior, rule.params, rule.columns, rule, self.map_)
 
 
-def _cross_fitted(
-    fit: Any, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray, folds: np.ndarray
-) -> np.ndarray:
-    """(n, C) every fold's posteriors through a map fitted on the other folds."""
+class _Found(NamedTuple):
+    """Rows held out, those of no weight left out."""
+
+    seen: Any  # what a map is fitted on
+    log_p: np.ndarray  # (n, C) posteriors as they were
+    codes: np.ndarray  # (n,) the class of each row
+    weights: np.ndarray  # (n,)
+    folds: np.ndarray  # (n,)
+    classes: np.ndarray  # (C,)
+
+
+def _posteriors_of(model: Any, X: Any, y: Any, cv: Any, groups: Any, **given: Any) -> _Found:
+    found = cross_validate(model, X, y, cv, "accuracy", groups, **given)
+    if len(found.folds) != len(found.labels):
+        raise _not_parted()
+    w = found.weights if len(found.weights) else np.ones(len(found.labels))
+    there = w > 0  # rows of zero weight do not exist
+    log_p, codes = found.log_proba[there], positions(found.labels[there], found.classes)
+    return _Found(log_p, log_p, codes, w[there], found.folds[there], found.classes)
+
+
+def _columns_of(model: Any, X: Any, y: Any, cv: Any, groups: Any, **given: Any) -> _Found:
+    holdout = Holdout(model, X, y, cv, groups, **given)
+    if holdout.pairs is not None:
+        raise _not_parted()
+    room = 'calibrate on a sample of the rows, or method="temperature".'
+    with one_warning():
+        held = held_out_contributions(clone(model), holdout, X, room)
+    joint = held.log_prior + held.parts.sum(axis=2)
+    log_p = joint - logsumexp(joint, axis=1, keepdims=True)
+    against = heard(held.parts, np.isfinite(held.log_prior))
+    seen = Heard(against, held.log_prior, held.names)
+    return _Found(seen, log_p, held.own, held.weights, held.folds, holdout.classes)
+
+
+def _check_columns(model: Any, cv: Any) -> None:
+    check_model(model)
+    settled = clone(model).set_params(**dict.fromkeys(model._open_settings, 0.5))
+    if not sums_over_columns(settled._density()):
+        raise VerosimError(
+            f"{type(model).__name__} takes its columns together, so none has a weight of its own.",
+            'method="temperature" or "isotonic"; or a naive model: GaussianNB(), NaiveBayes() …',
+        )
+    if isinstance(cv, str) and cv == "loo":
+        raise VerosimError(
+            'cv="loo" keeps no columns apart, only their sum.', "a number of folds, such as cv=10."
+        )
+
+
+def _not_parted() -> VerosimError:
+    return VerosimError(
+        "These folds do not hold every row out just once.",
+        "a number of folds, or a splitter that parts the rows, such as KFold.",
+    )
+
+
+def _cross_fitted(fit: Any, found: _Found) -> np.ndarray:
+    """(n, C) every fold's posteriors by a map fitted on the other folds."""
+    seen, _, codes, w, folds, _ = found
     count = int(folds.max()) + 1
     parts = folds if count <= MAPS else folds % MAPS
-    out = np.empty_like(log_p)
+    out = np.empty_like(found.log_p)
     for f in np.unique(parts):
         held = parts == f
-        out[held] = fit(log_p[~held], codes[~held], w[~held])(log_p[held])
+        out[held] = fit(seen[~held], codes[~held], w[~held])(seen[held])
     return out
 
 
@@ -246,17 +306,21 @@ def calibrate(
 
     temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ
     isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing, by pooling adjacent violators
+    columns       log p̂(k | x) ∝ b_k + Σ_j w_j log p_j(x_j | k)
 
-    τ, or the g_k, minimise the log-loss, or the squared error, of out-of-fold posteriors. A
-    temperature keeps every prediction as it was; isotonic maps bend to any shape, ask for more
-    rows (a thousand, say), and may change some predictions.
+    τ and w minimise the log-loss, the g_k the squared error, of rows out of fold. A temperature
+    keeps every prediction as it was; isotonic maps bend to any shape, ask for more rows (a
+    thousand, say), and may change some predictions. Weights go to the cause: columns that repeat
+    each other share one weight, those that mislead get little, and predictions get better too.
+    They take a model whose log p(x | k) is a sum over columns: `GaussianNB`, `NaiveLDA`,
+    `CategoricalNB`, `HistogramNB`, `BernoulliNB`, `NaiveBayes`.
 
     Parameters
     ----------
     model : a generative classifier, fitted or not: it is fitted anew on all rows
     X, y : as for `fit`: arrays, or a table and the name of its target
     cv : folds, as in `cross_validate`
-    method : "temperature" or "isotonic"
+    method : "temperature", "isotonic" or "columns"
     sample_weight, schema, na : as for `fit`
     groups : rows of one group stay in one fold, as in `cross_validate`
     bins : bins of the reliability curves
@@ -266,12 +330,14 @@ def calibrate(
     Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks.
     Zadrozny & Elkan (2002), Transforming classifier scores into accurate multiclass probability
     estimates.
+    Zaidi, Cerquides, Carman & Webb (2013), Alleviating naive Bayes attribute independence
+    assumption by attribute weighting.
 
     Examples
     --------
     >>> import verosim
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from verosim.validate.calibration import calibrate
+    >>> from verosim import calibrate
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> mended = calibrate(verosim.GaussianNB(), X, y)
     >>> mended.before

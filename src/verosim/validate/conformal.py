@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import generator, one_of
 from verosim.validate.calibration import FAR, log_odds
@@ -94,6 +94,14 @@ class Conformal(Wrapper):
         strata = rows.labels if self.by_class else np.zeros(len(rows.labels))
         held = _chosen(strata, rows.weights > 0, self.size, generator(self.random_state))
         model = rows.fit(self.model, ~held)
+        lost = np.setdiff1d(np.unique(rows.labels[rows.weights > 0]), model.classes_)
+        if len(lost):
+            warn(
+                f"{len(lost)} classes, {listed([str(c) for c in lost.tolist()])} among them, have "
+                "no row left to learn from, so no set ever holds them and the promise cannot be "
+                "kept. Hold out fewer rows (size=), or by_class=True, which splits every class.",
+                VerosimWarning,
+            )
         log_p = model.predict_log_proba(rows.X)[held]
         fold = np.zeros(len(log_p), dtype=int)
         self._keep(model, [], log_p, rows.labels[held], rows.weights[held], fold)
@@ -249,7 +257,7 @@ def conformal(
     --------
     >>> import verosim
     >>> from sklearn.datasets import load_iris
-    >>> from verosim.validate.conformal import conformal
+    >>> from verosim import conformal
     >>> X, y = load_iris(return_X_y=True)
     >>> model = conformal(verosim.GaussianNB(), X, y, coverage=0.95)
     >>> model.predict_set(X[[0, 52]]).tolist()

@@ -50,6 +50,13 @@ class CrossValidation:
     @property
     def predictions(self) -> np.ndarray:
         """(n,) the most probable class of every row, out of fold."""
+        never = np.isnan(self.log_proba).any(axis=1)
+        if never.any():
+            raise VerosimError(
+                f"Row {int(np.flatnonzero(never)[0])}, and {int(never.sum()) - 1} more, were never "
+                "held out, so nothing is known of them.",
+                "folds that part the rows, such as cv=10; `log_proba` is nan for those rows.",
+            )
         return self.classes[self.log_proba.argmax(axis=1)]
 
     @property
@@ -69,8 +76,9 @@ class CrossValidation:
         return float(found.std(ddof=1) / np.sqrt(len(found)))
 
     def __str__(self) -> str:
-        rows, folds = len(self.labels), len(np.unique(self.folds))
-        how = "leave-one-out" if folds == rows else f"{folds} folds"
+        rows, folds = len(self.labels), len(next(iter(self.scores.values())))
+        alone = folds == 1 and len(np.unique(self.folds)) == rows
+        how = "leave-one-out" if alone else f"{folds} folds"
         lines = [f"{rows:,} rows, {len(self.classes)} classes, {how}"]
         width = max(map(len, self.scores))
         for name in self.scores:
@@ -121,7 +129,8 @@ def cross_validate(
     Returns
     -------
     CrossValidation with `scores` by name and fold, `log_proba` (n, C) out of fold in the order of
-    the rows, `predictions`, `classes`, `labels`, `folds` and `timings`.
+    the rows, `predictions`, `classes`, `labels`, `folds` and `timings`. A row that is held out
+    several times has the mean of its posteriors, and one that never is has nan.
 
     References
     ----------
@@ -148,6 +157,7 @@ def cross_validate(
     scores: dict[str, list[float]] = {name: [] for name in score_by}
     with one_warning():
         if isinstance(cv, str) and cv == ALONE:
+            no_groups_alone(groups)
             log_proba, labels, classes, weights = judged_one_by_one(
                 clone(model), X, y, keep_priors=keep, **given
             )
@@ -162,8 +172,14 @@ def cross_validate(
             classes, labels, folds = holdout.classes, holdout.labels, holdout.numbers
             weights = holdout.weights
             log_proba = np.full((len(labels), len(classes)), np.nan)
-            for part in judged:
-                log_proba[part.rows] = part.log_proba[0]
+            times = np.zeros(len(labels))
+            for part in judged:  # held out more than once, a row has the mean of its posteriors
+                fresh, before = part.log_proba[0], log_proba[part.rows]
+                seen = times[part.rows, None]
+                with np.errstate(divide="ignore"):
+                    both = np.logaddexp(before + np.log(seen), fresh) - np.log(seen + 1)
+                log_proba[part.rows] = np.where(seen > 0, both, fresh)
+                times[part.rows] += 1
                 for name, found in scored(part, 0, holdout, score_by).items():
                     scores[name].append(found)
     timings["all"] = time.perf_counter() - start
@@ -226,7 +242,17 @@ def refitted(model: Any, holdout: Holdout, X: Any) -> Iterator[tuple[np.ndarray,
         yield rows, clone(model).fit(X, holdout.labels, np.where(learnt, weights, 0.0))
 
 
+def no_groups_alone(groups: Any) -> None:
+    if groups is not None:
+        raise VerosimError(
+            'cv="loo" leaves out one row at a time, whatever its group.',
+            "a number of folds keeps groups together; one group a fold: cv=groups.",
+        )
+
+
 def check_model(model: Any) -> None:
+    if isinstance(model, type):
+        raise VerosimError(f"{model.__name__} is a class.", f"{model.__name__}(), a model of it.")
     if not isinstance(model, GenerativeClassifier):
         raise VerosimError(
             f"{type(model).__name__} is no generative classifier of verosim, and only sums can be "

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data.labels import positions
+from verosim.data.labels import encode_labels, positions
 from verosim.data.look import NUMBERS
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
@@ -79,10 +79,8 @@ class Jury:
 
     def fitted(self, i: int) -> Any:
         """The model of an entry, fitted on all rows: their sums may be here already."""
-        verdict, entry = self.verdicts[i], self.entries[i]
-        if verdict.scored.holdouts:
-            return verdict.scored.fitted(verdict.at, self.X, self.y)
-        return entry.model.fit(self.X, self.y, **self.given_to(entry))
+        verdict = self.verdicts[i]
+        return verdict.scored.fitted(verdict.at, self.X, self.y)
 
     def given_to(self, entry: Entry) -> dict[str, Any]:
         if entry.schema is None:
@@ -108,15 +106,14 @@ class Jury:
         if not family:
             return
         first = self.entries[family[0]]
-        models = [self.entries[i].model for i in family]
+        models, given = [self.entries[i].model for i in family], self.given_to(first)
         try:
             if self._hears_labels(first):
-                scored = self._looking_anew(models)
+                scored = self._looking_anew(models, given)
             else:
                 scored = judge_all(
-                    models, self.X, self.y, self.survey.folds, None, self.score_by, False,
-                    self.given_to(first),
-                )  # fmt: skip
+                    models, self.X, self.y, self.survey.folds, None, self.score_by, False, given
+                )
         except VerosimError as error:
             if len(family) == 1:
                 self.why[family[0]] = error.what
@@ -145,13 +142,13 @@ class Jury:
     def _rows(self) -> Labelled:
         return Labelled.of(NaiveBayes(), self.X, self.y, **self.given)
 
-    def _looking_anew(self, models: list[Any]) -> Scored:
+    def _looking_anew(self, models: list[Any], given: dict[str, Any]) -> Scored:
         """The rows of each fold judged by models whose first look was at the others."""
         rows, folds = self._rows, self.survey.folds
-        classes = np.unique(rows.labels)
+        classes = encode_labels(rows.labels[rows.weights > 0])[1]
         F = int(folds.max()) + 1
         table = {name: np.full((len(models), F), np.nan) for name in self.score_by}
-        out = Scored(models, table, [], self.given)
+        out = Scored(models, table, [], given)
         with Progress(len(models) * F, "models") as bar:
             for f in range(F):
                 inside = np.flatnonzero((folds == f) & (rows.weights > 0))

@@ -46,6 +46,7 @@ def judged_one_by_one(model: Any, X: Any, y: Any, *, keep_priors: bool, **given:
     if isinstance(source, TableSource):
         parts = list(map_chunks(judge.chunk, source))
         log_proba, labels, weights = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        labels = labels if isinstance(source.target, str) else model._one_column(y)
         return log_proba, labels, judge.classes, weights
     labels, n = model._one_column(y), len(source)
     log_proba = np.empty((n, len(judge.classes)))

@@ -231,7 +231,7 @@ def reject(
     --------
     >>> import verosim
     >>> from sklearn.datasets import load_iris
-    >>> from verosim.validate.reject import reject
+    >>> from verosim import reject
     >>> X, y = load_iris(return_X_y=True)
     >>> known = y < 2
     >>> model = reject(verosim.QDA(), X[known], y[known], novelty=0.05)

@@ -85,7 +85,7 @@ def reliability(
 
     Examples
     --------
-    >>> from verosim.validate.reliability import reliability
+    >>> from verosim import reliability
     >>> proba = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]]
     >>> print(reliability(["a", "a", "b", "a"], proba, bins=2))
     confidence  accuracy  weight

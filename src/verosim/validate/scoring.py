@@ -60,14 +60,21 @@ def _neg_log_loss(
     return float(np.average(np.log(told), weights=weights if len(weights) else None))
 
 
-def _by_scorer(scorer: Any) -> Score:
+def _by_scorer(scorer: Any, name: str) -> Score:
     def score(
         labels: np.ndarray, log_proba: np.ndarray, classes: np.ndarray, weights: np.ndarray
     ) -> float:
         rows = np.zeros((len(labels), 1))
         labels, classes = _of_one_type(labels), _of_one_type(classes)
         given = {"sample_weight": weights} if len(weights) else {}
-        return float(scorer(_Answers(log_proba, classes), rows, labels, **given))
+        try:
+            return float(scorer(_Answers(log_proba, classes), rows, labels, **given))
+        except (TypeError, ValueError) as error:
+            raise VerosimError(
+                f"scoring={name!r} cannot judge these predictions: {error}",
+                "of several classes, 'roc_auc_ovr' or 'f1_macro'; a function of labels becomes a "
+                "scorer by sklearn.metrics.make_scorer.",
+            ) from None
 
     return score
 
@@ -90,7 +97,7 @@ def scorers(scoring: Any) -> dict[str, Score]:
             out[name] = OURS[one]
         elif isinstance(one, str):
             try:
-                out[name] = _by_scorer(get_scorer(one))
+                out[name] = _by_scorer(get_scorer(one), one)
             except ValueError:
                 raise VerosimError(
                     f"scoring={one!r} is not known.",
@@ -98,7 +105,7 @@ def scorers(scoring: Any) -> dict[str, Score]:
                     "sklearn.metrics.get_scorer_names() lists them.",
                 ) from None
         elif callable(one):
-            out[name] = _by_scorer(one)
+            out[name] = _by_scorer(one, str(name))
         else:
             raise VerosimError(f"scoring={one!r} is neither a name nor a scorer.")
     if not out:

@@ -23,7 +23,15 @@ from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import same
-from verosim.validate.cross import ALONE, check_model, judge, keeps_priors, one_warning, scored
+from verosim.validate.cross import (
+    ALONE,
+    check_model,
+    judge,
+    keeps_priors,
+    no_groups_alone,
+    one_warning,
+    scored,
+)
 from verosim.validate.left_out import judged_one_by_one
 from verosim.validate.scoring import Score, scorers
 
@@ -73,7 +81,10 @@ class Search:
         columns = [(self.mean(name), self.error(name)) for name in self.scores]
         for p, setting in enumerate(self.settings):
             cells = [_shown(setting[name]) for name in names]
-            cells += [f"{mean[p]:.4f} ± {error[p]:.4f}" for mean, error in columns]
+            cells += [
+                f"{mean[p]:.4f}" + ("" if np.isnan(error[p]) else f" ± {error[p]:.4f}")
+                for mean, error in columns
+            ]
             lines.append(cells)
         widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
         out = [
@@ -186,6 +197,7 @@ def judge_all(
 ) -> Scored:
     """Every model's scores on the same held-out rows; an interrupt leaves what is known."""
     if isinstance(cv, str) and cv == ALONE:
+        no_groups_alone(groups)
         return _judge_alone(models, X, y, score_by, keep, given)
     holdouts: list[tuple[list[int], Holdout]] = []
     for of in _alike(models):
@@ -259,11 +271,18 @@ def path(
     1e-06      0.9525 ± 0.0083
     0.001      0.9403 ± 0.0087
     """
-    return search(model, {parameter: list(grid)}, X, y, cv, scoring, groups, **given)
+    if not isinstance(parameter, str):
+        raise VerosimError(f"parameter={parameter!r} is no name.", "'shrinkage', for one.")
+    return search(model, {parameter: grid}, X, y, cv, scoring, groups, **given)
 
 
 def _settings(grid: Any) -> list[dict[str, Any]]:
+    if not isinstance(grid, Iterable):
+        raise VerosimError(f"grid={grid!r} is no grid.", '{"shrinkage": [0, 0.1, 0.5]}, for one.')
     if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise VerosimError(f"The grid has {values!r} for {name!r}.", "a list of values.")
         lists = {name: list(values) for name, values in grid.items()}
         for name, values in lists.items():
             if not values:

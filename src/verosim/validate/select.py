@@ -12,6 +12,8 @@ Discriminant Analysis and Statistical Pattern Recognition, §12.3.
 
 from __future__ import annotations
 
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,25 +26,19 @@ from verosim import kernels
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource
-from verosim.densities import (
-    Bernoulli,
-    Categorical,
-    DiagonalGaussian,
-    FullGaussian,
-    ProductDensity,
-)
+from verosim.densities import DiagonalGaussian, FullGaussian
 from verosim.densities.central import Scatter
 from verosim.engines import one_blas_thread
 from verosim.engines.progress import Progress
-from verosim.errors import VerosimError, VerosimWarning, warn
+from verosim.errors import SingularWarning, VerosimError, VerosimWarning, warn
 from verosim.estimators.choose import LEAST
 from verosim.estimators.fitted import derive_all
 from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import finite, one_of
 from verosim.stats import Counts, Moments, Statistic
+from verosim.validate.contributions import additive, dense, held_out_contributions
 from verosim.validate.cross import check_model, one_warning
 
-MOST = 1 << 27  # numbers of held-out contributions kept at a time
 LEFT = 1e-10  # share of a column's scatter below which the others explain it all
 
 
@@ -242,11 +238,13 @@ class _Wilks:
     ) -> tuple[np.ndarray, np.ndarray]:
         now = self.start(kept)
         if forward:
-            ratio = self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ratio = self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
             known, after = len(kept), now * ratio
         else:
             others = [[k for k in kept if k != j] for j in rest]
-            ratio = np.array([
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ratio = np.array([
                 (self._left(self.within, o, [j]) / self._left(self.total, o, [j]))[0]
                 for o, j in zip(others, rest, strict=True)
             ])  # fmt: skip
@@ -264,7 +262,7 @@ class _Wilks:
 # Held-out log-loss -------------------------------------------------------------------------
 
 
-class _HeldOut:
+class _HeldOut(ABC):
     """Held-out log-loss of any set of columns."""
 
     def __init__(self, model: Any, holdout: Holdout) -> None:
@@ -286,8 +284,9 @@ class _HeldOut:
 
     names: list[str]
 
+    @abstractmethod
     def loss(self, columns: Sequence[int]) -> float:
-        raise NotImplementedError
+        """Held-out log-loss of these columns."""
 
     def start(self, kept: Sequence[int]) -> float:
         return self.loss(kept)
@@ -302,56 +301,18 @@ class _HeldOut:
         return bool(score < current) if forward else bool(score <= current)
 
 
-def additive(density: Any) -> bool:
-    """Whether log p(x | k) is a sum over columns, each by its own column's sums alone."""
-    if isinstance(density, ProductDensity):
-        return True
-    if isinstance(density, DiagonalGaussian):
-        return density.shrinkage is None
-    return isinstance(density, Categorical | Bernoulli) and type(density).__name__ not in (
-        "JointHistogramDensity",
-    )
-
-
 class _Additive(_HeldOut):
     """One look at the held-out rows gives every column's part of log p(x | k): the rest is sums."""
 
     def __init__(self, model: Any, holdout: Holdout) -> None:
         super().__init__(model, holdout)
-        own = self.model
-
-        def derive(models: Any, training: Statistic) -> Any:
-            at = positions(training.axes.groups.classes, holdout.classes)
-            return own._derive(training, streaming=True), at
-
-        def look(known: Any, rows: Any) -> list[np.ndarray]:
-            rule, at = known
-            parts = rule.params.contributions(_dense(rule.params.read(rows)))
-            out = np.zeros((len(parts), len(holdout.classes), parts.shape[2] + 1))
-            out[:, :, -1] = -np.inf
-            out[:, at, :-1] = parts
-            out[:, at, -1] = rule.log_prior
-            return [out]
-
-        parts, labels, weights = [], [], []
-        for judged in holdout.by_fold([own], derive, look):
-            parts.append(judged.log_proba[0])
-            labels.append(holdout.labels[judged.rows])
-            if len(holdout.weights):
-                weights.append(holdout.weights[judged.rows])
-            if sum(part.size for part in parts) > MOST:
-                raise VerosimError(
-                    "The held-out contributions of all columns do not fit in memory.",
-                    "select on a sample of the rows.",
-                )
-        every = np.concatenate(parts)  # (n, C, columns + 1), the prior last
-        self.own = positions(np.concatenate(labels), holdout.classes)
-        self.weights = np.concatenate(weights) if weights else np.ones(len(self.own))
+        room = "select on a sample of the rows."
+        held = held_out_contributions(self.model, holdout, None, room)
+        self.own, self.weights, self.prior = held.own, held.weights, held.log_prior
         self.names, of = _column_names(holdout)
-        self.prior = np.ascontiguousarray(every[:, :, -1])
         self.parts = np.zeros((len(self.names), *self.prior.shape))  # (d, n, C)
         for at, j in enumerate(of):
-            self.parts[j] += every[:, :, at]
+            self.parts[j] += held.parts[:, :, at]
 
     def loss(self, columns: Sequence[int]) -> float:
         joint = self.prior + self.parts[list(columns)].sum(axis=0)
@@ -370,10 +331,6 @@ class _Additive(_HeldOut):
         sign = 1.0 if forward else -1.0
         found = np.array([self._loss(base + sign * self.parts[j]) for j in rest])
         return found, np.full(len(rest), np.nan)
-
-
-def _dense(block: Any) -> Any:
-    return block.take(np.arange(len(block))) if hasattr(block, "dense_blocks") else block
 
 
 def _column_names(holdout: Holdout) -> tuple[list[str], list[int]]:
@@ -410,7 +367,7 @@ class _Marginals(_HeldOut):
             trainings.append(training)
 
         def look(known: None, rows: Any) -> list[np.ndarray]:
-            return [np.asarray(_dense(rows), dtype=np.float64)]
+            return [np.asarray(dense(rows), dtype=np.float64)]
 
         for part in holdout.by_fold([self.model], keep, look):
             training = trainings[part.fold]
@@ -426,7 +383,8 @@ class _Marginals(_HeldOut):
             told = np.full(len(own), LEAST)
             known = own >= 0
             if len(at):
-                with one_blas_thread:
+                with one_blas_thread, warnings.catch_warnings():
+                    warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns
                     rule = derive_all([self.model], self._narrowed(training, at))[0]
                 log_proba = rule.log_posterior(np.ascontiguousarray(rows[:, at]))
             else:

@@ -27,7 +27,7 @@ from verosim.linalg import EPS
 from verosim.validate.loo.intensity import Fourths, Intensity
 from verosim.validate.loo.leaving import Leaving
 
-GAP = 1e-4  # 1 − ρq below which too few digits are left of it
+GAP = 1e-3  # 1 − ρq below which too few digits are left of it
 CLEAR = 1e-5  # share of a variance, unexplained by other columns, below which likewise
 CANCELLED = 1e-6  # parts of a column's squares below which it is constant, or nearly
 SPHERICAL = 0.5  # intensity from which the eigenvectors of S are the better coordinates

@@ -113,6 +113,7 @@ class Intensity:
         if own is not None:
             mine = np.where(own, fourths.left, self.each[c])
             quartic = (1 - self.pooling) * mine + self.pooling * quartic
-        apart = left - d * mean**2
-        spread = np.minimum(np.maximum((quartic / weight - left) / weight, 0.0), apart)
+        apart, more = left - d * mean**2, quartic / weight - left
+        sure &= np.abs(more) > CANCELLED * left  # of two rows exactly nothing: rounding
+        spread = np.minimum(np.maximum(more / weight, 0.0), apart)
         return np.where(spread > 0, spread / np.where(spread > 0, apart, 1.0), 0.0), sure
