@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold, StratifiedShuffleSplit
 
 import verosim
 from verosim import (
@@ -105,7 +105,8 @@ def test_sorted_with_the_scores_of_cross_validation(iris):
     """Best first; scores, errors and accuracies of sums are those of `cross_validate`."""
     X, y = iris
     table = auto(X, y).table
-    assert table.complete and len(table) == 15
+    assert table.complete
+    assert len(table) == 15
     scores = [row.score for row in table.rows]
     assert scores == sorted(scores)
     kinds = {type(row.model) for row in table.rows}
@@ -157,7 +158,8 @@ def test_reasons_for_those_not_tried(mixed):
     assert {type(row.model) for row in refused} == {LDA, QDA, RDA, GaussianNB, NaiveLDA}
     assert all("'hue'" in row.why and np.isnan(row.score) for row in refused)
     lines = [line for line in str(table).splitlines() if line.startswith("not tried")]
-    assert len(lines) == 1 and "LDA, QDA, RDA, GaussianNB, NaiveLDA" in lines[0]
+    assert len(lines) == 1
+    assert "LDA, QDA, RDA, GaussianNB, NaiveLDA" in lines[0]
 
 
 def test_one_model_refused_does_not_stop_its_family(iris):
@@ -255,18 +257,6 @@ def test_bins_are_chosen_outside_each_fold(mixed, columns):
     assert row.score == pytest.approx(own.mean(), rel=1e-9)
 
 
-def test_columns_of_noise_are_no_gain(rng):
-    """Bins chosen by labels that mean nothing look better than a coin if the fold was in sight.
-
-    log 2 is the log-loss of a coin; nothing that is honest does better in the mean.
-    """
-    X, y = rng.normal(size=(120, 30)) ** 3, np.arange(120) % 2
-    score = auto(X, y, models=[NaiveBayes()]).table[0].score
-    sighted = cross_validate(NaiveBayes(), X, y).mean("neg_log_loss")
-    assert -sighted + 0.1 < score
-    assert score > np.log(2)
-
-
 def test_above_some_rows_one_look_serves_all_folds(mixed, monkeypatch):
     """Then the score is that of `cross_validate`; so it is where the schema is given."""
     folds = np.arange(len(mixed)) % 6
@@ -288,7 +278,8 @@ def test_arrays_with_holes(iris, rng):
     X = np.where(rng.random(X.shape) < 0.05, np.nan, X)
     model, table = auto(X, y)
     rows = by_name(table)
-    assert "LDA(missing='marginalise')" in rows and "GaussianNB()" in rows
+    assert "LDA(missing='marginalise')" in rows
+    assert "GaussianNB()" in rows
     assert all(not row.why for row in table.rows)
     same_model(model, clone(table[0].model).fit(X, y), X)
 
@@ -299,7 +290,8 @@ def test_object_arrays(iris, mixed):
     boxed = X.astype(object)
     boxed[3, 1] = None
     table = auto(boxed, y).table
-    assert len(tried(table)) == 15 and "LDA(missing='marginalise')" in by_name(table)
+    assert len(tried(table)) == 15
+    assert "LDA(missing='marginalise')" in by_name(table)
     words = mixed.drop(columns="kind").to_numpy(object)
     model, table = auto(words, mixed["kind"].to_numpy())
     assert {type(row.model) for row in tried(table)} == {NaiveBayes}
@@ -317,12 +309,13 @@ def test_csv(tmp_path, iris):
     cells.loc[70, "c"] = "?"
     cells.to_csv(tmp_path / "iris.csv", index=False)
     model, table = auto(str(tmp_path / "iris.csv"), "kind", na="?")
-    other = auto(gone, "kind").table
+    other_model, other = auto(gone, "kind")
     assert [row.name for row in table.rows] == [row.name for row in other.rows]
-    assert len(tried(table)) == 15 and "QDA(missing='marginalise')" in by_name(table)
+    assert len(tried(table)) == 15
+    assert "QDA(missing='marginalise')" in by_name(table)
     for a, b in zip(table.rows, other.rows, strict=True):
         assert a.score == pytest.approx(b.score, rel=1e-6)
-    assert model.predict(gone).tolist() == auto(gone, "kind").model.predict(gone).tolist()
+    assert model.predict(gone).tolist() == other_model.predict(gone).tolist()
 
 
 def test_frames_with_categories(mixed):
@@ -331,7 +324,8 @@ def test_frames_with_categories(mixed):
         hue=mixed["hue"].astype("category"), code=pd.Categorical(np.arange(240) % 3)
     )
     table = auto(frame, "kind").table
-    assert {type(row.model) for row in tried(table)} == {NaiveBayes} and len(tried(table)) == 3
+    assert {type(row.model) for row in tried(table)} == {NaiveBayes}
+    assert len(tried(table)) == 3
     folds = np.arange(240) % 5
     named = auto(frame, "kind", cv=folds).table
     apart = auto(frame.drop(columns="kind"), frame["kind"].to_numpy(), cv=folds).table
@@ -403,7 +397,8 @@ def test_bic_of_iris_by_hand(iris):
     for kind, value in expected.items():
         assert rows[f"{kind.__name__}()"].score == pytest.approx(value, rel=1e-10)
     scores = [row.score for row in tried(table)]
-    assert scores == sorted(scores) and all(np.isnan(row.error) for row in table.rows)
+    assert scores == sorted(scores)
+    assert all(np.isnan(row.error) for row in table.rows)
     assert "BIC" in str(table)
 
 
@@ -441,7 +436,8 @@ def test_interrupt_returns_the_families_judged(iris, monkeypatch):
     interrupt_after(monkeypatch, 13)
     with pytest.warns(VerosimWarning, match="Interrupted"):
         model, table = auto(X, y)
-    assert not table.complete and "interrupted" in str(table)
+    assert not table.complete
+    assert "interrupted" in str(table)
     assert {type(row.model) for row in tried(table)} == {LDA, QDA, RDA}
     for row in tried(table):
         assert row.score == by_name(whole)[row.name].score
@@ -470,19 +466,21 @@ def test_interrupt_before_anything_is_known(iris, monkeypatch):
 # Real data ---------------------------------------------------------------------------------------
 
 
-def test_liver_is_not_taken_in_by_its_bins(data):
-    """BUPA: histograms chosen with all rows in sight seem to beat the linear rule; they do not."""
+def test_bins_chosen_with_the_fold_in_sight_promise_too_much(data):
+    """BUPA in five random halves: what is promised on one half, against what the other says.
+
+    The optimism of one look at all rows (Varma & Simon 2006) is several hundredths of a nat, more
+    than what lies between the candidates; chosen outside each fold, most of it is gone.
+    """
     frame = pd.read_csv(data / "liver_bupa" / "liver_bupa.csv")
-    half = frame.iloc[np.random.default_rng(0).permutation(len(frame))[: len(frame) // 2]]
-    other = frame.drop(half.index)
-    model, table = auto(half, "selector")
-    rows = by_name(table)
-
-    def loss(model):
+    halves = StratifiedShuffleSplit(5, train_size=0.5, random_state=0)
+    told, sighted, true = [], [], []
+    for known, new in halves.split(frame, frame["selector"]):
+        half, other = frame.iloc[known], frame.iloc[new]
+        model, table = auto(half, "selector", models=[NaiveBayes()])
+        told.append(table[0].score)
+        sighted.append(-cross_validate(NaiveBayes(), half, "selector").mean("neg_log_loss"))
         held = model.predict_log_proba(other)
-        return -held[np.arange(len(other)), other["selector"] - 1].mean()
-
-    tested = {row.name: loss(clone(row.model).fit(half, "selector")) for row in tried(table)}
-    assert tested[table[0].name] <= min(tested.values()) + 0.05
-    sighted = -cross_validate(NaiveBayes(), half, "selector").mean("neg_log_loss")
-    assert sighted < rows["NaiveBayes()"].score < tested["NaiveBayes()"] + 0.1
+        true.append(-held[np.arange(len(other)), other["selector"] - 1].mean())
+    assert np.mean(true) - np.mean(sighted) > 0.05
+    assert abs(np.mean(true) - np.mean(told)) < 0.03

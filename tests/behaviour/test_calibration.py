@@ -7,7 +7,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy import sparse
+from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -15,7 +16,20 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from verosim import LDA, QDA, GaussianNB, NaiveBayes, TextNB, VerosimError
+from verosim import (
+    LDA,
+    QDA,
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    HistogramNB,
+    JointHistogram,
+    NaiveBayes,
+    NaiveLDA,
+    TextNB,
+    VerosimError,
+)
+from verosim.validate import contributions
 from verosim.validate.calibration import (
     PRIOR,
     Calibrated,
@@ -24,12 +38,22 @@ from verosim.validate.calibration import (
     calibrate,
     log_odds,
 )
+from verosim.validate.column_weights import (
+    LOUDEST,
+    STRENGTHS,
+    ColumnWeights,
+    Heard,
+    Likelihood,
+    Prior,
+    heard,
+)
 from verosim.validate.cross import cross_validate
 from verosim.validate.held import held_out
 from verosim.validate.reject import Reject, reject
 from verosim.validate.reliability import reliability
 
 METHODS = ["temperature", "isotonic"]
+EVERY = [*METHODS, "columns"]
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +220,7 @@ def test_isotonic_of_classes_never_seen():
 # Calibrated models -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", EVERY)
 def test_naive_bayes_is_cured(cancer, method):
     found = calibrate(GaussianNB(), *cancer, method=method)
     assert found.after.error < 0.5 * found.before.error
@@ -204,7 +228,7 @@ def test_naive_bayes_is_cured(cancer, method):
     assert found.after.brier < found.before.brier
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", EVERY)
 def test_adult(adult, method):
     """NaiveBayes on the table as it is: overconfident before, calibrated after."""
     found = calibrate(NaiveBayes(), adult, "income", method=method)
@@ -222,7 +246,7 @@ def test_newsgroups(newsgroups, method, least):
     assert found.after.error < least * found.before.error
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", EVERY)
 def test_new_rows_are_calibrated_too(adult, method):
     """What `after` says of the rows at hand holds for rows kept out of it all."""
     known, new = adult[:8_000], adult[8_000:]
@@ -298,7 +322,7 @@ def test_weights_count_as_rows(cancer, rng):
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-8)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", EVERY)
 def test_rows_of_zero_weight_do_not_exist(cancer, method):
     """Not even where they alone have a label."""
     X, y = cancer
@@ -348,6 +372,254 @@ def test_an_estimator_like_any_other(cancer):
         calibrate(LDA(), X, y, cv=[(np.arange(300), np.arange(300, 400))])
     with pytest.raises(VerosimError, match="generative classifier"):
         calibrate(IsotonicRegression(), X, y)
+
+
+# Columns weighted --------------------------------------------------------------------------------
+
+
+def said(rng, n=120, C=3, d=4, scale=1.0):
+    """What d columns say of n rows, and their labels; class 2 is unknown to some folds."""
+    codes = rng.integers(0, C, n)
+    parts = scale * rng.normal(size=(n, C, d))
+    parts[np.arange(n), codes] += 0.5
+    log_prior = np.tile(np.log(np.full(C, 1 / C)), (n, 1))
+    log_prior[(np.arange(n) % 7 == 0) & (codes != C - 1), C - 1] = -np.inf
+    return Heard(heard(parts, np.isfinite(log_prior)), log_prior), codes, rng.random(n) + 0.5
+
+
+def by_hand(model, weights, offsets, X):
+    """log p̂(k | x) straight from the definition, no cell being loud."""
+    rule = model._rule
+    scores = rule.log_prior + offsets + rule.params.contributions(X) @ weights
+    return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+
+
+class TestColumns:
+    """Weighted naive Bayes of Zaidi et al. (2013)."""
+
+    def test_gradient_and_curvature(self, rng):
+        """Both are those of finite differences, where classes are unknown to folds too."""
+        seen, codes, w = said(rng)
+        like = Likelihood(seen.against, seen.log_prior, codes, w)
+        theta = like.start + 0.3 * rng.normal(size=7)
+        step = 1e-6 * np.eye(7)
+        slopes = [(like.loss(theta + e)[0] - like.loss(theta - e)[0]) / 2e-6 for e in step]
+        bends = [(like.loss(theta + e)[1] - like.loss(theta - e)[1]) / 2e-6 for e in step]
+        np.testing.assert_allclose(like.loss(theta)[1], slopes, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(like.hessian(theta), bends, rtol=1e-6, atol=1e-6)
+
+    def test_prior(self):
+        """With τ ~ N(1, 1/c) integrated out, Cov(w) = 11ᵀ/c + I/λ and Cov(β) = I/λ."""
+        prior = Prior(3, 2, strength=5.0, common=0.7)
+        expected = np.eye(5) / 5.0
+        expected[:3, :3] += 1 / 0.7
+        np.testing.assert_allclose(np.linalg.inv(prior.precision), expected, atol=1e-12)
+        assert prior.log_det == pytest.approx(np.linalg.slogdet(prior.precision)[1])
+
+    def test_mode_and_evidence(self, rng):
+        """The mode is another optimiser's, the evidence near the integral over a fine grid."""
+        seen, codes, w = said(rng, n=300, C=2, d=1)
+        like, prior = Likelihood(seen.against, seen.log_prior, codes, w), Prior(1, 2, 10.0, 1.0)
+
+        def loss(theta):
+            apart = theta - like.start
+            return like.loss(theta)[0] + 0.5 * apart @ prior.precision @ apart
+
+        theta, evidence = like.mode(prior, like.start)
+        best = minimize(loss, like.start, method="Nelder-Mead",
+                        options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 5_000})  # fmt: skip
+        np.testing.assert_allclose(theta, best.x, atol=1e-5)
+        root = np.linalg.cholesky(np.linalg.inv(like.hessian(theta) + prior.precision))
+        axis = np.linspace(-5, 5, 17)
+        grid = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
+        mass = np.exp([best.fun - loss(theta + root @ z) for z in grid]).sum() * (10 / 16) ** 3
+        mass *= np.linalg.det(root) / (2 * np.pi) ** 1.5
+        integral = np.log(mass) - best.fun + 0.5 * prior.log_det
+        assert evidence == pytest.approx(integral, abs=0.05)
+
+    def test_a_strong_prior_is_the_model(self, cancer):
+        """Strong beliefs in w = 1 give naive Bayes; in equal weights alone, a temperature."""
+        X, y = cancer
+        found = calibrate(NaiveLDA(), X, y, cv=5, method="columns")
+        held = contributions.held_out_contributions(
+            NaiveLDA(), contributions.Holdout(NaiveLDA(), X, y, 5), X, ""
+        )
+        known = np.isfinite(held.log_prior)
+        seen = Heard(heard(held.parts, known), held.log_prior)
+        stiff = ColumnWeights.fit(seen, held.own, held.weights, (1e9,), common=1e9)
+        np.testing.assert_allclose(stiff.weights, 1, atol=1e-3)
+        order = np.argsort(contributions.Holdout(NaiveLDA(), X, y, 5).numbers, kind="stable")
+        plain = cross_validate(NaiveLDA(), X, y, cv=5).log_proba[order]
+        np.testing.assert_allclose(np.exp(stiff(seen)), np.exp(plain), atol=1e-2)
+        alike = ColumnWeights.fit(seen, held.own, held.weights, (1e9,))
+        tau = Temperature.fit(plain, held.own, held.weights).tau
+        np.testing.assert_allclose(alike.weights, tau, rtol=0.05)
+        assert found.map_.strength in STRENGTHS
+        assert np.ptp(found.map_.weights) > 0.1
+
+    def test_copies_share_one_weight(self, cancer):
+        """A column given four times: naive Bayes is misled, the weighted one hardly notices."""
+        X, y = cancer[0][:, [21, 27, 13]], cancer[1]
+        copied = np.column_stack([X, X[:, [1, 1, 1]]])
+        once, often = (calibrate(GaussianNB(), Z, y, method="columns") for Z in (X, copied))
+        w, v = once.map_.weights, often.map_.weights
+        np.testing.assert_allclose(v[3:], v[1], atol=1e-3)
+        assert v[1] < 0.5 * w[1]
+        assert v[[1, 3, 4, 5]].sum() == pytest.approx(w[1], rel=0.25)
+        gap = np.abs(often.predict_proba(copied) - once.predict_proba(X)).mean()
+        raw = np.abs(often.model_.predict_proba(copied) - once.model_.predict_proba(X)).mean()
+        assert gap < 0.01
+        assert gap < 0.2 * raw
+        assert often.after.log_loss == pytest.approx(once.after.log_loss, rel=0.05)
+
+    def test_log_loss_falls(self, adult, data):
+        """Of rows kept out of it all, on adult and on the congressional votes."""
+        votes = pd.read_csv(data / "votes" / "votes.csv", keep_default_na=False, na_values=[""])
+        votes = votes.sample(frac=1, random_state=0)
+        for frame, target, known in ((adult, "income", 8_000), (votes, "Class", 290)):
+            new = frame[known:]
+            found = calibrate(NaiveBayes(), frame[:known], target, method="columns")
+            plain, mended = (
+                log_loss(new[target], by.predict_proba(new)) for by in (found.model_, found)
+            )
+            assert mended < 0.8 * plain
+            assert found.after.log_loss < 0.8 * found.before.log_loss
+            assert found.score(new, target) > found.model_.score(new, target)
+        one = calibrate(NaiveBayes(), adult[:8_000], "income")  # a temperature
+        assert log_loss(adult["income"][8_000:], one.predict_proba(adult[8_000:])) > 0.34
+        found = calibrate(NaiveBayes(), adult[:8_000], "income", method="columns")
+        assert log_loss(adult["income"][8_000:], found.predict_proba(adult[8_000:])) < 0.33
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            GaussianNB(),
+            GaussianNB(shrinkage=0.1),
+            NaiveLDA(),
+            HistogramNB(),
+            HistogramNB(alpha="cv"),
+            BernoulliNB(binarize=20.0),
+            CategoricalNB(),
+        ],
+        ids=str,
+    )
+    def test_posteriors_by_definition(self, model):
+        """b_k + Σ_j w_j log p_j(x_j | k), by every model that is a sum over columns."""
+        X, y = load_wine(return_X_y=True)
+        X = X.round() if isinstance(model, CategoricalNB) else X
+        found = calibrate(model, X, y, cv=4, method="columns")
+        inner, by = found.model_, found.map_
+        expected = by_hand(inner, by.weights, by.offsets, X)
+        np.testing.assert_allclose(found.predict_log_proba(X), expected, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(found.predict_proba(X), np.exp(expected), atol=1e-10)
+        np.testing.assert_array_equal(found.predict(X), expected.argmax(axis=1))
+        np.testing.assert_array_equal(found.log_density(X), inner.log_density(X))
+
+    def test_after_is_cross_fitted(self, cancer):
+        """Each fold by weights that never saw it, themselves fitted on rows out of fold."""
+        X, y = cancer
+        folds = np.arange(len(y)) % 5
+        found = calibrate(HistogramNB(), X, y, cv=folds, method="columns")
+        edges = found.model_.bin_edges_
+        parts = np.empty((len(y), 2, X.shape[1]))
+        prior = np.empty((len(y), 2))
+        for f in range(5):
+            held = folds == f
+            rule = HistogramNB(edges).fit(X[~held], y[~held])._rule
+            parts[held], prior[held] = rule.params.contributions(X[held]), rule.log_prior
+        mended = np.empty((len(y), 2))
+        seen = Heard(heard(parts, np.isfinite(prior)), prior)
+        for f in range(5):
+            held = folds == f
+            by = ColumnWeights.fit(seen[~held], y[~held], np.ones((~held).sum()))
+            mended[held] = by(seen[held])
+        expected = reliability(y, log_proba=mended)
+        assert found.after.log_loss == pytest.approx(expected.log_loss, rel=1e-5)
+        by = ColumnWeights.fit(seen, y, np.ones(len(y)))
+        np.testing.assert_allclose(found.map_.weights, by.weights, atol=1e-4)
+
+    def test_weights_count_as_rows(self, cancer, rng):
+        X, y = cancer
+        w = rng.integers(1, 3, len(y))
+        folds = np.arange(len(y)) % 4
+        again = np.repeat(np.arange(len(y)), w)
+        a = calibrate(NaiveLDA(), X, y, folds, "columns", sample_weight=w.astype(float))
+        b = calibrate(NaiveLDA(), X[again], y[again], folds[again], "columns")
+        np.testing.assert_allclose(a.map_.weights, b.map_.weights, atol=1e-4)
+        assert a.after.error == pytest.approx(b.after.error, abs=1e-4)
+
+    def test_a_class_unknown_to_a_fold(self):
+        """Rows whose class the other folds never saw teach nothing about weights."""
+        X, y = load_iris(return_X_y=True)
+        found = calibrate(GaussianNB(), X, y, cv=np.minimum(y, 1) * (1 + np.arange(150) % 3),
+                          method="columns")  # fmt: skip
+        assert np.isfinite(found.map_.weights).all()
+        assert found.score(X, y) > 0.9
+
+    def test_tables(self, rng):
+        """Dates, texts, gaps and a missing column; pieces, streams and record batches agree."""
+        n = 600
+        at = rng.integers(0, 2, n)
+        words = np.array([["red hot", "warm sun"], ["ice cold", "deep snow"]])
+        frame = pd.DataFrame({
+            "size": np.where(rng.random(n) < 0.2, np.nan, rng.normal(at, 1)),
+            "note": words[at ^ (rng.random(n) < 0.2), rng.integers(0, 2, n)],
+            "seen": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 400, n), unit="D"),
+            "hue": np.where(rng.random(n) < 0.7, np.array(["blue", "green"])[at], "grey"),
+            "kind": np.array(["x", "y"])[at],
+        })  # fmt: skip
+        model = NaiveBayes(columns={"note": "text"}, missing="category")
+        found = calibrate(model, frame, "kind", method="columns")
+        names = found.map_.names
+        assert {"size", "note", "hue", "seen", "seen.month", "size missing"} <= set(names)
+        assert len(names) == len(found.map_.weights)
+        assert "note " in str(found.map_)
+        p = found.predict_proba(frame)
+        np.testing.assert_allclose(found.predict_proba(iter([frame[:250], frame[250:]])), p)
+        table = found.predict_table(frame, keep="size").read_all().to_pandas()
+        np.testing.assert_allclose(table["p_y"], p[:, 1])
+        np.testing.assert_allclose(table["log_density"], found.model_.log_density(frame))
+        skip = calibrate(NaiveBayes(columns={"note": "text"}), frame, "kind", method="columns")
+        gone = skip.predict_proba(frame.drop(columns="note"))
+        np.testing.assert_array_equal(gone, skip.predict_proba(frame.assign(note=None)))
+        assert np.abs(gone - skip.predict_proba(frame)).max() > 0.1
+        nothing = skip.predict_log_proba(pd.DataFrame({"size": [None]}))
+        b = skip.model_._rule.log_prior + skip.map_.offsets
+        np.testing.assert_allclose(nothing[0], b - np.logaddexp.reduce(b), atol=1e-10)
+
+    def test_sparse_rows(self, rng):
+        y = rng.integers(0, 3, 400)
+        X = (rng.random((400, 30)) < np.where(np.arange(30) % 3 == y[:, None], 0.4, 0.2)) * 1.0
+        a, b = (calibrate(BernoulliNB(), Z, y, cv=5, method="columns")
+                for Z in (X, sparse.csr_array(X)))  # fmt: skip
+        np.testing.assert_allclose(a.map_.weights, b.map_.weights, atol=1e-8)
+        np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(sparse.csr_array(X)))
+
+    def test_one_mad_column(self, rng):
+        """A variance that is all but zero shouts 1e9 nats; it is turned down, the rest is heard."""
+        y = rng.integers(0, 2, 300)
+        X = np.column_stack([rng.normal(y, 1), np.where(y == 0, 3.0, rng.normal(3, 2, 300))])
+        X[::50, 1] = 7.0
+        found = calibrate(GaussianNB(), X, y, method="columns")
+        assert np.isfinite(found.map_.weights).all()
+        assert found.after.log_loss < 0.7
+        assert heard(np.array([[[0.0], [-1e9]]]), np.ones((1, 2), bool)).min() == -LOUDEST
+
+    def test_errors(self, cancer, monkeypatch):
+        X, y = cancer
+        for model in (LDA(), QDA(shrinkage="cv"), JointHistogram(), TextNB()):
+            with pytest.raises(VerosimError, match="temperature"):
+                calibrate(model, X, y, method="columns")
+        with pytest.raises(VerosimError, match="a number of folds"):
+            calibrate(GaussianNB(), X, y, cv="loo", method="columns")
+        with pytest.raises(VerosimError, match="just once"):
+            calibrate(GaussianNB(), X, y, [(np.arange(300), np.arange(300, 400))], "columns")
+        far = np.where(np.arange(30) == 3, np.inf, X[:1])
+        with pytest.raises(VerosimError, match="infinity: column 'x3'"):
+            calibrate(HistogramNB(), X, y, method="columns").predict(far)
+        monkeypatch.setattr(contributions, "MOST", 10_000)
+        with pytest.raises(VerosimError, match="a sample of the rows"):
+            calibrate(GaussianNB(), X, y, method="columns")
 
 
 # Reject ------------------------------------------------------------------------------------------

@@ -69,15 +69,16 @@ class Centred:
         some = W > 0
         safe = np.where(some, W, 1.0)
         self.weight = W  # (…, C, d)
-        reference = _first_finite(sums.pivot)
         # A class with no value in a column takes its place from the others.
+        reference = _first(sums.pivot, np.isfinite(sums.pivot))
         self.pivot = np.where(np.isfinite(sums.pivot), sums.pivot, reference)  # (C, d)
         S, S_low = sums.sum, sums.sum_low
         offset = np.where(some, (S + S_low) / safe, 0.0)
-        shift = (self.pivot - reference) + offset  # (…, C, d) means about one common point
+        step = self.pivot - _first(self.pivot, some)[..., None, :]  # from one common point
+        shift = step + offset  # (…, C, d) means about it
         total = W.sum(axis=-2)
         centre = (W * shift).sum(axis=-2) / np.where(total > 0, total, 1.0)
-        self.offset = np.where(some, offset, centre[..., None, :] - (self.pivot - reference))
+        self.offset = np.where(some, offset, centre[..., None, :] - step)
         if sums.square is None:
             return
         assert sums.square_low is not None
@@ -193,9 +194,8 @@ def above(spread: np.ndarray, noise: np.ndarray) -> np.ndarray:
     return np.where(spread > EPS * noise, np.maximum(spread, noise), 0.0)
 
 
-def _first_finite(pivot: np.ndarray) -> np.ndarray:
-    """(d,) per column the first pivot that is set; 0 where none is."""
-    finite = np.isfinite(pivot)
-    first = np.argmax(finite, axis=0)
-    picked = np.take_along_axis(pivot, first[None], axis=0)[0]
-    return np.where(finite.any(axis=0), picked, 0.0)
+def _first(pivot: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """(…, d) per column the pivot (C, d) of the first class that is there; 0 where none is."""
+    first = np.argmax(there, axis=-2)  # (…, d)
+    picked = pivot[first, np.arange(pivot.shape[1])]
+    return np.where(there.any(axis=-2), picked, 0.0)

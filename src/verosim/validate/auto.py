@@ -139,7 +139,10 @@ def auto(
         raise VerosimError('auto compares models fold by fold, and cv="loo" has none.', "cv=10.")
     given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
     cv = 2 if by == "bic" else cv
+    aside = [name for name in (cv, groups) if isinstance(name, str)]
     with one_warning():
+        if aside:  # columns that part the rows are not learnt from, by any candidate
+            given |= {"schema": NaiveBayes()._opened(X, y, aside=aside, **given)[2], "na": ()}
         if models is None:
             named = isinstance(y, str) or schema is not None or streams(X)
             entries, survey = candidates(X, y, cv, groups, given, named)
@@ -219,8 +222,8 @@ def _untried(jury: Jury) -> list[Candidate]:
 
 
 def _none_of_them(jury: Jury) -> VerosimError:
-    why = next(iter(jury.why.values()))
-    return VerosimError(f"No model can be fitted to these rows: {why}", "NaiveBayes reads tables.")
+    why = jury.why[max(jury.why)]  # the model that asks the least comes last
+    return VerosimError(f"No model can be fitted to these rows: {why}", "models=[…] tries others.")
 
 
 def bic(model: Any) -> float:

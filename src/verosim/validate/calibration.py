@@ -41,7 +41,7 @@ MAPS = 20  # folds beyond which maps are cross-fitted over pooled folds
 class Map(Protocol):
     """From what is seen of rows, posteriors or columns, to mended posteriors."""
 
-    def __call__(self, seen: Any) -> np.ndarray: ...
+    def __call__(self, seen: Any, /) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Fourths:
 class Intensity:
     """How much of (tr Σ/d) I goes into a covariance: a number, or found from the data."""
 
-    known = True  # whether fourth powers are numbers rather than guesses
+    known = True  # whether what all rows give is more than rounding
 
     def __init__(self, setting: float | str, pooling: float, scatter: Scatter) -> None:
         self.setting, self.pooling, self.scatter = setting, pooling, scatter
@@ -63,8 +63,10 @@ class Intensity:
         if self.setting == "oas":
             return oas(S / W / self.unit, W)
         if self.setting == "ledoit_wolf":
-            quartic = self.scatter.mixed_quartic(c, self.pooling)
-            return ledoit_wolf(S / W / self.unit, W, quartic)
+            quartic, mle = self.scatter.mixed_quartic(c, self.pooling), S / W / self.unit
+            norm = float((mle**2).sum())
+            self.known &= len(S) < 2 or abs(quartic / W - norm) > CANCELLED * norm
+            return ledoit_wolf(mle, W, quartic)
         return float(self.setting)
 
     def fourths(self, z: np.ndarray, going: Leaving) -> Fourths:
@@ -114,6 +116,6 @@ class Intensity:
             mine = np.where(own, fourths.left, self.each[c])
             quartic = (1 - self.pooling) * mine + self.pooling * quartic
         apart, more = left - d * mean**2, quartic / weight - left
-        sure &= np.abs(more) > CANCELLED * left  # of two rows exactly nothing: rounding
+        sure &= np.abs(more) > CANCELLED * left  # two rows leave nothing of it but rounding
         spread = np.minimum(np.maximum(more / weight, 0.0), apart)
         return np.where(spread > 0, spread / np.where(spread > 0, apart, 1.0), 0.0), sure
