@@ -52,12 +52,16 @@ def shown(found: Reliability) -> str:
 
 
 def calibrated(rows: int | None, most: int) -> list[str]:
-    lines = ["| set | model | rows | as it is | temperature | τ | isotonic |", "|" + "---|" * 7]
+    lines = ["| set | model | rows | as it is | temperature | τ | isotonic | columns |",
+             "|" + "---|" * 8]  # fmt: skip
     for name, model, X, y in sets(rows, most):
         warm, steps = (calibrate(model, X, y, method=m) for m in ("temperature", "isotonic"))
+        by_columns = "–"
+        if isinstance(model, verosim.NaiveBayes):  # a text has one column
+            by_columns = shown(calibrate(model, X, y, method="columns").after)
         lines.append(
             f"| {name} | {type(model).__name__} | {len(y):,} | {shown(warm.before)} | "
-            f"{shown(warm.after)} | {warm.map_.tau:.3f} | {shown(steps.after)} |"
+            f"{shown(warm.after)} | {warm.map_.tau:.3f} | {shown(steps.after)} | {by_columns} |"
         )
         print(lines[-1], flush=True)
     return lines

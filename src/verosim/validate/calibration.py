@@ -348,6 +348,9 @@ def calibrate(
     True
     >>> (mended.predict(X) == mended.model_.predict(X)).all()
     np.True_
+    >>> weighted = calibrate(verosim.GaussianNB(), X, y, method="columns")
+    >>> round(weighted.after.log_loss, 3), len(weighted.map_.weights)
+    (0.091, 30)
     """
     wrapper = Calibrated(clone(model), cv, method, bins)
     return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na)
