@@ -457,3 +457,22 @@ def test_forgetting_fractional_weights_row_by_row(name, rng):
     for i in rng.permutation(len(y))[:57]:
         model.forget(X[i : i + 1], y[i : i + 1], sample_weight=w[i : i + 1])
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_one_blas_thread_whichever_thread_asks():
+    """A limit first set by a worker must not keep the others from setting theirs."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import threadpool_info
+
+    from verosim.engines import one_blas_thread
+
+    def blas_threads():
+        with one_blas_thread:
+            return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    with ThreadPoolExecutor(1) as worker:
+        assert worker.submit(blas_threads).result() <= {1}
+        assert blas_threads() <= {1}  # while that worker is alive
+    assert [pool["num_threads"] for pool in threadpool_info()] == before

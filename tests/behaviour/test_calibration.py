@@ -355,6 +355,17 @@ def test_tables_and_files(adult, tmp_path):
     np.testing.assert_allclose(found.log_density(some), found.model_.log_density(some))
 
 
+@pytest.mark.parametrize("method", EVERY)
+def test_columns_that_part_the_rows_are_not_learnt_from(adult, method):
+    some = adult[:1_500].assign(part=np.arange(1_500) % 4)
+    for given in ({"groups": "education"}, {"cv": "part"}):
+        found = calibrate(NaiveBayes(), some, "income", method=method, **given)
+        (name,) = given.values()
+        assert name not in found.feature_names_in_
+        changed = some.assign(**{name: some[name].iloc[0]})
+        np.testing.assert_array_equal(found.predict_proba(changed), found.predict_proba(some))
+
+
 def test_an_estimator_like_any_other(cancer):
     X, y = cancer
     found = calibrate(GaussianNB().fit(X[:50], y[:50]), X, y, cv=4)
@@ -430,9 +441,9 @@ class TestColumns:
                         options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 5_000})  # fmt: skip
         np.testing.assert_allclose(theta, best.x, atol=1e-5)
         root = np.linalg.cholesky(np.linalg.inv(like.hessian(theta) + prior.precision))
-        axis = np.linspace(-5, 5, 17)
+        axis = np.linspace(-5, 5, 13)
         grid = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
-        mass = np.exp([best.fun - loss(theta + root @ z) for z in grid]).sum() * (10 / 16) ** 3
+        mass = np.exp([best.fun - loss(theta + root @ z) for z in grid]).sum() * (10 / 12) ** 3
         mass *= np.linalg.det(root) / (2 * np.pi) ** 1.5
         integral = np.log(mass) - best.fun + 0.5 * prior.log_det
         assert evidence == pytest.approx(integral, abs=0.05)
@@ -447,13 +458,13 @@ class TestColumns:
         known = np.isfinite(held.log_prior)
         seen = Heard(heard(held.parts, known), held.log_prior)
         stiff = ColumnWeights.fit(seen, held.own, held.weights, (1e9,), common=1e9)
-        np.testing.assert_allclose(stiff.weights, 1, atol=1e-3)
+        np.testing.assert_allclose(stiff.weights, 1, atol=1e-5)
         order = np.argsort(contributions.Holdout(NaiveLDA(), X, y, 5).numbers, kind="stable")
         plain = cross_validate(NaiveLDA(), X, y, cv=5).log_proba[order]
-        np.testing.assert_allclose(np.exp(stiff(seen)), np.exp(plain), atol=1e-2)
+        np.testing.assert_allclose(np.exp(stiff(seen)), np.exp(plain), atol=1e-5)
         alike = ColumnWeights.fit(seen, held.own, held.weights, (1e9,))
         tau = Temperature.fit(plain, held.own, held.weights).tau
-        np.testing.assert_allclose(alike.weights, tau, rtol=0.05)
+        np.testing.assert_allclose(alike.weights, tau, rtol=0.03)  # priors differ
         assert found.map_.strength in STRENGTHS
         assert np.ptp(found.map_.weights) > 0.1
 
@@ -472,23 +483,22 @@ class TestColumns:
         assert gap < 0.2 * raw
         assert often.after.log_loss == pytest.approx(once.after.log_loss, rel=0.05)
 
-    def test_log_loss_falls(self, adult, data):
-        """Of rows kept out of it all, on adult and on the congressional votes."""
+    def test_votes(self, data):
+        """Of rows kept out of it all the log-loss falls, and more are right; adult is above."""
         votes = pd.read_csv(data / "votes" / "votes.csv", keep_default_na=False, na_values=[""])
         votes = votes.sample(frac=1, random_state=0)
-        for frame, target, known in ((adult, "income", 8_000), (votes, "Class", 290)):
-            new = frame[known:]
-            found = calibrate(NaiveBayes(), frame[:known], target, method="columns")
-            plain, mended = (
-                log_loss(new[target], by.predict_proba(new)) for by in (found.model_, found)
-            )
-            assert mended < 0.8 * plain
-            assert found.after.log_loss < 0.8 * found.before.log_loss
-            assert found.score(new, target) > found.model_.score(new, target)
+        known, new = votes[:290], votes[290:]
+        found = calibrate(NaiveBayes(), known, "Class", method="columns")
+        plain, mended = (
+            log_loss(new["Class"], by.predict_proba(new)) for by in (found.model_, found)
+        )
+        assert mended < 0.5 * plain
+        assert found.after.log_loss < 0.5 * found.before.log_loss
+        assert found.score(new, "Class") > found.model_.score(new, "Class")
 
     def test_better_than_one_temperature(self, cancer):
         """Where columns differ in what they repeat, one number cannot mend them all."""
-        for model in (GaussianNB(), NaiveLDA(), HistogramNB()):
+        for model in (GaussianNB(), HistogramNB()):
             one, each = (calibrate(model, *cancer, method=m) for m in ("temperature", "columns"))
             assert each.after.log_loss < 0.7 * one.after.log_loss
 

@@ -80,6 +80,17 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
+def _let_anyone_limit() -> None:
+    """threadpoolctl lets only the thread that first set a limit set another: the limit here is the
+    process's, and whichever thread comes first, or leaves last, must be heard."""
+    import threadpoolctl
+
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(controller, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
 class _OneBlasThread:
     """Our threads call BLAS; threads of its own would only stand in their way.
 
@@ -92,6 +103,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self.lock:
             if self.inside == 0:
+                _let_anyone_limit()
                 self.limit = _blas().limit(limits=1)
             self.inside += 1
 
@@ -99,6 +111,7 @@ class _OneBlasThread:
         with self.lock:
             self.inside -= 1
             if self.inside == 0 and self.limit is not None:
+                _let_anyone_limit()
                 self.limit.restore_original_limits()
 
 

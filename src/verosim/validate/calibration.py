@@ -191,6 +191,9 @@ class Calibrated(Wrapper):
         by_columns = self.method == "columns"
         if by_columns:
             _check_columns(self.model, self.cv)
+        aside = [name for name in (self.cv, groups) if isinstance(name, str) and name != "loo"]
+        if aside:  # the folds learn nothing from the columns that part the rows, nor may the model
+            given |= {"schema": clone(self.model)._opened(X, y, aside=aside, **given)[2], "na": ()}
         model = clone(self.model).fit(X, y, **given)
         look = _columns_of if by_columns else _posteriors_of
         found = look(self.model, X, y, self.cv, groups, **given)

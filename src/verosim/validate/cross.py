@@ -176,7 +176,7 @@ def cross_validate(
             for part in judged:  # held out more than once, a row has the mean of its posteriors
                 fresh, before = part.log_proba[0], log_proba[part.rows]
                 seen = times[part.rows, None]
-                with np.errstate(divide="ignore"):
+                with np.errstate(divide="ignore", invalid="ignore"):
                     both = np.logaddexp(before + np.log(seen), fresh) - np.log(seen + 1)
                 log_proba[part.rows] = np.where(seen > 0, both, fresh)
                 times[part.rows] += 1
