@@ -75,12 +75,15 @@ class Poisson(Density):
     alpha: float = 1.0
 
     def estimate(self, statistic: Moments) -> PoissonParams:
-        moments = Centred(statistic)
+        return PoissonParams(self.rates(Centred(statistic)))
+
+    def rates(self, moments: Centred) -> np.ndarray:
+        """(…, C, d) of one or of several sets of sums; 0 in constant columns."""
         W = moments.weight
         total = np.maximum(W * (moments.pivot + moments.offset), 0.0)  # Σx
-        seen = W.sum(axis=0)
-        mean = total.sum(axis=0) / np.where(seen > 0, seen, 1.0)
+        seen = W.sum(axis=-2, keepdims=True)
+        mean = total.sum(axis=-2, keepdims=True) / np.where(seen > 0, seen, 1.0)
         weight = W + self.alpha
         rate = (total + self.alpha * mean) / np.where(weight > 0, weight, 1.0)
         rate = np.where(weight > 0, np.maximum(rate, LEAST * mean), mean)
-        return PoissonParams(np.where(moments.total_variance > 0, rate, 0.0))
+        return np.where(moments.total_variance[..., None, :] > 0, rate, 0.0)

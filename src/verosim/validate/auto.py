@@ -23,7 +23,7 @@ from verosim.estimators import NaiveBayes
 from verosim.estimators.base import check_several
 from verosim.estimators.parameters import one_of
 from verosim.validate.candidates import Entry, Survey, candidates
-from verosim.validate.cross import check_model, one_warning
+from verosim.validate.cross import check_model, one_warning, parting_aside
 from verosim.validate.jury import Jury
 
 
@@ -139,10 +139,8 @@ def auto(
         raise VerosimError('auto compares models fold by fold, and cv="loo" has none.', "cv=10.")
     given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
     cv = 2 if by == "bic" else cv
-    aside = [name for name in (cv, groups) if isinstance(name, str)]
     with one_warning():
-        if aside:  # columns that part the rows are not learnt from, by any candidate
-            given |= {"schema": NaiveBayes()._opened(X, y, aside=aside, **given)[2], "na": ()}
+        given = parting_aside(NaiveBayes(), X, y, cv, groups, given)
         if models is None:
             named = isinstance(y, str) or schema is not None or streams(X)
             entries, survey = candidates(X, y, cv, groups, given, named)

@@ -28,7 +28,7 @@ from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import one_of
 from verosim.validate.column_weights import ColumnWeights, Heard, heard
 from verosim.validate.contributions import held_out_contributions, sums_over_columns
-from verosim.validate.cross import check_model, cross_validate, one_warning
+from verosim.validate.cross import check_model, cross_validate, one_warning, parting_aside
 from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Wrapper, generative
 
@@ -191,9 +191,7 @@ class Calibrated(Wrapper):
         by_columns = self.method == "columns"
         if by_columns:
             _check_columns(self.model, self.cv)
-        aside = [name for name in (self.cv, groups) if isinstance(name, str) and name != "loo"]
-        if aside:  # the folds learn nothing from the columns that part the rows, nor may the model
-            given |= {"schema": clone(self.model)._opened(X, y, aside=aside, **given)[2], "na": ()}
+        given = parting_aside(self.model, X, y, self.cv, groups, given)
         model = clone(self.model).fit(X, y, **given)
         look = _columns_of if by_columns else _posteriors_of
         found = look(self.model, X, y, self.cv, groups, **given)

@@ -24,6 +24,7 @@ from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import generator, one_of
 from verosim.validate.calibration import FAR, log_odds
+from verosim.validate.cross import parting_aside
 from verosim.validate.held import held_out
 from verosim.validate.part import Labelled
 from verosim.validate.wrapper import Wrapper
@@ -112,6 +113,7 @@ class Conformal(Wrapper):
                 f"method='cross' has no fold models of {type(self.model).__name__}.",
                 "method='split', or the generative classifier inside it.",
             )
+        given = parting_aside(self.model, X, y, self.cv, None, given)
         model = clone(self.model).fit(X, y, **given)
         found = held_out(
             self.model, X, y, self.cv, lambda rule, some: rule.log_posterior(some),

@@ -242,6 +242,17 @@ def refitted(model: Any, holdout: Holdout, X: Any) -> Iterator[tuple[np.ndarray,
         yield rows, clone(model).fit(X, holdout.labels, np.where(learnt, weights, 0.0))
 
 
+def parting_aside(
+    model: Any, X: Any, y: Any, cv: Any, groups: Any, given: dict[str, Any]
+) -> dict[str, Any]:
+    """What `fit` takes, so that the model learns as little as the folds do from the columns that
+    part the rows."""
+    aside = [name for name in (cv, groups) if isinstance(name, str) and name != ALONE]
+    if not aside:
+        return given
+    return {**given, "schema": clone(model)._opened(X, y, aside=aside, **given)[2], "na": ()}
+
+
 def no_groups_alone(groups: Any) -> None:
     if groups is not None:
         raise VerosimError(

@@ -21,6 +21,7 @@ from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.stream import check_length
 from verosim.errors import VerosimError
+from verosim.validate.cross import parting_aside
 from verosim.validate.held import held_out
 from verosim.validate.wrapper import Wrapper, generative
 
@@ -98,6 +99,7 @@ class Reject(Wrapper):
         _check_share("confidence", self.confidence)
         inner = generative(self.model, "Rejecting")
         given = {"sample_weight": sample_weight, "schema": schema, "na": na}
+        given = parting_aside(inner, X, y, self.cv, groups, given)
         model = clone(self.model).fit(X, y, **given)
         if self.label is not None and self.label in model.classes_.tolist():
             raise VerosimError(

@@ -16,7 +16,6 @@ from scipy.special import gammaln
 
 from verosim.densities import DiagonalGaussian, DiagonalParams, Poisson
 from verosim.densities.central import Centred, Sums
-from verosim.densities.poisson import LEAST
 from verosim.stats import Moments
 from verosim.stats.base import ROUNDING
 from verosim.validate.loo.leaving import Leaving, Scorer, dense_pieces
@@ -42,15 +41,8 @@ def poisson(density: Poisson, statistic: Moments) -> Scorer:
     """Poissons: λ = (Σx + α m) / (n + α), m the mean of all rows but this one."""
 
     def judge(moments: Centred, rows: np.ndarray) -> np.ndarray:
-        W = moments.weight  # (b, C, d)
-        total = np.maximum(W * (moments.pivot + moments.offset), 0.0)  # Σx
-        seen = W.sum(axis=-2)
-        mean = (total.sum(axis=-2) / np.where(seen > 0, seen, 1.0))[:, None]  # (b, 1, d)
-        weight = W + density.alpha
-        rate = (total + density.alpha * mean) / np.where(weight > 0, weight, 1.0)
-        rate = np.where(weight > 0, np.maximum(rate, LEAST * mean), mean)
-        x = rows[:, None]
-        used = (moments.total_variance[:, None] > 0) & (rate > 0).any(axis=-2, keepdims=True)
+        rate, x = density.rates(moments), rows[:, None]  # (b, C, d)
+        used = (rate > 0).any(axis=-2, keepdims=True)
         said = x * np.log(np.where(rate > 0, rate, 1.0)) - rate - gammaln(x + 1.0)
         return np.where(used & ~np.isnan(x), said, 0.0).sum(axis=-1)
 
