@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold
 
 from verosim.data import encode_labels
 from verosim.data.batch import UNWEIGHTED
@@ -64,9 +64,9 @@ def array_folds(
     if count is not None:
         if count > n:
             raise VerosimError(f"cv={count} folds of {n} rows.", 'fewer folds, or cv="loo".')
-        rare = StratifiedKFold(count) if groups is None else StratifiedGroupKFold(count)
-        # Classes rarer than there are folds go to some of them.
-        pairs = _pairs(rare, y if _any_common(y, count) else np.zeros(n), groups, X)
+        if groups is None:
+            return _stratified(y, count), count
+        pairs = _pairs(StratifiedGroupKFold(count), y, groups, X)
     elif isinstance(cv, str):
         raise VerosimError(f"cv={cv!r}: X and y are arrays, which have no such column.", ASK)
     elif hasattr(cv, "split"):
@@ -88,8 +88,23 @@ def _no_groups(groups: Any) -> None:
         )
 
 
-def _any_common(y: np.ndarray, count: int) -> bool:
-    return bool(np.unique(y, return_counts=True)[1].max() >= count)
+def _stratified(y: np.ndarray, count: int) -> np.ndarray:
+    """(n,) folds that share out every class evenly: those of scikit-learn's StratifiedKFold.
+
+    A class rarer than there are folds goes to some of them.
+    """
+    codes, labels = encode_labels(y)
+    n, C = len(codes), len(labels)
+    first = np.zeros(C, dtype=np.intp)
+    first[codes[::-1]] = np.arange(n - 1, -1, -1)  # classes are counted as they first appear
+    codes = np.argsort(np.argsort(first))[codes]
+    ordered = np.repeat(np.arange(C), np.bincount(codes, minlength=C))
+    shares = np.array([np.bincount(ordered[f::count], minlength=C) for f in range(count)])
+    numbers = np.empty(n, dtype=np.int32)
+    numbers[np.argsort(codes, kind="stable")] = np.concatenate(
+        [np.repeat(np.arange(count), shares[:, c]) for c in range(C)]
+    )
+    return numbers
 
 
 def _pairs(splitter: Any, y: np.ndarray, groups: Any, X: Any) -> Pairs:
