@@ -552,7 +552,7 @@ def test_missing_cells_by_em(rng, model):
         None, fitted.classes_, statistic.arrays["weight"][:, 0], statistic.arrays["rows"][:, 0],
         y[part][some], NO_WEIGHTS,
     )  # fmt: skip
-    same(ours, theirs, 1e-7)  # EM stops within 1e-9 deviations of its limit, from either side
+    same(ours, theirs, 1e-10)
 
 
 # Real data --------------------------------------------------------------------------------------

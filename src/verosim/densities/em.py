@@ -26,6 +26,9 @@ from verosim.densities.observed import Observed, Theta
 from verosim.errors import ConvergenceWarning, listed, warn
 from verosim.stats import Moments, Patterns
 
+SETTLED = 1e-9  # deviations: steps as short as this that grow no shorter are rounding
+PATIENCE = 10  # steps
+
 
 @dataclass(frozen=True, repr=False)
 class Convergence:
@@ -95,7 +98,7 @@ class EMGaussian(Density):
     """
 
     gaussian: FullGaussian = field(default_factory=lambda: FullGaussian(missing="marginalise"))
-    tolerance: float = 1e-9  # distance to the limit, in deviations
+    tolerance: float = 1e-12  # distance to the limit, in deviations
     most: int = 2000  # iterations
 
     def estimate(self, statistic: Moments | Patterns) -> EMParams:
@@ -161,6 +164,7 @@ def _climb(
     retreat: Theta | None = None  # where to go on if the leap was no good
     completed: Moments | None = None
     slowest = 0.0
+    least, waited = np.inf, 0  # the shortest step so far, and how many came since
     for _ in range(most):
         known = len(trouble)
         try:
@@ -185,8 +189,9 @@ def _climb(
         completed = found
         trail.append((theta, size))
         theta = after
-        if size <= 1e-3 * tolerance:
-            return history, True, completed
+        least, waited = (size, 0) if size < 0.5 * least else (least, waited + 1)
+        if size <= 1e-3 * tolerance or (least <= SETTLED and waited >= PATIENCE):
+            return history, True, completed  # there, or as near as rounding lets it come
         if len(trail) < 2:
             continue
         rate = size / trail[0][1]
