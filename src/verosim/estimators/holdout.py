@@ -96,6 +96,10 @@ class Holdout:
         else:
             self.numbers, self.count = found
 
+    def rows_of(self, f: int) -> np.ndarray:
+        """The numbers of the rows that fold f holds out."""
+        return np.flatnonzero(self.numbers == f) if self.pairs is None else self.pairs[f][1]
+
     # First pass ----------------------------------------------------------------------------
 
     def trainings(self) -> Iterator[Statistic]:
@@ -164,7 +168,7 @@ class Holdout:
             yield from self._by_fold_of_table(self.source, models, derive, look)
             return
         for f, training in enumerate(self.trainings()):
-            rows = np.flatnonzero(self.numbers == f) if self.pairs is None else self.pairs[f][1]
+            rows = self.rows_of(f)
             block = take_rows(self.source.X, rows)
             for at in range(0, len(models), AT_ONCE):
                 known = derive(models[at : at + AT_ONCE], training)

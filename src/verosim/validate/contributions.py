@@ -18,7 +18,6 @@ import numpy as np
 from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.data.labels import positions
-from verosim.data.sources import take_rows
 from verosim.densities import (
     Bernoulli,
     Categorical,
@@ -105,9 +104,8 @@ def held_out_contributions(model: Any, holdout: Holdout, X: Any, hint: str) -> C
         for judged in holdout.by_fold([model], derive, look):
             seen.append((judged.fold, judged.rows, judged.log_proba))
     else:
-        for f, (rows, fitted) in enumerate(refitted(model, holdout, X)):
+        for f, (rows, block, fitted) in enumerate(refitted(model, holdout, X)):
             at = positions(fitted.classes_, holdout.classes)
-            block = take_rows(holdout.source.X, rows)  # type: ignore[union-attr]
             seen.append((f, rows, look((fitted._rule, at), block)))
     rows = np.concatenate([rows for _, rows, _ in seen])
     folds = np.repeat([f for f, _, _ in seen], [len(rows) for _, rows, _ in seen])

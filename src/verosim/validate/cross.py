@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from verosim.data import ArraySource
 from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource
@@ -215,31 +214,30 @@ def judge(holdout: Holdout, models: list[Any], keep: bool, X: Any) -> Iterator[J
             'priors="fit".',
         )
     for i, model in enumerate(models):
-        for f, (rows, fitted) in enumerate(refitted(model, holdout, X)):
+        for f, (rows, block, fitted) in enumerate(refitted(model, holdout, X)):
             out = np.full((len(rows), len(holdout.classes)), -np.inf)
             at = positions(fitted.classes_, holdout.classes)
-            assert isinstance(holdout.source, ArraySource)
-            block = take_rows(holdout.source.X, rows)
             out[:, at] = fitted._rule.log_posterior(block)
             yield Judged(f, rows, [out], i)
 
 
-def refitted(model: Any, holdout: Holdout, X: Any) -> Iterator[tuple[np.ndarray, Any]]:
-    """The rows of every fold, and the model fitted on the others: they alone have weight."""
+def refitted(model: Any, holdout: Holdout, X: Any) -> Iterator[tuple[np.ndarray, Any, Any]]:
+    """The numbers of every fold's rows, the rows, and the model fitted on the others: they alone
+    have weight."""
     if isinstance(holdout.source, TableSource):
         raise VerosimError(
             f"{model!r} is fitted anew for each fold, which takes arrays.", "give X and y as such."
         )
     weights = holdout.weights if len(holdout.weights) else np.ones(len(holdout.labels))
     for f in range(holdout.count):
-        rows = np.flatnonzero(holdout.numbers == f) if holdout.pairs is None else (
-            holdout.pairs[f][1])  # fmt: skip
+        rows = holdout.rows_of(f)
         learnt = np.ones(len(weights), dtype=bool)
         learnt[rows] = False
         if holdout.pairs is not None:
             learnt[:] = False
             learnt[holdout.pairs[f][0]] = True
-        yield rows, clone(model).fit(X, holdout.labels, np.where(learnt, weights, 0.0))
+        fitted = clone(model).fit(X, holdout.labels, np.where(learnt, weights, 0.0))
+        yield rows, take_rows(holdout.source.X, rows), fitted
 
 
 def parting_aside(

@@ -18,7 +18,6 @@ from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
-from verosim.data.sources import take_rows
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.holdout import Holdout, Judged
@@ -89,9 +88,8 @@ def held_out(
             judged = list(holdout.by_fold([model], derive, look))
         else:
             judged = []
-            for f, (rows, fitted) in enumerate(refitted(model, holdout, X)):
+            for f, (rows, block, fitted) in enumerate(refitted(model, holdout, X)):
                 rules.append(_widened(fitted._rule, fitted.classes_, holdout.classes))
-                block = take_rows(holdout.source.X, rows)  # type: ignore[union-attr]
                 judged.append(Judged(f, rows, look(rules[-1], block)))
     first = judged[0].log_proba[0]
     scores = np.empty((len(holdout.labels), *first.shape[1:]))
