@@ -9,9 +9,10 @@ from verosim.bayes.enough import (
     rows_for_priors,
 )
 from verosim.bayes.priors import log_priors
-from verosim.bayes.rule import Rule
+from verosim.bayes.rule import Decision, Rule
 
 __all__ = [
+    "Decision",
     "Quadratic",
     "Rule",
     "boundary",

@@ -13,23 +13,19 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns
-from verosim.densities import LinearForm, Params
+from verosim.densities import LinearForm, Params, Scores
 from verosim.engines import map_rows
 
 JOINT, LOG_POSTERIOR, POSTERIOR, DISCRIMINANT = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Priors and densities of C classes: everything a prediction needs."""
+class Decision:
+    """A score of each of C classes: what it takes to decide between them."""
 
-    log_prior: np.ndarray  # (C,)
-    params: Params
+    log_prior: np.ndarray  # (C,) added to the scores
+    params: Scores
     columns: Columns
-
-    def joint(self, X: Any) -> np.ndarray:
-        """(n, C) δ_k(x) = log π_k + log p(x | k)."""
-        return self._evaluate(X, self.params.log_density, JOINT)[0]
 
     def discriminants(self, X: Any) -> np.ndarray:
         """(n, C) δ_k(x) up to a term all classes share: linear in x where the model is."""
@@ -43,27 +39,9 @@ class Rule:
         """(n, C) log p(k | x)."""
         return self._evaluate(X, self.params.log_ratio, LOG_POSTERIOR)[0]
 
-    def evidence(self, X: Any) -> np.ndarray:
-        """(n,) log p(x)."""
-        return self._evaluate(X, self.params.generative.log_density, JOINT)[1]
-
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(n, C) log p(k | x) and (n,) log p(x), in one pass where one density gives both."""
-        if self.params.generative is not self.params:
-            return self.log_posterior(X), self.evidence(X)
-        return self._evaluate(X, self.params.log_density, LOG_POSTERIOR)
-
     def decide(self, X: Any) -> np.ndarray:
         """(n,) the class number with the largest discriminant."""
         return self.discriminants(X).argmax(axis=1)
-
-    def sample(
-        self, n: int, classes: np.ndarray | None, rng: np.random.Generator
-    ) -> tuple[Any, np.ndarray]:
-        """k ~ Cat(π) unless given, then x ~ p(x | k)."""
-        if classes is None:
-            classes = rng.choice(len(self.log_prior), size=n, p=np.exp(self.log_prior))
-        return self.params.sample(classes, rng), classes
 
     def _evaluate(
         self, X: Any, score: Callable[..., np.ndarray], mode: int
@@ -83,7 +61,36 @@ class Rule:
         return out, evidence
 
 
-def log_posteriors(rules: Sequence[Rule], X: Any) -> list[np.ndarray]:
+@dataclass(frozen=True)
+class Rule(Decision):
+    """Priors and densities of C classes: everything a prediction needs."""
+
+    params: Params
+
+    def joint(self, X: Any) -> np.ndarray:
+        """(n, C) δ_k(x) = log π_k + log p(x | k)."""
+        return self._evaluate(X, self.params.log_density, JOINT)[0]
+
+    def evidence(self, X: Any) -> np.ndarray:
+        """(n,) log p(x)."""
+        return self._evaluate(X, self.params.generative.log_density, JOINT)[1]
+
+    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(n, C) log p(k | x) and (n,) log p(x), in one pass where one density gives both."""
+        if self.params.generative is not self.params:
+            return self.log_posterior(X), self.evidence(X)
+        return self._evaluate(X, self.params.log_density, LOG_POSTERIOR)
+
+    def sample(
+        self, n: int, classes: np.ndarray | None, rng: np.random.Generator
+    ) -> tuple[Any, np.ndarray]:
+        """k ~ Cat(π) unless given, then x ~ p(x | k)."""
+        if classes is None:
+            classes = rng.choice(len(self.log_prior), size=n, p=np.exp(self.log_prior))
+        return self.params.sample(classes, rng), classes
+
+
+def log_posteriors(rules: Sequence[Decision], X: Any) -> list[np.ndarray]:
     """(n, C) log p(k | x) by several rules; those linear about one point share a product."""
     if len(rules) < 2 or not isinstance(X, np.ndarray):
         return [rule.log_posterior(X) for rule in rules]

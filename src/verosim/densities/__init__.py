@@ -1,6 +1,6 @@
 """Densities: from a statistic to the parameters of p(x | class), and from those to numbers."""
 
-from verosim.densities.base import Density, LinearForm, Params
+from verosim.densities.base import Density, LinearForm, Params, Scores, not_a_number
 from verosim.densities.columns import Bernoulli, Complement, Multinomial
 from verosim.densities.discrete import Categorical
 from verosim.densities.em import Convergence, EMGaussian, EMParams
@@ -29,5 +29,7 @@ __all__ = [
     "Params",
     "Poisson",
     "ProductDensity",
+    "Scores",
     "Shared",
+    "not_a_number",
 ]

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.data.sources import as_block
@@ -29,6 +31,22 @@ class LinearForm:
     coef: np.ndarray  # (C, d)
     bias: np.ndarray  # (C,)
 
+    def scores(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """(n, C) of complete rows."""
+        out = into(out, (len(block), len(self.coef)))
+        if self._from_zero:
+            np.matmul(block, self.coef.T, out=out)
+        else:
+            Z = np.empty(block.shape)
+            kernels.centre_rows(block, self.pivot, self.centre, Z)
+            np.matmul(Z, self.coef.T, out=out)
+        out += self.bias
+        return out
+
+    @cached_property
+    def _from_zero(self) -> bool:
+        return not self.pivot.any() and not self.centre.any()
+
     def about(self, other: LinearForm | None) -> bool:
         """Whether both read the rows about one point."""
         return (
@@ -38,27 +56,60 @@ class LinearForm:
         )
 
 
-class Params(ABC):
-    """Frozen parameters of p(x | k) for C classes over d columns."""
-
-    n_parameters: int  # free parameters, priors not counted
+class Scores(ABC):
+    """What tells C classes apart: a score each, up to a term they share."""
 
     def read(self, rows: Any) -> Any:
         """Rows of the user's matrix as the kernels take them."""
         return as_block(rows)
 
     @abstractmethod
+    def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """(n, C) log p(x | k) up to a term all classes share: enough for a posterior."""
+
+    @property
+    def linear_form(self) -> LinearForm | None:
+        """The scores as a linear function of a complete row, where they are one."""
+        return None
+
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        """A score that is not a number points at a cell that is not one: name it."""
+        if np.isfinite(scores).all():
+            return
+        error = not_a_number(block, columns, start, nan=bool(np.isnan(scores).any()))
+        if error is not None:
+            raise error
+
+
+def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> VerosimError | None:
+    """The complaint about the first infinite cell of these rows, or else the first NaN."""
+    values = block.data[block.stored] if isinstance(block, SparseRows) else block
+    infinite = np.argwhere(np.isinf(values))
+    bad = infinite if len(infinite) or not nan else np.argwhere(np.isnan(values))
+    if not len(bad):
+        return None
+    name = "infinity" if len(infinite) else "NaN"
+    i, j = block.place(int(bad[0][0])) if isinstance(block, SparseRows) else bad[0]
+    where = f": column {columns.name(int(j))!r}, row {start + int(i)}"
+    hint = (
+        "replace it with NaN where the model skips missing cells, or drop the row."
+        if name == "infinity"
+        else 'missing="marginalise", if the model has it, predicts from the other columns.'
+    )
+    return VerosimError(f"Input X contains {name}{where}.", hint)
+
+
+class Params(Scores):
+    """Frozen parameters of p(x | k) for C classes over d columns."""
+
+    n_parameters: int  # free parameters, priors not counted
+
+    @abstractmethod
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         """(n, C) log p(x | k)."""
 
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """(n, C) log p(x | k) up to a term all classes share: enough for a posterior."""
         return self.log_density(block, out)
-
-    @property
-    def linear_form(self) -> LinearForm | None:
-        """log p(x | k) as a linear function of a complete row, where it is one."""
-        return None
 
     @property
     def generative(self) -> Params:
@@ -80,25 +131,6 @@ class Params(ABC):
     @abstractmethod
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         """(C,) Σ over the statistic's rows of log p(x | class of the row), without the rows."""
-
-    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
-        """A score that is not a number points at a cell that is not one: name it."""
-        if np.isfinite(scores).all():
-            return
-        values = block.data[block.stored] if isinstance(block, SparseRows) else block
-        bad = np.argwhere(~np.isfinite(values))
-        infinite = np.argwhere(np.isinf(values))
-        if len(infinite) or (len(bad) and np.isnan(scores).any()):
-            place = (infinite if len(infinite) else bad)[0]
-            name = "infinity" if len(infinite) else "NaN"
-            i, j = block.place(int(place[0])) if isinstance(block, SparseRows) else place
-            where = f": column {columns.name(int(j))!r}, row {start + int(i)}"
-            hint = (
-                "replace it with NaN where the model skips missing cells, or drop the row."
-                if name == "infinity"
-                else 'missing="marginalise", if the model has it, predicts from the other columns.'
-            )
-            raise VerosimError(f"Input X contains {name}{where}.", hint)
 
 
 class Density(ABC):

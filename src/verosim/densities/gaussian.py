@@ -73,18 +73,15 @@ class Located(Params):
     def linear_form(self) -> LinearForm | None:
         if not self.shared or self.far_apart:
             return None
-        pivot, centre, _ = self.reference
-        return LinearForm(pivot, centre, *self.linear)
+        return self._form
 
     def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-        coef, bias = self.linear
+        return self._form.scores(block, out)
+
+    @cached_property
+    def _form(self) -> LinearForm:
         pivot, centre, _ = self.reference
-        Z = np.empty(block.shape)
-        kernels.centre_rows(block, pivot, centre, Z)
-        out = into(out, (len(block), len(coef)))
-        np.matmul(Z, coef.T, out=out)
-        out += bias
-        return out
+        return LinearForm(pivot, centre, *self.linear)
 
 
 @dataclass(frozen=True)

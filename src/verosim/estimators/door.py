@@ -11,11 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import _get_feature_names, validate_data
 
 from verosim.axes import Axes, Categories, Columns, Groups, Words
-from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Rule
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.data.adapters import array_table, is_source, open_table, streams
@@ -25,18 +22,16 @@ from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.stream import Labels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table
 from verosim.engines import summarise
-from verosim.errors import VerosimError, listed, warn
+from verosim.errors import VerosimError, listed
+from verosim.estimators.arrays import (
+    check_features,
+    encode_counted,
+    feature_names,
+    labels_of,
+    one_column,
+)
 from verosim.estimators.fitted import Fitted
 from verosim.stats import Counts, Statistic
-
-
-def feature_names(X: Any) -> np.ndarray | None:
-    """The names of X's columns, where it has some and all are strings."""
-    try:
-        return _get_feature_names(X)
-    except Exception as error:  # two columns of one name, or names of several types
-        first = str(error).strip().split("\n")[0]
-        raise VerosimError(f"The column names of X cannot be used: {first}") from None
 
 
 class Door(Fitted):
@@ -95,11 +90,10 @@ class Door(Fitted):
         names = feature_names(X)
         rows = self._matrix(X, names)
         n, d = rows.shape
-        y = self._one_column(y)
-        if len(y) != n:
-            raise VerosimError(f"X has {n} rows and y has {len(y)} labels: inconsistent lengths.")
+        y = labels_of(y, n)
         weights = as_weights(sample_weight, n)
-        codes, labels = self._encode(y, weights, known, declared)
+        classes = None if known is None else known.axes.groups.classes
+        codes, labels = encode_counted(y, weights, classes, declared)
         columns = known.axes.columns if known is not None else Columns(
             d, None if names is None else tuple(names.tolist())
         )  # fmt: skip
@@ -198,11 +192,12 @@ class Door(Fitted):
             weights = as_weights(sample_weight, table.rows or np.size(sample_weight))
         labels: Any = target
         if target is None:
-            y = self._one_column(y)
+            y = one_column(y)
             if table.rows is not None:
                 check_length(len(y), table.rows, "labels")
             given = weights if isinstance(weights, np.ndarray) else np.empty(0)
-            labels = Labels(*self._encode(y, given, known, declared))
+            classes = None if known is None else known.axes.groups.classes
+            labels = Labels(*encode_counted(y, given, classes, declared))
         if schema is None:
             schema = self._look(
                 table, target, weight=weight, na=na,
@@ -241,32 +236,6 @@ class Door(Fitted):
             return Counts(axes.with_codes(codes), what="codes")
         return self._plan(axes, None, np.empty(0))
 
-    def _encode(
-        self, y: np.ndarray, weights: np.ndarray, known: Statistic | None, declared: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        labels = None if known is None else known.axes.groups.classes
-        if declared is not None:
-            declared = encode_labels(declared)[1]
-            labels = declared if labels is None else union_of_labels(labels, declared)
-        if not len(weights) or weights.all():
-            return encode_labels(y, labels)
-        kept = np.flatnonzero(weights)  # rows of zero weight bring no class with them
-        found, labels = encode_labels(y[kept], labels)
-        codes = np.zeros(len(y), dtype=np.int32)
-        codes[kept] = found
-        return codes, labels
-
-    def _one_column(self, y: Any) -> np.ndarray:
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            warn(
-                "A column-vector y was passed when a 1d array was expected.", DataConversionWarning
-            )
-            y = y.ravel()
-        if y.ndim != 1:
-            raise VerosimError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
-        return y
-
     # Rows to judge -----------------------------------------------------------------------------
 
     def _ready(self, X: Any) -> tuple[Rule, Any]:
@@ -299,15 +268,4 @@ class Door(Fitted):
     def _check_columns(self, X: Any) -> None:
         if (self._schema is not None and self._schema.target is not None) or streams(X):
             return  # a table's columns are found by name
-        if type(X) is np.ndarray and not hasattr(self, "feature_names_in_"):
-            if X.ndim == 2 and X.shape[1] != self.n_features_in_:  # nothing else to check
-                raise VerosimError(
-                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input.",
-                    "give the same columns as at fit.",
-                )
-            return
-        try:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        except ValueError as error:
-            raise VerosimError(str(error)) from None
+        check_features(self, X)

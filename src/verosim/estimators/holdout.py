@@ -25,6 +25,7 @@ from verosim.data.sources import take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import map_chunks, one_blas_thread, summarise
 from verosim.errors import VerosimError
+from verosim.estimators.arrays import one_column
 from verosim.estimators.door import Door
 from verosim.estimators.fitted import derive_all
 from verosim.estimators.folds import Pairs, array_folds, table_folds
@@ -80,11 +81,11 @@ class Holdout:
         if isinstance(source, TableSource):
             self.weights = np.empty(0)
             # The labels as given: a row without weight has no code, and yet a label.
-            self.given = None if isinstance(source.target, str) else model._one_column(y)
+            self.given = None if isinstance(source.target, str) else one_column(y)
             self.folds = table_folds(cv, source, self.given, groups)
             self.count = self.folds.count
             return
-        self.labels = model._one_column(y)
+        self.labels = one_column(y)
         self.classes, self.weights = self.plan.axes.groups.classes, source.weights
         each = source.weights if len(source.weights) else None
         self.class_weight = np.bincount(source.groups, each, len(self.classes))

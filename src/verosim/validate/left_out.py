@@ -21,6 +21,7 @@ from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import map_chunks, summarise
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
+from verosim.estimators.arrays import one_column
 from verosim.stats import Statistic
 from verosim.validate.loo import leaver, log_priors_left_out
 
@@ -46,9 +47,9 @@ def judged_one_by_one(model: Any, X: Any, y: Any, *, keep_priors: bool, **given:
     if isinstance(source, TableSource):
         parts = list(map_chunks(judge.chunk, source))
         log_proba, labels, weights = (np.concatenate([part[i] for part in parts]) for i in range(3))
-        labels = labels if isinstance(source.target, str) else model._one_column(y)
+        labels = labels if isinstance(source.target, str) else one_column(y)
         return log_proba, labels, judge.classes, weights
-    labels, n = model._one_column(y), len(source)
+    labels, n = one_column(y), len(source)
     log_proba = np.empty((n, len(judge.classes)))
     step = max(1, int(BLOCK_CELLS / max(cells_per_row(source.X), 1)))
     with Progress(n) as bar:

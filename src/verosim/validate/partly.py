@@ -25,8 +25,8 @@ from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource, check_length, labels_of, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
+from verosim.estimators.arrays import feature_names, one_column
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.door import feature_names
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _fit_array(
     model: GenerativeClassifier, X: Any, y: Any, sample_weight: Any, mark: Any, schema: Any, na: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """codes and weights, (n,) each, of the rows of an array."""
-    y = model._one_column(y)
+    y = one_column(y)
     hidden = _marked(y, mark)
     weights = _weights(sample_weight, len(y))
     if hidden.any():
@@ -162,7 +162,7 @@ def _fit_table(
         found = (weights_of(named, rows) for rows in table.batches())
         weights = np.concatenate([np.empty(0), *found])
     if target is None:
-        y = model._one_column(y)
+        y = one_column(y)
         check_length(len(y), n, "labels")
         hidden = _marked(y, mark)
     else:
