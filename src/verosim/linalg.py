@@ -52,6 +52,39 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
 
 
 @dataclass(frozen=True)
+class Inverse:
+    """A⁻¹ of a positive semi-definite A; where A is singular, the solution of least norm."""
+
+    root: np.ndarray  # (r, d) with A⁻¹ = rootᵀ root
+    null: np.ndarray  # (d, d − r) orthonormal columns that A sends to nothing
+    rank: int
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """(m, d) A⁻¹ applied to rows."""
+        found = (rows @ self.root.T) @ self.root
+        return found - (found @ self.null) @ self.null.T
+
+
+def inverse(A: np.ndarray, noise: np.ndarray) -> Inverse:
+    """A⁻¹, rank-revealing: noise (d,) is the share of each diagonal entry that is rounding."""
+    d = len(A)
+    regular = factor(A, noise)
+    if regular is not None:
+        return Inverse(regular.whitener, np.zeros((d, 0)), d)
+    alive = np.flatnonzero(A.diagonal() > 0)
+    scale = np.sqrt(A.diagonal()[alive])
+    values, vectors = np.linalg.eigh(A[np.ix_(alive, alive)] / (scale[:, None] * scale))
+    kept = values > 64 * max(len(alive), 1) * float(noise[alive].max(initial=EPS))
+    root, null = np.zeros((int(kept.sum()), d)), np.zeros((d, d - int(kept.sum())))
+    root[:, alive] = vectors[:, kept].T / np.sqrt(values[kept])[:, None] / scale
+    # What is null for the scaled columns is, in their own units, this space.
+    null[alive, : int((~kept).sum())] = vectors[:, ~kept] / scale[:, None]
+    dead = np.setdiff1d(np.arange(d), alive)
+    null[dead, int((~kept).sum()) + np.arange(len(dead))] = 1.0
+    return Inverse(root, np.linalg.qr(null)[0], int(kept.sum()))
+
+
+@dataclass(frozen=True)
 class Spectrum:
     """Σ = V diag(λ) Vᵀ, which gives the factor of every (1 − a) Σ + a (tr Σ/d) I at once."""
 

@@ -8,11 +8,13 @@ from verosim.bayes.enough import (
     rows_for_histogram,
     rows_for_priors,
 )
+from verosim.bayes.linear import LinearScores, signed_distances
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
 
 __all__ = [
     "Decision",
+    "LinearScores",
     "Quadratic",
     "Rule",
     "boundary",
@@ -22,4 +24,5 @@ __all__ = [
     "rows_for_gaussian",
     "rows_for_histogram",
     "rows_for_priors",
+    "signed_distances",
 ]

@@ -26,6 +26,11 @@ class GenerativeClassifier(Posterior, Summed):
         other = self._like_this().set_params(priors=priors)
         return other._adopt(self._current(), self._schema, streaming=False)
 
+    @property
+    def class_prior_(self) -> np.ndarray:
+        self._fitted("class_prior_")
+        return np.exp(self._rule.log_prior)
+
     def log_joint(self, X: Any) -> np.ndarray:
         """(n, C) δ_k(x) = log π_k + log p(x | k)."""
         return self._scores(X, Rule.joint)

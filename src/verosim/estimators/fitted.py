@@ -18,7 +18,7 @@ from verosim.axes import Axes
 from verosim.bayes.priors import free_priors, log_priors
 from verosim.bayes.rule import Rule
 from verosim.data.schema import Column, Schema
-from verosim.densities import Density, FullGaussian, Params, Shared
+from verosim.densities import Density, FullGaussian, Shared
 from verosim.errors import VerosimError
 from verosim.estimators.parameters import finite, same
 from verosim.stats import Moments, Statistic
@@ -70,10 +70,11 @@ class Fitted(ClassifierMixin, BaseEstimator):
         self._fitted_with = {name: getattr(self, name) for name in self._statistic_parameters}
         return self
 
-    def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
+    def _derive(self, statistic: Statistic, streaming: bool = False) -> Any:
         return self._rule_by(self._density().estimate(statistic), statistic, streaming)
 
-    def _rule_by(self, params: Params, statistic: Statistic, streaming: bool) -> Rule:
+    def _rule_by(self, params: Any, statistic: Statistic, streaming: bool) -> Any:
+        """What decides: Bayes' rule, unless a model says otherwise."""
         weight = statistic.arrays["weight"][:, 0]
         present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
         classes = statistic.axes.groups.classes
@@ -209,11 +210,6 @@ class Fitted(ClassifierMixin, BaseEstimator):
     def class_count_(self) -> np.ndarray:
         """(C,) the weight of every class."""
         return self._fitted("class_count_").arrays["weight"][:, 0].copy()
-
-    @property
-    def class_prior_(self) -> np.ndarray:
-        self._fitted("class_prior_")
-        return np.exp(self._rule.log_prior)
 
     @property
     def alpha_(self) -> float:

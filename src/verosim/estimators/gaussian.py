@@ -8,14 +8,16 @@ import numpy as np
 
 from verosim.axes import Axes, Groups
 from verosim.bayes.boundary import Quadratic, boundary
+from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Rule
 from verosim.data import ArraySource, SparseRows
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
-from verosim.densities import DiagonalGaussian
+from verosim.densities import DiagonalGaussian, LinearForm
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.distance import Weighted
 from verosim.estimators.parameters import finite, one_of
 from verosim.estimators.robust import NeedsAllRows, check_all_rows_count, screened
 from verosim.stats import Moments
@@ -114,33 +116,17 @@ class GaussianClassifier(GenerativeClassifier):
         )  # fmt: skip
 
 
-class LinearMixin:
+class LinearMixin(Weighted):
     """Weights for people. Predictions do not go through them: see `Located.linear`."""
 
-    classes_: np.ndarray
     _rule: Any
 
     @property
-    def coef_(self) -> np.ndarray:
-        """(C, d) w_k = Σ⁻¹(μ_k − μ); for two classes (1, d), their difference."""
-        coef, _ = self._weights()
-        return coef
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """(C,) b_k; for two classes (1,), their difference."""
-        _, intercept = self._weights()
-        return intercept
-
-    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+    def _linear(self) -> LinearScores:
         self._fitted("coef_")  # type: ignore[attr-defined]
-        params = self._rule.params
-        coef, bias = params.linear
-        pivot, centre, _ = params.reference
-        intercept = bias + self._rule.log_prior - coef @ (pivot + centre)
-        if len(coef) == 2:
-            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        return coef, intercept
+        pivot, centre, _ = self._rule.params.reference
+        coef, bias = self._rule.params.linear
+        return LinearScores(LinearForm(pivot, centre, coef, bias + self._rule.log_prior))
 
 
 class DiagonalClassifier(GaussianClassifier):

@@ -12,6 +12,7 @@ from verosim.data import SparseRows
 from verosim.densities import Bernoulli, Categorical, Complement, Multinomial
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.distance import Distances
 from verosim.estimators.parameters import finite
 from verosim.stats import Counts
 
@@ -63,7 +64,7 @@ class CategoricalNB(GenerativeClassifier):
         return tags
 
 
-class _ColumnClassifier(GenerativeClassifier):
+class _ColumnClassifier(Distances, GenerativeClassifier):
     """Counts of columns rather than of codes; sparse rows are read as they are."""
 
     alpha: float | str
@@ -74,6 +75,11 @@ class _ColumnClassifier(GenerativeClassifier):
         """(C, d) log φ."""
         self._fitted("feature_log_prob_")
         return self._params.log_mass.T
+
+    @property
+    def _normals(self) -> np.ndarray:
+        weights = self._params.table.T  # (C, d)
+        return weights[1:] - weights[:1] if len(weights) == 2 else weights
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

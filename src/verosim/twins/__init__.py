@@ -1,0 +1,1 @@
+"""Discriminative classifiers: the same decision surfaces, fitted to the boundary alone."""

@@ -1,0 +1,102 @@
+"""Rows a discriminative classifier learns from: read where they lie, checked once.
+
+Unlike sums, a fit of this kind goes over the rows again and again, so they are made ready for
+the kernels before it starts: C-ordered floats, or CSR, without the rows of zero weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Columns
+from verosim.axes.groups import plain
+from verosim.data import SparseRows, as_matrix, as_weights
+from verosim.data.adapters import streams
+from verosim.data.sources import as_block, ready, take_rows
+from verosim.densities import not_a_number
+from verosim.engines import map_rows
+from verosim.errors import VerosimError
+from verosim.estimators.arrays import encode_counted, feature_names, labels_of
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """n rows, their classes and weights."""
+
+    X: np.ndarray | SparseRows  # (n, d)
+    codes: np.ndarray  # (n,) int32
+    weights: np.ndarray  # (n,), empty if every row counts once
+    classes: np.ndarray  # (C,)
+    columns: Columns
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def labelled(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    known: np.ndarray | None = None,
+    declared: Any = None,
+    sparse: bool = True,
+) -> Labelled:
+    """The rows as `model` is to learn them; an error names what stands in the way."""
+    who = type(model).__name__
+    if isinstance(y, str) or streams(X):
+        raise VerosimError(
+            f"{who} reads arrays and data frames of numbers, over and over.",
+            "for a table with a target by name: verosim.twin(NaiveBayes().fit(table, target)).",
+        )
+    if y is None:
+        raise VerosimError(
+            f"This {who} estimator requires y to be passed, but the target y is None.", "fit(X, y)."
+        )
+    names = feature_names(X)
+    columns_named = None if names is None else tuple(names.tolist())
+    rows = as_matrix(X, sparse_allowed=sparse, names=names)
+    n, d = rows.shape
+    columns = Columns(d, columns_named)
+    y = labels_of(y, n)
+    weights = as_weights(sample_weight, n)
+    codes, classes = encode_counted(y, weights, known, declared)
+    if len(weights) and not weights.all():
+        kept = np.flatnonzero(weights)
+        rows, codes, weights = take_rows(rows, kept), codes[kept], weights[kept]
+    rows = rows if ready(rows) else as_block(rows)
+    check_finite(rows, columns)
+    return Labelled(rows, codes, weights, classes, columns)
+
+
+def check_finite(X: Any, columns: Columns) -> None:
+    """Every cell is a number: a sum that is one shows it, for a whole block at a time."""
+
+    def work(start: int, stop: int) -> None:
+        block = X[start:stop]
+        values = block.data[block.stored] if isinstance(block, SparseRows) else block
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = values.sum(dtype=np.float64)
+        if not np.isfinite(total):
+            error = not_a_number(block, columns, start)
+            if error is not None:
+                raise VerosimError(
+                    error.what, "drop the row, fill the cell, or a generative model skips it."
+                )
+
+    map_rows(work, X)
+
+
+def check_two_classes(rows: Labelled, who: str) -> None:
+    """There must be something to tell apart."""
+    present = np.unique(rows.codes)
+    if len(present) < 2:
+        only = plain(rows.classes[present[0]])
+        raise VerosimError(
+            f"{who} tells classes apart, and all {len(rows):,} rows that count are of one class, "
+            f"{only!r}.",
+            "two classes or more are needed.",
+        )

@@ -1,0 +1,150 @@
+"""Least squares on one-hot targets, from the moments that give LDA: no row is read again.
+
+    min_Θ Σ_i w_i ‖t_i − Θᵀx̃_i‖² + λ‖W‖²,   t_ik = [y_i = k],   x̃ = (1, x)
+    w_k = (S + λI)⁻¹ n_k (μ_k − μ),   b_k = n_k/n − w_kᵀμ
+
+with S the scatter of all rows about their mean μ. Reference: Hastie, Tibshirani & Friedman (2009),
+The Elements of Statistical Learning, §4.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Axes
+from verosim.bayes.linear import LinearScores
+from verosim.bayes.rule import Decision
+from verosim.densities import Density, LinearForm, Scores
+from verosim.densities.central import Scatter
+from verosim.errors import VerosimError
+from verosim.estimators.discriminant import SCATTER_BUDGET
+from verosim.estimators.distance import Weighted
+from verosim.estimators.parameters import finite
+from verosim.estimators.summed import Summed
+from verosim.linalg import EPS, Inverse, inverse
+from verosim.stats import Moments, Statistic
+
+
+@dataclass(frozen=True)
+class OneHot(Density):
+    """The regression of class indicators on the columns."""
+
+    ridge: float = 0.0
+
+    def estimate(self, statistic: Moments) -> OneHotScores:  # type: ignore[override]
+        scatter = Scatter(statistic)
+        weight = scatter.class_weight  # (C,)
+        centre, place = scatter.reference_mean()
+        shift = np.where(weight[:, None] > 0, place - centre, 0.0)  # (C, d)
+        S = scatter.pooled + (weight[:, None] * shift).T @ shift  # (d, d)
+        noise = EPS * scatter.pooled_peak
+        # As in a covariance: a spread no larger than what rounding leaves is none.
+        known = scatter.total_variance * weight.sum() > 16 * noise
+        S = np.where(known[:, None] & known, S, 0.0)
+        S.flat[:: len(S) + 1] += self.ridge
+        spread = S.diagonal()
+        share = np.where(spread > 0, noise / np.where(spread > 0, spread, 1.0), 1.0)
+        solved = inverse(S, np.maximum(share, EPS))
+        coef = solved(weight[:, None] * shift)
+        form = LinearForm(scatter.pivot[0], centre, coef, weight / weight.sum())
+        return OneHotScores(form, solved)
+
+
+@dataclass(frozen=True)
+class OneHotScores(LinearScores):
+    """ŷ_k(x), which estimate p(k | x) but may leave [0, 1]; of every row they sum to one."""
+
+    solved: Inverse  # (S + λI)⁻¹
+
+    @property
+    def rank(self) -> int:
+        return self.solved.rank
+
+
+class LeastSquares(Weighted, Summed):
+    """Least squares on one-hot targets: K linear functions fitted to class indicators.
+
+    w_k = (S + λI)⁻¹ n_k (μ_k − μ),   b_k = n_k/n − w_kᵀμ,   predict = argmax_k w_kᵀx + b_k
+
+    The statistic is LDA's, so it merges, forgets, streams and cross-validates as LDA does. Where
+    columns depend on each other the solution is the one of least norm, as `numpy.linalg.lstsq`
+    gives on centred columns. The squares also punish rows that are classified too well: far
+    points pull the boundary, as they do not with :class:`LogisticRegression`. Its values estimate
+    p(k | x) but may be negative, so it gives no probabilities.
+
+    Parameters
+    ----------
+    ridge : λ ≥ 0, the penalty on the squared weights, as `alpha` of scikit-learn's
+        `RidgeClassifier`; 0 is plain least squares
+
+    References
+    ----------
+    Bishop (2006), Pattern Recognition and Machine Learning, §4.1.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LeastSquares().fit(X, y)
+    >>> int((model.predict(X) != y).sum())
+    23
+    >>> halves = LeastSquares().fit(X[::2], y[::2]) + LeastSquares().fit(X[1::2], y[1::2])
+    >>> bool(np.allclose(halves.coef_, model.coef_))
+    True
+    """
+
+    priors = None
+    _family = "full, missing=error"  # the moments of LDA, QDA and RDA
+    _keeps_most = False
+
+    def __init__(self, ridge: float = 0.0) -> None:
+        self.ridge = ridge
+
+    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
+        C, d = axes.size("class"), axes.size("column")
+        return Moments(axes, layout="pooled" if C * d * d > SCATTER_BUDGET else "full")
+
+    def _density(self) -> OneHot:
+        finite("ridge", self.ridge, least=0)
+        return OneHot(float(self.ridge))
+
+    def _rule_by(self, params: Scores, statistic: Statistic, streaming: bool) -> Decision:
+        groups = statistic.axes.groups
+        rows = statistic.arrays["rows"][:, 0]
+        if not streaming and (rows > 0).sum() < 2:
+            raise VerosimError(
+                f"LeastSquares tells classes apart, and all {int(rows.sum()):,} rows that count "
+                f"are of one class, {groups.name(int(np.argmax(rows)))}.",
+                "two classes or more are needed.",
+            )
+        return Decision(np.zeros(len(groups.classes)), params, statistic.axes.columns)
+
+    @property
+    def _priors(self) -> Any:
+        return "uniform"  # the shares of the classes are in the intercepts
+
+    @property
+    def _linear(self) -> LinearScores:
+        self._fitted("coef_")
+        found: LinearScores = self._params
+        return found
+
+    @property
+    def rank_(self) -> int:
+        """How many columns are independent."""
+        self._fitted("rank_")
+        return int(self._params.rank)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: K − 1 functions, for their sum is one everywhere."""
+        self._fitted("n_parameters_")
+        return (len(self.classes_) - 1) * (self.rank_ + 1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
