@@ -189,8 +189,8 @@ class Moments(Statistic):
         bad = bad if bad.any() else np.abs(batch.block) == np.abs(batch.block).max()
         i, j = (int(v) for v in np.argwhere(bad)[0])
         return bad_cell(
-            self.axes, batch, i, j, "a full covariance needs complete rows",
-            'missing="marginalise" fits by EM; or GaussianNB, which skips missing cells.',
+            self.axes, batch, i, j, "sums of products need complete rows",
+            'LDA, QDA and RDA with missing="marginalise" fit by EM; GaussianNB skips missing cells.',
         )  # fmt: skip
 
     def _add(self, name: str, block: np.ndarray) -> None:

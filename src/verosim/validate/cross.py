@@ -27,10 +27,10 @@ from verosim.data.stream import TableSource
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.holdout import Holdout, Judged
+from verosim.estimators.summed import Summed
 from verosim.validate.left_out import judged_one_by_one
-from verosim.validate.scoring import scorers
+from verosim.validate.scoring import LOG_LOSS, has_posteriors, scorers
 
-USUAL = ("accuracy", "neg_log_loss")
 ALONE = "loo"  # every row its own fold
 
 
@@ -94,7 +94,7 @@ def cross_validate(
     X: Any,
     y: Any = None,
     cv: Any = 10,
-    scoring: Any = USUAL,
+    scoring: Any = None,
     groups: Any = None,
     *,
     sample_weight: Any = None,
@@ -102,7 +102,7 @@ def cross_validate(
     schema: Any = None,
     na: Any = (),
 ) -> CrossValidation:
-    """Score a generative classifier on rows it never saw, without fitting it again for each fold.
+    """Score a classifier made of sums on rows it never saw, without fitting it again for each fold.
 
     T(outside fold f) = Σ of the statistics of the other folds
 
@@ -112,13 +112,14 @@ def cross_validate(
 
     Parameters
     ----------
-    model : a generative classifier, fitted or not; it is left as it is
+    model : a generative classifier or :class:`LeastSquares`, fitted or not; it is left as it is
     X, y : rows and labels, or any table and the name of its target, as in `fit`
     cv : a number of folds, "loo", a scikit-learn splitter, (train, test) pairs, a fold for every
         row, or the name of a column of folds. Folds by number are stratified where y is an array;
         of a table with a named target they go by a hash of the row, or of its group, so that a
         stream of any length has the same folds whatever its order
-    scoring : names of scikit-learn's scorings, scorers, or a dict of them
+    scoring : names of scikit-learn's scorings, scorers, or a dict of them; None is accuracy and,
+        of a model that has probabilities, neg_log_loss
     groups : an array or the name of a column: rows of one group share a fold
     sample_weight : weights of the rows, at fit and in the scores
     priors : "fit" estimates the priors outside each fold; "keep" keeps those of all rows, as
@@ -147,9 +148,12 @@ def cross_validate(
     >>> cross_validate(QDA(), X, y, cv="loo").scores["accuracy"].round(4)
     array([0.9944])
     """
-    check_model(model)
+    check_sums(model)
     keep = keeps_priors(priors)
-    score_by = scorers(scoring)
+    probable = has_posteriors(model)
+    if scoring is None:
+        scoring = ("accuracy", LOG_LOSS) if probable else ("accuracy",)
+    score_by = scorers(scoring, probable)
     given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
     start = time.perf_counter()
     timings: dict[str, float] = {}
@@ -259,15 +263,21 @@ def no_groups_alone(groups: Any) -> None:
         )
 
 
-def check_model(model: Any) -> None:
+def check_sums(model: Any, kind: type = Summed) -> None:
+    """Only sums can be taken apart."""
     if isinstance(model, type):
         raise VerosimError(f"{model.__name__} is a class.", f"{model.__name__}(), a model of it.")
-    if not isinstance(model, GenerativeClassifier):
+    if not isinstance(model, kind):
         raise VerosimError(
             f"{type(model).__name__} is no generative classifier of verosim, and only sums can be "
             "taken apart.",
             "scikit-learn's cross_validate refits any model.",
         )
+
+
+def check_model(model: Any) -> None:
+    """A generative classifier: sums, and posteriors from them."""
+    check_sums(model, GenerativeClassifier)
 
 
 def keeps_priors(priors: Any) -> bool:

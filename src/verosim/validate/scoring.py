@@ -21,7 +21,7 @@ Score = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], float]
 LOG_LOSS = "neg_log_loss"
 
 
-class _Answers(ClassifierMixin, BaseEstimator):
+class _Decisions(ClassifierMixin, BaseEstimator):
     """An estimator that was asked before: rows are ignored, the answers are these."""
 
     def __init__(self, log_proba: np.ndarray, classes: np.ndarray) -> None:
@@ -33,15 +33,24 @@ class _Answers(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         return self.classes_[self.log_proba.argmax(axis=1)]
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        scores = np.maximum(self.log_proba, np.log(np.finfo(float).tiny))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+
+class _Answers(_Decisions):
+    """One that has probabilities too."""
+
     def predict_proba(self, X: Any) -> np.ndarray:
         return np.exp(self.log_proba)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         return self.log_proba
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        scores = np.maximum(self.log_proba, np.log(np.finfo(float).tiny))
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+def has_posteriors(model: Any) -> bool:
+    """Whether a model gives probabilities, or scores alone."""
+    return hasattr(model, "predict_proba")
 
 
 def _accuracy(
@@ -60,7 +69,9 @@ def _neg_log_loss(
     return float(np.average(np.log(told), weights=weights if len(weights) else None))
 
 
-def _by_scorer(scorer: Any, name: str) -> Score:
+def _by_scorer(scorer: Any, name: str, probable: bool) -> Score:
+    stand_in = _Answers if probable else _Decisions
+
     def score(
         labels: np.ndarray, log_proba: np.ndarray, classes: np.ndarray, weights: np.ndarray
     ) -> float:
@@ -68,7 +79,9 @@ def _by_scorer(scorer: Any, name: str) -> Score:
         labels, classes = _of_one_type(labels), _of_one_type(classes)
         given = {"sample_weight": weights} if len(weights) else {}
         try:
-            return float(scorer(_Answers(log_proba, classes), rows, labels, **given))
+            return float(scorer(stand_in(log_proba, classes), rows, labels, **given))
+        except AttributeError as error:
+            raise _needs_posteriors(name) from error
         except (TypeError, ValueError) as error:
             raise VerosimError(
                 f"scoring={name!r} cannot judge these predictions: {error}",
@@ -83,7 +96,14 @@ def _by_scorer(scorer: Any, name: str) -> Score:
 OURS: dict[str, Score] = {"accuracy": _accuracy, LOG_LOSS: _neg_log_loss}
 
 
-def scorers(scoring: Any) -> dict[str, Score]:
+def _needs_posteriors(name: str) -> VerosimError:
+    return VerosimError(
+        f"scoring={name!r} judges probabilities, and this model gives none.",
+        "'accuracy', or 'roc_auc', which ranks its scores.",
+    )
+
+
+def scorers(scoring: Any, probable: bool = True) -> dict[str, Score]:
     """Scores by name: names of scikit-learn's scorings, its scorers, or a dict of either."""
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
@@ -94,10 +114,12 @@ def scorers(scoring: Any) -> dict[str, Score]:
     out: dict[str, Score] = {}
     for name, one in scoring.items():
         if isinstance(one, str) and one in OURS:
+            if one == LOG_LOSS and not probable:
+                raise _needs_posteriors(one)
             out[name] = OURS[one]
         elif isinstance(one, str):
             try:
-                out[name] = _by_scorer(get_scorer(one), one)
+                out[name] = _by_scorer(get_scorer(one), one, probable)
             except ValueError:
                 raise VerosimError(
                     f"scoring={one!r} is not known.",
@@ -105,7 +127,7 @@ def scorers(scoring: Any) -> dict[str, Score]:
                     "sklearn.metrics.get_scorer_names() lists them.",
                 ) from None
         elif callable(one):
-            out[name] = _by_scorer(one, str(name))
+            out[name] = _by_scorer(one, str(name), probable)
         else:
             raise VerosimError(f"scoring={one!r} is neither a name nor a scorer.")
     if not out:

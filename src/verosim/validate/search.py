@@ -25,7 +25,7 @@ from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import same
 from verosim.validate.cross import (
     ALONE,
-    check_model,
+    check_sums,
     judge,
     keeps_priors,
     no_groups_alone,
@@ -33,7 +33,7 @@ from verosim.validate.cross import (
     scored,
 )
 from verosim.validate.left_out import judged_one_by_one
-from verosim.validate.scoring import Score, scorers
+from verosim.validate.scoring import LOG_LOSS, Score, has_posteriors, scorers
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ def search(
     X: Any,
     y: Any = None,
     cv: Any = 10,
-    scoring: Any = "neg_log_loss",
+    scoring: Any = None,
     groups: Any = None,
     *,
     sample_weight: Any = None,
@@ -132,10 +132,11 @@ def search(
 
     Parameters
     ----------
-    model : a generative classifier; it is left as it is
+    model : a generative classifier or :class:`LeastSquares`; it is left as it is
     grid : {parameter: values}, every combination of which is tried, or a list of settings
     X, y, cv, groups, sample_weight, priors, schema, na : as in :func:`cross_validate`
-    scoring : as there; the first score chooses
+    scoring : as there, and the first score chooses; None is neg_log_loss, or accuracy of a model
+        without probabilities
 
     An interrupt (Ctrl-C) returns what is known so far; `complete` is then False.
 
@@ -153,10 +154,13 @@ def search(
     >>> found.best_settings
     {'pooling': 0.5, 'sphericity': 0}
     """
-    check_model(model)
+    check_sums(model)
     keep = keeps_priors(priors)
     settings = _settings(grid)
-    score_by = scorers(scoring)
+    probable = has_posteriors(model)
+    if scoring is None:
+        scoring = LOG_LOSS if probable else "accuracy"
+    score_by = scorers(scoring, probable)
     given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
     models = [_with(model, setting) for setting in settings]
     with one_warning():
@@ -254,7 +258,7 @@ def path(
     X: Any,
     y: Any = None,
     cv: Any = 10,
-    scoring: Any = "neg_log_loss",
+    scoring: Any = None,
     groups: Any = None,
     **given: Any,
 ) -> Search:
