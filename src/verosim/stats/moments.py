@@ -190,7 +190,7 @@ class Moments(Statistic):
         i, j = (int(v) for v in np.argwhere(bad)[0])
         return bad_cell(
             self.axes, batch, i, j, "sums of products need complete rows",
-            'LDA, QDA and RDA with missing="marginalise" fit by EM; GaussianNB skips missing cells.',
+            'missing="marginalise" of LDA, QDA and RDA fits by EM; GaussianNB skips missing cells.',
         )  # fmt: skip
 
     def _add(self, name: str, block: np.ndarray) -> None:

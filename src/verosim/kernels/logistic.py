@@ -1,0 +1,431 @@
+"""One pass over rows for logistic regression: loss and gradient while a row is in the cache.
+
+Dense rows are read about a pivot, z = x − pivot, so that columns far from zero keep their digits.
+Weights are (K, d) for dense rows, a class a line; (d + 1, width) for sparse ones, a column a
+line, padded to whole cache lines, the intercepts last.
+"""
+
+import math
+
+import numpy as np
+
+from verosim.kernels._compile import exact, loose
+
+BLOCK = 32  # rows taken together: they stay in the first cache
+SMALL = 1e-4  # below it log(1 + e) is its series to full precision
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 6.93145751953125e-1, 1.42860682030941723212e-6
+LEAST = -700.0  # exp of less is as good as zero
+
+
+@exact
+def _exponentials(x, bits, out):
+    """out = exp(x) for x ≤ 0, flat, to 2 units in the last place; vectors at a time, as the
+    library's exp is not. exp x = 2ᵏ exp f with |f| ≤ ½ ln 2, by Taylor's series."""
+    for i in range(x.size):
+        v = max(x[i], LEAST)
+        k = math.floor(v * LOG2_E + 0.5)
+        f = (v - k * LN2_HIGH) - k * LN2_LOW
+        p = 1.6059043836821613e-10
+        p = p * f + 2.08767569878681e-09
+        p = p * f + 2.505210838544172e-08
+        p = p * f + 2.755731922398589e-07
+        p = p * f + 2.7557319223985893e-06
+        p = p * f + 2.48015873015873e-05
+        p = p * f + 1.984126984126984e-04
+        p = p * f + 1.388888888888889e-03
+        p = p * f + 8.333333333333333e-03
+        p = p * f + 4.1666666666666664e-02
+        p = p * f + 1.6666666666666666e-01
+        p = p * f + 0.5
+        out[i] = (p * f * f + f) + 1.0
+        bits[i] = (np.int64(k) + 1023) << 52
+    powers = bits.view(np.float64)
+    for i in range(x.size):
+        out[i] *= powers[i]
+
+
+@loose
+def _scores(X, first, size, pivot, W, b, Z, S):
+    """Z (BLOCK, d) = x − pivot of `size` rows, S (K, BLOCK) their scores."""
+    d = Z.shape[1]
+    for r in range(size):
+        for j in range(d):
+            Z[r, j] = X[first + r, j] - pivot[j]
+    for c in range(b.size):
+        for r in range(size):
+            total = 0.0
+            for j in range(d):
+                total += Z[r, j] * W[c, j]
+            S[c, r] = total + b[c]
+
+
+@loose
+def _add_rows(Z, R, size, gradient):
+    """gradient (K, d + 1) += R (K, BLOCK) · (Z, 1)."""
+    d = Z.shape[1]
+    for c in range(R.shape[0]):
+        whole = size - size % 4
+        for r in range(0, whole, 4):  # four rows for one turn of the gradient
+            r0, r1, r2, r3 = R[c, r], R[c, r + 1], R[c, r + 2], R[c, r + 3]
+            for j in range(d):
+                gradient[c, j] += (
+                    r0 * Z[r, j] + r1 * Z[r + 1, j] + r2 * Z[r + 2, j] + r3 * Z[r + 3, j]
+                )
+        for r in range(whole, size):
+            for j in range(d):
+                gradient[c, j] += R[c, r] * Z[r, j]
+        total = 0.0
+        for r in range(size):
+            total += R[c, r]
+        gradient[c, d] += total
+
+
+@exact
+def logistic_pass(X, pivot, codes, weights, W, b, gradient, curvature):
+    """Two classes: Σ w log(1 + exp(−t s)), s = (x − pivot)·w + b, t = ±1; W is (1, d).
+
+    Adds to gradient (1, d + 1), and writes w σ(1 − σ) where curvature (n,) is given.
+    """
+    n, d = X.shape
+    weighted = weights.size > 0
+    curved = curvature.size > 0
+    Z, S = np.zeros((BLOCK, d)), np.zeros((1, BLOCK))
+    x, e, bits = np.zeros(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    loss = 0.0
+    for first in range(0, n, BLOCK):
+        size = min(BLOCK, n - first)
+        _scores(X, first, size, pivot, W, b, Z, S)
+        for r in range(size):
+            x[r] = -abs(S[0, r])
+        _exponentials(x, bits, e)
+        product = 1.0  # of 1 + e: one logarithm serves a block
+        for r in range(size):
+            weight = weights[first + r] if weighted else 1.0
+            t = 1.0 if codes[first + r] == 1 else -1.0
+            wrong = -t * S[0, r]
+            share = 1.0 / (1.0 + e[r])
+            miss = share if wrong > 0.0 else e[r] * share  # σ(−ts)
+            if wrong > 0.0:
+                loss += weight * wrong
+            if weighted:
+                loss += weight * math.log1p(e[r])
+            elif e[r] < SMALL:
+                loss += e[r] * (1.0 - e[r] * (0.5 - e[r] / 3.0))
+            else:
+                product *= 1.0 + e[r]
+            if curved:
+                curvature[first + r] = weight * e[r] * share * share
+            S[0, r] = -t * weight * miss
+        loss += math.log(product)
+        _add_rows(Z, S, size, gradient)
+    return loss
+
+
+@exact
+def softmax_pass(X, pivot, codes, weights, W, b, gradient, shares):
+    """Several classes: Σ w (log Σ exp s − s_y). Adds to gradient (K, d + 1); writes the posteriors
+    where shares (n, K) is given."""
+    n, d = X.shape
+    K = b.size
+    weighted = weights.size > 0
+    kept = shares.shape[0] > 0
+    Z, S = np.zeros((BLOCK, d)), np.zeros((K, BLOCK))
+    E, bits = np.zeros((K, BLOCK)), np.empty(K * BLOCK, np.int64)
+    top, total = np.empty(BLOCK), np.empty(BLOCK)
+    loss = 0.0
+    for first in range(0, n, BLOCK):
+        size = min(BLOCK, n - first)
+        _scores(X, first, size, pivot, W, b, Z, S)
+        top[:] = S[0]
+        for c in range(1, K):
+            for r in range(BLOCK):
+                top[r] = max(top[r], S[c, r])
+        for r in range(size):
+            weight = weights[first + r] if weighted else 1.0
+            loss += weight * (top[r] - S[codes[first + r], r])
+        for c in range(K):
+            for r in range(BLOCK):
+                S[c, r] -= top[r]
+        _exponentials(S.reshape(-1), bits, E.reshape(-1))
+        total[:] = 0.0
+        for c in range(K):
+            for r in range(BLOCK):
+                total[r] += E[c, r]
+        for r in range(size):
+            weight = weights[first + r] if weighted else 1.0
+            loss += weight * math.log(total[r])
+            total[r] = 1.0 / total[r]
+        for c in range(K):
+            for r in range(BLOCK):
+                E[c, r] *= total[r]
+        if kept:
+            for r in range(size):
+                for c in range(K):
+                    shares[first + r, c] = E[c, r]
+        for r in range(size):
+            E[codes[first + r], r] -= 1.0
+        if weighted:
+            for c in range(K):
+                for r in range(size):
+                    E[c, r] *= weights[first + r]
+        _add_rows(Z, E, size, gradient)
+    return loss
+
+
+@exact
+def shares_of(p, y):
+    """Scores p (K,) to posteriors, in place; returns s_max − s_y and Σ exp(s − s_max) without the
+    largest, whose log1p is exact where that class is all but certain."""
+    top, at = p[0], 0
+    for c in range(1, p.size):
+        if p[c] > top:
+            top, at = p[c], c
+    piece = top - p[y]
+    rest = 0.0
+    for c in range(p.size):
+        p[c] = math.exp(p[c] - top)
+        if c != at:
+            rest += p[c]
+    scale = 1.0 / (1.0 + rest)
+    for c in range(p.size):
+        p[c] *= scale
+    return piece, rest
+
+
+@exact
+def curve_rows(X, pivot, root, out):
+    """out (n, d + 1) = root · (x − pivot, 1)."""
+    n, d = X.shape
+    for i in range(n):
+        for j in range(d):
+            out[i, j] = root[i] * (X[i, j] - pivot[j])
+        out[i, d] = root[i]
+
+
+@exact
+def curve_classes(Z, curvature, out):
+    """out (n, m·d) = the rows of Z (n, d), m times over, times each of curvature (n, m)."""
+    n, d = Z.shape
+    for i in range(n):
+        for c in range(curvature.shape[1]):
+            a = curvature[i, c]
+            for j in range(d):
+                out[i, c * d + j] = a * Z[i, j]
+
+
+@exact
+def logistic_pass_sparse(data, indices, indptr, codes, weights, w, b, gradient):
+    """`logistic_pass` over CSR rows."""
+    d = w.size
+    weighted = weights.size > 0
+    loss = 0.0
+    for i in range(indptr.size - 1):
+        s = b
+        for at in range(indptr[i], indptr[i + 1]):
+            s += data[at] * w[indices[at]]
+        t = 1.0 if codes[i] == 1 else -1.0
+        e = math.exp(-abs(s))
+        wrong = -t * s
+        r = weights[i] if weighted else 1.0
+        loss += r * (max(wrong, 0.0) + math.log1p(e))
+        r *= -t * ((1.0 if wrong > 0.0 else e) / (1.0 + e))
+        gradient[d] += r
+        for at in range(indptr[i], indptr[i + 1]):
+            gradient[indices[at]] += r * data[at]
+    return loss
+
+
+@exact
+def softmax_pass_sparse(data, indices, indptr, codes, weights, B, K, gradient):
+    """`softmax_pass` over CSR rows; B and gradient are (d + 1, width), width ≥ K."""
+    width = B.shape[1]
+    last = B.shape[0] - 1
+    weighted = weights.size > 0
+    s = np.empty(width)
+    loss = 0.0
+    for i in range(indptr.size - 1):
+        for c in range(width):
+            s[c] = B[last, c]
+        for at in range(indptr[i], indptr[i + 1]):
+            x, j = float(data[at]), np.uint64(indices[at])
+            for c in range(width):
+                s[c] += x * B[j, c]
+        y = codes[i]
+        piece, rest = shares_of(s[:K], y)
+        weight = weights[i] if weighted else 1.0
+        loss += weight * (piece + math.log1p(rest))
+        s[y] -= 1.0
+        for c in range(width):
+            s[c] = weight * s[c] if c < K else 0.0
+            gradient[last, c] += s[c]
+        for at in range(indptr[i], indptr[i + 1]):
+            x, j = float(data[at]), np.uint64(indices[at])
+            for c in range(width):
+                gradient[j, c] += x * s[c]
+    return loss
+
+
+GOLD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@exact
+def _mixed(h):
+    """One step of splitmix64: every bit of h moves about half of the others."""
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@exact
+def _cell(j, x):
+    """A number for the value x in column j; zeros have none, so sparse rows hash like dense."""
+    box = np.empty(1)
+    box[0] = x
+    return _mixed(box.view(np.uint64)[0] + GOLD * np.uint64(j + 1))
+
+
+@exact
+def hash_dense(X, codes, out):
+    """out (n,) uint64 of each row's cells and class."""
+    for i in range(X.shape[0]):
+        h = np.uint64(codes[i])
+        for j in range(X.shape[1]):
+            if X[i, j] != 0:
+                h += _cell(j, X[i, j])
+        out[i] = _mixed(h)
+
+
+@exact
+def hash_sparse(data, indices, indptr, codes, out):
+    """`hash_dense` over CSR rows."""
+    for i in range(indptr.size - 1):
+        h = np.uint64(codes[i])
+        for t in range(indptr[i], indptr[i + 1]):
+            if data[t] != 0:
+                h += _cell(indices[t], data[t])
+        out[i] = _mixed(h)
+
+
+@exact
+def count_runs(keys, out):
+    """out (n,): how many equal keys came right before, of sorted ones."""
+    for k in range(keys.size):
+        out[k] = out[k - 1] + np.uint64(1) if k > 0 and keys[k] == keys[k - 1] else np.uint64(0)
+
+
+@exact
+def mix(keys, seed, out):
+    """out (n,): the keys in an order of the seed's."""
+    for k in range(keys.size):
+        out[k] = _mixed(keys[k] + seed * GOLD)
+
+
+@exact
+def _residual(s, y, weight, lanes):
+    """Scores s (K,) to weight · (p − t), in place; returns the row's loss. K = 1: two classes."""
+    if lanes == 1:
+        t = 1.0 if y == 1 else 0.0
+        e = math.exp(-abs(s[0]))
+        wrong = s[0] if t == 0.0 else -s[0]
+        p = (1.0 if s[0] > 0.0 else e) / (1.0 + e)
+        s[0] = weight * (p - t)
+        return weight * (max(wrong, 0.0) + math.log1p(e))
+    piece, rest = shares_of(s, y)
+    s[y] -= 1.0
+    for c in range(lanes):
+        s[c] *= weight
+    return weight * (piece + math.log1p(rest))
+
+
+@exact
+def stochastic_dense(X, codes, weights, order, batch, eta, decay, pace, seen, shrink, B, fixed):
+    """One pass of stochastic descent over the rows in `order`, `batch` of them a step:
+
+        B ← (1 − η shrink) B − η/b Σ (x, 1)(p − t)ᵀ,   η = eta (1 + rows seen / pace)^−decay
+
+    B (d + 1, K), the intercepts last and not shrunk (not moved where fixed). Returns Σ w loss as
+    met and Σ w.
+    """
+    d, K = X.shape[1], B.shape[1]
+    weighted = weights.size > 0
+    residual = np.empty((batch, K))
+    loss, mass = 0.0, 0.0
+    for first in range(0, order.size, batch):
+        size = min(batch, order.size - first)
+        for k in range(size):
+            i = order[first + k]
+            r = residual[k]
+            for c in range(K):
+                r[c] = B[d, c]
+            for j in range(d):
+                x = float(X[i, j])
+                for c in range(K):
+                    r[c] += x * B[j, c]
+            weight = weights[i] if weighted else 1.0
+            mass += weight
+            loss += _residual(r, codes[i], weight, K)
+        step = eta * (1.0 + (seen + first) / pace) ** -decay
+        keep = max(1.0 - step * shrink, 0.0)
+        if shrink > 0.0:
+            for j in range(d):
+                for c in range(K):
+                    B[j, c] *= keep
+        for k in range(size):
+            i = order[first + k]
+            r = residual[k]
+            for j in range(d):
+                x = float(X[i, j]) * (step / size)
+                for c in range(K):
+                    B[j, c] -= x * r[c]
+            if not fixed:
+                for c in range(K):
+                    B[d, c] -= step / size * r[c]
+    return loss, mass
+
+
+@exact
+def stochastic_sparse(
+    data, indices, indptr, codes, weights, order, batch, eta, decay, pace, seen, shrink, B, fixed
+):
+    """`stochastic_dense` over CSR rows: B = scale · V, so that shrinking costs nothing."""
+    d, K = B.shape[0] - 1, B.shape[1]
+    weighted = weights.size > 0
+    residual = np.empty((batch, K))
+    loss, mass, scale = 0.0, 0.0, 1.0
+    for first in range(0, order.size, batch):
+        size = min(batch, order.size - first)
+        for k in range(size):
+            i = order[first + k]
+            r = residual[k]
+            r[:] = 0.0
+            for at in range(indptr[i], indptr[i + 1]):
+                x, j = float(data[at]), indices[at]
+                for c in range(K):
+                    r[c] += x * B[j, c]
+            for c in range(K):
+                r[c] = scale * r[c] + B[d, c]
+            weight = weights[i] if weighted else 1.0
+            mass += weight
+            loss += _residual(r, codes[i], weight, K)
+        step = eta * (1.0 + (seen + first) / pace) ** -decay
+        scale *= max(1.0 - step * shrink, 0.0)
+        if scale < 1e-9:  # too small to divide by: written out
+            for j in range(d):
+                for c in range(K):
+                    B[j, c] *= scale
+            scale = 1.0
+        for k in range(size):
+            i = order[first + k]
+            r = residual[k]
+            for at in range(indptr[i], indptr[i + 1]):
+                x, j = float(data[at]) * (step / size / scale), indices[at]
+                for c in range(K):
+                    B[j, c] -= x * r[c]
+            if not fixed:
+                for c in range(K):
+                    B[d, c] -= step / size * r[c]
+    for j in range(d):
+        for c in range(K):
+            B[j, c] *= scale
+    return loss, mass

@@ -1,0 +1,100 @@
+"""Newton's method for convex losses, damped so that no step climbs.
+
+    step = −H⁻¹∇f,   δ² = ∇fᵀH⁻¹∇f,   f(B) − min f ≈ ½ δ²
+
+The decrement δ does not depend on the columns' units, so it decides when to stop. H is factored
+after scaling its diagonal to one: H = S L Lᵀ S. In u = LᵀS β, H is the identity, which is also the
+coordinate a quasi-Newton method wants to work in.
+Reference: Boyd & Vandenberghe (2004), Convex optimization, §9.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from verosim.linalg import EPS
+from verosim.twins.softmax import Softmax
+
+ROUNDING = 1e-13  # share of f that sums over the rows may be wrong by
+SHORTEST = 1e-10  # of a full step
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where a solver stopped. `gap` estimates how far f is above its least value."""
+
+    B: np.ndarray  # (d + 1, K)
+    value: float
+    gap: float
+    steps: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Root:
+    """H = S L Lᵀ S, in Θ (R, d + 1)."""
+
+    scale: np.ndarray  # (p,)
+    lower: np.ndarray  # (p, p)
+    contrasts: np.ndarray  # (R, K)
+
+    @classmethod
+    def of(cls, H: np.ndarray, contrasts: np.ndarray) -> Root:
+        """A singular H is lifted by as little as lets it be factored."""
+        scale = np.sqrt(np.maximum(H.diagonal(), 0.0))
+        scale[scale == 0] = 1.0
+        unit = H / scale[:, None] / scale
+        lift = 0.0
+        while True:
+            lower, info = lapack.dpotrf(unit, lower=1, clean=1)
+            # A pivot of rounding error alone would send the step anywhere.
+            if info == 0 and lower.diagonal().min() ** 2 > 4 * len(H) * EPS:
+                return cls(scale, lower, contrasts)
+            lift = max(100 * lift, 64 * len(H) * EPS)
+            unit.flat[:: len(H) + 1] = 1.0 + lift
+
+    def slope(self, gradient: np.ndarray) -> np.ndarray:
+        """∇f (d + 1, K) in the coordinates u (p,)."""
+        theta = (self.contrasts @ gradient.T).ravel()
+        return solve_triangular(self.lower, theta / self.scale, lower=True, check_finite=False)
+
+    def step(self, u: np.ndarray) -> np.ndarray:
+        """u (p,) as a step of B (d + 1, K)."""
+        beta = solve_triangular(self.lower, u, lower=True, trans=1, check_finite=False)
+        return (beta / self.scale).reshape(len(self.contrasts), -1).T @ self.contrasts
+
+    def gap(self, slope: np.ndarray) -> float:
+        return 0.5 * float(slope @ slope)
+
+
+def newton(
+    objective: Softmax, B: np.ndarray, tol: float, max_iter: int, enough: float = 0.0
+) -> tuple[Minimum, Root]:
+    """Minimise from B until ½ δ² ≤ max(tol · f, enough). The last Hessian's root comes along."""
+    value, gradient, H = objective.curved(B)
+    steps = 0
+    while True:
+        root = Root.of(H, objective.contrasts)
+        slope = root.slope(gradient)
+        gap = root.gap(slope)
+        step = -root.step(slope)
+        small = gap <= max(tol * value, enough, ROUNDING * value)
+        if small and np.isfinite(step).all():
+            return Minimum(B + step, value - gap, gap, max(steps, 1), True), root
+        if steps >= max_iter or objective.separated(value):
+            return Minimum(B, value, gap, steps, False), root
+        steps += 1
+        size = 1.0
+        trial = objective.curved(B + step)
+        while not trial[0] <= value - 2e-4 * size * gap + ROUNDING * value:
+            size *= 0.5 if np.isfinite(trial[0]) else 0.01
+            if size < SHORTEST:
+                return Minimum(B, value, gap, steps, False), root
+            trial = (*objective.value(B + size * step), H)
+        if size < 1.0:
+            trial = objective.curved(B + size * step)
+        B = B + size * step
+        value, gradient, H = trial

@@ -1,0 +1,278 @@
+"""The objective of logistic regression, its gradient and its Hessian, one pass over the rows each.
+
+    f(B) = Σ_i w_i [log Σ_c exp s_ic − s_{i,y_i}] + λ/2 ‖W‖²,   s_i = Bᵀ(z_i, 1),   λ = 1/C
+    ∇f = Σ_i w_i (z_i, 1)(p_i − e_{y_i})ᵀ + λW
+    ∇²f = Σ_i w_i (diag p_i − p_i p_iᵀ) ⊗ z_i z_iᵀ + λI
+
+B (d + 1, K) holds the weights W and, last, the intercepts, which are not penalised; z = x − pivot,
+which moves the intercepts only and keeps the digits of columns far from zero. Two classes have one
+column of scores, K = 1, of the second against the first.
+Reference: Bishop (2006), Pattern recognition and machine learning, §4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import helmert
+
+from verosim import kernels
+from verosim.data import SparseRows
+from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
+from verosim.engines import map_rows, threads
+from verosim.linalg import padded
+
+NOTHING = np.empty(0)
+NO_ROWS = np.empty((0, 0))
+CURVED_CELLS = 1 << 16  # cells of a block whose products are taken: it stays in the second cache
+
+
+class _Spans:
+    """So many spans of rows for `map_rows`, each large enough to be a block of its own."""
+
+    cells_per_row = float(BLOCK_CELLS)
+
+    def __init__(self, count: int) -> None:
+        self.shape = (count, 1)
+
+
+def over_bounds(bounds: list[int], work: Callable[[int, int, int], None]) -> None:
+    """work(span, start, stop) for the spans between bounds, one a thread."""
+
+    def one(first: int, last: int) -> None:
+        for span in range(first, last):
+            work(span, bounds[span], bounds[span + 1])
+
+    map_rows(one, _Spans(len(bounds) - 1))
+
+
+def _over_spans(n: int, cells: float, work: Callable[[int, int, int], None]) -> None:
+    """work(span, start, stop) over n rows, cut by number: a run repeats bit by bit."""
+    count = _span_count(n, cells)
+    over_bounds([n * i // count for i in range(count + 1)], work)
+
+
+def _span_count(n: int, cells: float) -> int:
+    """Threads cost more than they save on a few cells."""
+    return 1 if cells < 1 << 16 else max(1, min(threads(), n))
+
+
+@dataclass
+class Softmax:
+    """f over some rows. `passes` counts how often all of them were read."""
+
+    X: np.ndarray | SparseRows  # (n, d)
+    codes: np.ndarray  # (n,) int32
+    weights: np.ndarray  # (n,), empty if every row counts once
+    classes: int
+    penalty: float  # λ
+    pivot: np.ndarray  # (d,)
+    intercept: bool = True
+    passes: int = field(default=0, init=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(d + 1, K)"""
+        return self.X.shape[1] + 1, 1 if self.classes == 2 else self.classes
+
+    @property
+    def mass(self) -> float:
+        return float(self.weights.sum()) if len(self.weights) else float(len(self.codes))
+
+    @cached_property
+    def lightest(self) -> float:
+        return float(self.weights.min()) if len(self.weights) else 1.0
+
+    def separated(self, value: float) -> bool:
+        """Without a penalty, a row on the wrong side costs log 2 at least: less than that in all,
+        and a hyperplane parts the classes; f then has no minimum."""
+        return self.penalty == 0 and value < math.log(2) * self.lightest
+
+    def value(self, B: np.ndarray) -> tuple[float, np.ndarray]:
+        """f and ∇f (d + 1, K)."""
+        self.passes += 1
+        loss, gradient = self._sparse(B) if isinstance(self.X, SparseRows) else self._dense(B)
+        return self._penalised(B, loss, gradient)
+
+    def _penalised(
+        self, B: np.ndarray, loss: float, gradient: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        if not self.intercept:
+            gradient[-1] = 0.0
+        if self.penalty > 0:
+            gradient[:-1] += self.penalty * B[:-1]
+            loss += 0.5 * self.penalty * float(np.vdot(B[:-1], B[:-1]))
+        return loss, gradient
+
+    def cut(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        weights = self.weights[start:stop] if len(self.weights) else UNWEIGHTED
+        return self.codes[start:stop], weights
+
+    def _dense(self, B: np.ndarray, shares: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """Loss and gradient; with `shares` (n, K) also the posteriors, or w σ(1 − σ) of two
+        classes."""
+        X = self.X
+        assert isinstance(X, np.ndarray)
+        n, d = X.shape
+        K = B.shape[1]
+        count = _span_count(n, n * d * K)
+        W, b = np.ascontiguousarray(B[:-1].T), B[-1].copy()  # (K, d), (K,)
+        losses = np.zeros(count)
+        parts = np.zeros((count, K, d + 1))
+
+        def work(span: int, start: int, stop: int) -> None:
+            block, (codes, weights) = X[start:stop], self.cut(start, stop)
+            if K == 1:
+                curvature = NOTHING if shares is None else shares[start:stop, 0]
+                losses[span] = kernels.logistic_pass(
+                    block, self.pivot, codes, weights, W, b, parts[span], curvature
+                )
+            else:
+                kept = NO_ROWS if shares is None else shares[start:stop]
+                losses[span] = kernels.softmax_pass(
+                    block, self.pivot, codes, weights, W, b, parts[span], kept
+                )
+
+        _over_spans(n, n * d * K, work)
+        return float(losses.sum()), np.ascontiguousarray(parts.sum(axis=0).T)
+
+    def _sparse(self, B: np.ndarray) -> tuple[float, np.ndarray]:
+        X = self.X
+        assert isinstance(X, SparseRows)
+        n = len(X)
+        K = B.shape[1]
+        cells = float(X.indptr[-1] - X.indptr[0]) * K
+        count = _span_count(n, cells)
+        losses = np.zeros(count)
+        table = B if K == 1 else padded(B)  # (d + 1, width)
+        parts = [np.zeros(table.shape) for _ in range(count)]
+
+        def work(span: int, start: int, stop: int) -> None:
+            rows, (codes, weights) = X[start:stop], self.cut(start, stop)
+            given = (rows.data, rows.indices, rows.indptr, codes, weights)
+            part = parts[span]
+            if K == 1:
+                losses[span] = kernels.logistic_pass_sparse(
+                    *given, table[:-1, 0], table[-1, 0], part[:, 0]
+                )
+            else:
+                losses[span] = kernels.softmax_pass_sparse(*given, table, K, part)
+
+        _over_spans(n, cells, work)
+        for other in parts[1:]:
+            parts[0] += other
+        return float(losses.sum()), np.ascontiguousarray(parts[0][:, :K])
+
+    # Second derivatives ---------------------------------------------------------------------
+
+    @property
+    def contrasts(self) -> np.ndarray:
+        """(R, K) orthonormal, R = K − 1: scores count only up to what all classes share. Of two
+        classes (1, 1)."""
+        return contrasts(self.classes)
+
+    def centred(self, B: np.ndarray) -> np.ndarray:
+        """The same posteriors with scores that sum to zero over the classes: of all such B the
+        shortest, and where the minimum is."""
+        return B if B.shape[1] == 1 else B - B.mean(axis=1, keepdims=True)
+
+    def curved(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """f, ∇f (d + 1, K) and ∇²f (R(d + 1), R(d + 1)) in Θ (R, d + 1), B = Θᵀ · contrasts."""
+        self.passes += 1
+        X, Q = self.X, self.contrasts
+        n, d = X.shape
+        R, K = Q.shape
+        step = max(64, CURVED_CELLS // (d + 1))
+        cells = float(n) * (d + 1) * R * R * (d + 1)
+        count = _span_count(n, cells)
+        W, b = np.ascontiguousarray(B[:-1].T), B[-1].copy()
+        losses = np.zeros(count)
+        slopes = np.zeros((count, K, d + 1))
+        blocks = np.zeros((count, R, d + 1, R, d + 1))
+
+        def work(span: int, start: int, stop: int) -> None:
+            for first in range(start, stop, step):
+                last = min(stop, first + step)
+                Z, (codes, weights) = _dense_rows(X, first, last), self.cut(first, last)
+                given = (Z, self.pivot, codes, weights)
+                if K == 1:
+                    curvature = np.empty(last - first)
+                    losses[span] += kernels.logistic_pass(*given, W, b, slopes[span], curvature)
+                    V = np.empty((last - first, d + 1))
+                    kernels.curve_rows(Z, self.pivot, np.sqrt(curvature), V)
+                    blocks[span, 0, :, 0] += V.T @ V
+                    continue
+                shares = np.empty((last - first, K))
+                losses[span] += kernels.softmax_pass(*given, W, b, slopes[span], shares)
+                V = np.empty((last - first, d + 1))
+                kernels.curve_rows(Z, self.pivot, np.ones(last - first), V)
+                _add_products(V, shares, weights, Q, blocks[span])
+
+        _over_spans(n, cells, work)
+        H = blocks.sum(axis=0)
+        for r in range(R):  # the upper blocks mirror the lower
+            for q in range(r):
+                H[q, :, r] = H[r, :, q].T
+        at = np.arange(d)
+        for r in range(R):
+            H[r, at, r, at] += self.penalty
+            if not self.intercept:
+                H[r, d] = H[:, :, r, d] = 0.0
+                H[r, d, r, d] = 1.0
+        gradient = np.ascontiguousarray(slopes.sum(axis=0).T)
+        value, gradient = self._penalised(B, float(losses.sum()), gradient)
+        return value, gradient, H.reshape(R * (d + 1), R * (d + 1))
+
+
+def column_squares(objective: Softmax) -> np.ndarray:
+    """(d,) Σ_i w_i z_ij²."""
+    X, weights = objective.X, objective.weights
+    heavy = weights if len(weights) else np.ones(len(objective.codes))
+    if isinstance(X, SparseRows):
+        values = X.data[X.stored].astype(np.float64)
+        cells = np.repeat(heavy, np.diff(X.indptr)) * values * values
+        return np.bincount(X.indices[X.stored], weights=cells, minlength=X.columns)
+    squares = np.zeros(X.shape[1])
+    step = max(1, BLOCK_CELLS // X.shape[1])
+    for start in range(0, len(X), step):
+        z = X[start : start + step] - objective.pivot
+        squares += np.einsum("i,ij,ij->j", heavy[start : start + step], z, z)
+    return squares
+
+
+def contrasts(classes: int) -> np.ndarray:
+    if classes == 2:
+        return np.ones((1, 1))
+    return np.ascontiguousarray(helmert(classes))
+
+
+def _add_products(
+    V: np.ndarray, shares: np.ndarray, weights: np.ndarray, Q: np.ndarray, H: np.ndarray
+) -> None:
+    """H (R, d, R, d), lower blocks, += Σ_i w_i Q (diag p − p pᵀ) Qᵀ ⊗ v vᵀ."""
+    n, d = V.shape
+    inner = shares @ Q.T  # (n, R)
+    heavy = weights[:, None] if len(weights) else 1.0
+    for r in range(len(Q)):
+        curvature = (shares @ (Q[: r + 1] * Q[r]).T - inner[:, : r + 1] * inner[:, r, None]) * heavy
+        wide = np.empty((n, (r + 1) * d))
+        kernels.curve_classes(V, curvature, wide)
+        H[r, :, : r + 1] += (V.T @ wide).reshape(d, r + 1, d)
+
+
+def as_csr(rows: SparseRows) -> sparse.csr_array:
+    stored = rows.stored
+    parts = (rows.data[stored], rows.indices[stored], rows.indptr - rows.indptr[0])
+    return sparse.csr_array(parts, rows.shape)
+
+
+def _dense_rows(X: np.ndarray | SparseRows, start: int, stop: int) -> np.ndarray:
+    rows = X[start:stop]
+    if isinstance(rows, np.ndarray):
+        return rows
+    return as_csr(rows).toarray().astype(np.float64, copy=False)

@@ -1,0 +1,99 @@
+"""Which solver, and from where: by what a pass and a Hessian cost.
+
+Newton where its Hessians are cheap; otherwise L-BFGS with the Hessian of a sample of the rows for
+coordinates, and with its diagonal where there are too many weights even for that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from verosim.data import SparseRows
+from verosim.engines import one_blas_thread, threads
+from verosim.errors import VerosimError
+from verosim.twins.lbfgs import Diagonal, lbfgs
+from verosim.twins.lone import Lone
+from verosim.twins.newton import Minimum, Root, newton
+from verosim.twins.softmax import Softmax, column_squares
+from verosim.twins.start import climb, generative
+from verosim.twins.truncated import dual_start, truncated_newton
+
+SHARE = 32  # one row in so many makes the Hessian of a sample
+MANY = 2000  # weights above which no Hessian is made
+TOO_MANY = 20_000  # weights whose Hessian is refused
+CHEAP = 300  # weights whose Hessian costs little however few the rows
+ROUND = 12  # steps before the Hessian of the sample is made anew
+TRUSTED = 6  # steps to the minimum that show it fitted
+SEED = 0  # of the samples: the same rows, the same answer
+
+
+def minimise(
+    objective: Softmax, solver: str, tol: float, max_iter: int, B: np.ndarray | None = None
+) -> Minimum:
+    """The minimum from B, or from the generative start."""
+    with one_blas_thread:  # rows are shared out to our threads; BLAS's own would wait for them
+        return _minimise(objective, solver, tol, max_iter, B)
+
+
+def _minimise(
+    objective: Softmax, solver: str, tol: float, max_iter: int, B: np.ndarray | None
+) -> Minimum:
+    n, (columns, _) = len(objective.codes), objective.shape
+    p = columns * objective.contrasts.shape[0]
+    top = max(n // SHARE, 16 * p if p <= CHEAP else 4 * p, 4096)
+    rng = np.random.default_rng(SEED)
+    if B is not None:
+        B = objective.centred(B)
+    if isinstance(objective.X, SparseRows) and p > MANY and solver != "lbfgs":
+        part = Lone.of(objective)
+        B = dual_start(part.objective) if B is None else part.narrowed(B)
+        found = truncated_newton(part.objective, B, tol, max_iter, threads())
+        return replace(found, B=part.widened(found.B))
+    if solver == "newton" or (solver == "auto" and p <= MANY and n <= 2 * top and _pays(n, p)):
+        if p > TOO_MANY:
+            raise VerosimError(
+                f"Newton's Hessian of {p:,} weights would take {8e-9 * p * p:.0f} GB.",
+                'solver="auto" or "lbfgs" does without it.',
+            )
+        if B is None:
+            B = generative(objective) if n <= 2 * top else climb(objective, top, rng)[0]
+        return newton(objective, B, tol, max_iter)[0]
+    if p <= MANY and _pays(n, p):
+        return sketched(objective, *climb(objective, top, rng, B), tol, max_iter)
+    if B is None:
+        B = np.zeros(objective.shape)
+    return lbfgs(objective, B, Diagonal(_curvatures(objective)), tol, max_iter)
+
+
+def sketched(
+    objective: Softmax, B: np.ndarray, root: Root, rows: Softmax, tol: float, max_iter: int
+) -> Minimum:
+    """L-BFGS with the Hessian of some of the rows, made anew where it no longer fits: steps that
+    contract slowly say so, and their gap is not to be trusted."""
+    steps = 0
+    before = np.inf
+    while True:
+        found = lbfgs(objective, B, root, tol, min(ROUND, max_iter - steps))
+        steps += found.steps
+        B = found.B
+        done = found.converged and found.steps <= TRUSTED
+        stuck = not found.converged and not found.value < before
+        if done or stuck or steps >= max_iter or objective.separated(found.value):
+            return replace(found, steps=steps)
+        before = found.value
+        root = Root.of(rows.curved(B)[2], objective.contrasts)
+
+
+def _pays(n: int, p: int) -> bool:
+    """Fewer rows than weights: factoring a Hessian costs more than all the passes."""
+    return p <= CHEAP or n >= p
+
+
+def _curvatures(objective: Softmax) -> np.ndarray:
+    """(d + 1,) roots of the Hessian's diagonal where all classes are equally probable."""
+    share = 1.0 / objective.classes
+    diagonal = share * (1 - share) * np.append(column_squares(objective), objective.mass)
+    diagonal[:-1] += objective.penalty
+    return np.sqrt(np.where(diagonal > 0, diagonal, 1.0))

@@ -1,0 +1,113 @@
+"""Where a descent begins: the generative answer, bettered on ever more of the rows.
+
+    w_k = Σ⁻¹(μ_k − μ), b_k as LDA has them   →   Newton on m₀ rows   →   on 8 m₀   →   …
+
+The minimum on m of n rows lies about p/2 · n/m above that on all, p the number of weights, so one
+Newton step takes a rung's answer to the next rung's. A sample keeps every class: rare ones in full,
+weighted back to their share.
+Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers; Roosta-Khorasani &
+Mahoney (2019), Sub-sampled Newton methods.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from verosim.data import SparseRows
+from verosim.data.sources import take_rows
+from verosim.errors import VerosimWarning
+from verosim.estimators.discriminant import LDA
+from verosim.estimators.gaussian import NaiveLDA
+from verosim.twins.newton import Root, newton
+from verosim.twins.softmax import Softmax, as_csr
+
+LOOK = 31  # rows that choose the pivot
+LEAST = 2048  # rows of the lowest rung
+RUNG = 8  # a rung has so many times the rows of the one below it
+FEW = 50  # rows of a class taken whatever its share
+WIDE = 400  # columns above which the generative start takes them one by one
+RUNG_STEPS = 12
+SIZES = (1.0, 0.5, 0.2, 0.05, 0.0)  # of the generative start
+
+
+def middle(X: np.ndarray | SparseRows) -> np.ndarray:
+    """(d,) a value of each column that is not far out: z = x − pivot is exact where it matters."""
+    if isinstance(X, SparseRows):
+        return np.zeros(X.columns)
+    taken = X[np.linspace(0, len(X) - 1, min(LOOK, len(X)), dtype=np.int64)]
+    return np.sort(taken.astype(np.float64), axis=0)[(len(taken) - 1) // 2]
+
+
+def sample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softmax:
+    """The objective on about so many rows, each with the weight of those it stands for."""
+    codes = objective.codes
+    n = len(codes)
+    if rows >= n:
+        return objective
+    count = np.bincount(codes, minlength=objective.classes)
+    wanted = np.minimum(count, np.maximum(np.ceil(count * (rows / n)).astype(np.int64), FEW))
+    drawn = rng.integers(0, n, 2 * rows)  # unsorted draws with few repeats: no pass over n
+    drawn = np.unique(drawn)
+    rng.shuffle(drawn)
+    order = drawn[np.argsort(codes[drawn], kind="stable")]
+    starts = np.searchsorted(codes[order], np.arange(objective.classes + 1))
+    parts = []
+    for c, most in enumerate(wanted):
+        at = order[starts[c] : starts[c + 1]][:most]
+        if len(at) < most:  # too rare to have been drawn often enough
+            at = rng.permutation(np.flatnonzero(codes == c))[:most]
+        parts.append(at)
+    at = np.sort(np.concatenate(parts))
+    stands = count / np.maximum([len(part) for part in parts], 1)
+    weights = stands[codes[at]]
+    if len(objective.weights):
+        weights = weights * objective.weights[at]
+    return replace(objective, X=take_rows(objective.X, at), codes=codes[at], weights=weights)
+
+
+def generative(objective: Softmax) -> np.ndarray:
+    """B (d + 1, K) of LDA on these rows, or the share of it that a penalty likes best."""
+    B = np.zeros(objective.shape)
+    X = objective.X
+    dense = isinstance(X, np.ndarray)
+    model = LDA() if dense and X.shape[1] <= min(WIDE, X.shape[0] // 4) else NaiveLDA()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", VerosimWarning)
+        rows = X - objective.pivot if isinstance(X, np.ndarray) else as_csr(X)
+        weights = objective.weights if len(objective.weights) else None
+        model.fit(rows, objective.codes, sample_weight=weights)
+    found = np.zeros_like(B)
+    coef, intercept = model.coef_, model.intercept_
+    if len(model.classes_) == objective.classes and coef.shape[0] == B.shape[1]:
+        found[:-1], found[-1] = coef.T, intercept
+        found = objective.centred(found)
+    if not objective.intercept:
+        found[-1] = 0.0
+    if not np.isfinite(found).all():
+        return B
+    values = [objective.value(size * found)[0] for size in SIZES]
+    return SIZES[int(np.argmin(values))] * found
+
+
+def climb(
+    objective: Softmax, top: int, rng: np.random.Generator, B: np.ndarray | None = None
+) -> tuple[np.ndarray, Root, Softmax]:
+    """A start B, the root of the Hessian there, and the sample of about `top` rows it is of."""
+    p = objective.contrasts.shape[0] * objective.shape[0]
+    rungs = [top]
+    while rungs[-1] > RUNG * max(LEAST, 8 * p):
+        rungs.append(rungs[-1] // RUNG)
+    if B is not None:
+        rungs = [top]
+    for m in reversed(rungs):
+        rows = sample(objective, m, rng)
+        if B is None:
+            B = generative(rows)
+        enough = 0.25 * p * len(objective.codes) / len(rows.codes)
+        found, root = newton(rows, B, 0.0, RUNG_STEPS, enough)
+        B = found.B
+    assert B is not None
+    return B, root, rows

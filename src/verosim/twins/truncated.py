@@ -1,0 +1,263 @@
+"""Newton's method without a Hessian: its steps by conjugate gradients, for wide sparse rows.
+
+    ∇²f · P = Xᵀ[w (diag p − p pᵀ) (X P)] + λP,   solved to ½ gᵀ∇²f⁻¹g within a share of itself
+
+Every product reads the rows once for X P and once, by columns, for Xᵀ; so the table of weights is
+read at random but written in order. Scores of a step make its line search free of products.
+Reference: Dembo & Steihaug (1983), Truncated-Newton algorithms for large-scale unconstrained
+optimization; Lin, Weng & Keerthi (2008), Trust region Newton method for logistic regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from verosim import kernels
+from verosim.data import SparseRows
+from verosim.linalg import padded
+from verosim.twins.newton import ROUNDING, SHORTEST, Minimum
+from verosim.twins.softmax import Softmax, as_csr, over_bounds
+
+NOTHING = np.empty(0)
+NO_SKIP = np.empty(0, dtype=np.bool_)
+EPOCHS = 10  # passes over the rows before Newton's method
+MOST = 500  # products a step may take
+CAREFUL, QUICK = 0.1, 0.5  # share of the decrement that a step may leave, at the end and far off
+NEAR = 0.1  # gap, relative to f, from which on steps are careful
+FROM_BELOW = 3  # conjugate gradients see a decrement from below, seldom less than a third of it
+STILL = 1e-7  # of the largest curvature a row may have: below it a row has no say in a step
+
+
+def even(indptr: np.ndarray, count: int) -> list[int]:
+    """Bounds of spans with as many stored cells each."""
+    cells = np.linspace(indptr[0], indptr[-1], count + 1)
+    bounds = np.searchsorted(indptr, cells)
+    bounds[0], bounds[-1] = 0, len(indptr) - 1
+    return np.maximum.accumulate(bounds).tolist()
+
+
+@dataclass(frozen=True)
+class Products:
+    """X by rows and by columns, and both products with it, on the threads."""
+
+    rows: SparseRows
+    columns: SparseRows  # of Xᵀ
+    spans: list[int]
+    strips: list[int]
+
+    @classmethod
+    def of(cls, X: SparseRows, count: int) -> Products:
+        turned = as_csr(X).tocsc()
+        columns = SparseRows(turned.data, turned.indices, turned.indptr, len(X))
+        return cls(X, columns, even(X.indptr, count), even(columns.indptr, count))
+
+    def scores(self, B: np.ndarray, skip: np.ndarray = NO_SKIP) -> np.ndarray:
+        """(n, width) X · B[:-1] + B[-1]."""
+        out = np.empty((len(self.rows), B.shape[1]))
+
+        def work(span: int, a: int, b: int) -> None:
+            X = self.rows[a:b]
+            left = skip[a:b] if len(skip) else skip
+            kernels.gather_products(X.data, X.indices, X.indptr, left, B[:-1], B[-1], out[a:b])
+
+        over_bounds(self.spans, work)
+        return out
+
+    def back(
+        self, table: np.ndarray, ridge: float, own: np.ndarray, out: np.ndarray, power: int = 1
+    ) -> float:
+        """out (d + 1, width) = (X, 1)ᵀ · table + ridge · own, no ridge on the last; ⟨own, out⟩."""
+        dots = np.zeros(len(self.strips))
+
+        def work(strip: int, a: int, b: int) -> None:
+            Xt = self.columns[a:b]
+            dots[strip] = kernels.gather_columns(
+                Xt.data, Xt.indices, Xt.indptr, power, table, ridge, own[a:b], out[a:b]
+            )
+
+        over_bounds(self.strips, work)
+        out[-1] = table.sum(axis=0)
+        return float(dots.sum() + out[-1] @ own[-1])
+
+
+class Bowl:
+    """f about one point: its posteriors, slope and curvature there."""
+
+    def __init__(self, objective: Softmax, products: Products, K: int) -> None:
+        self.objective, self.products, self.K = objective, products, K
+        self.given = (objective.codes, objective.weights)
+
+    def look(self, B: np.ndarray, scores: np.ndarray) -> None:
+        """Loss, slope and posteriors at B, whose scores these are."""
+        o = self.objective
+        self.B, self.scores = B, scores
+        residual, self.shares = np.zeros_like(scores), np.zeros_like(scores)
+        losses = np.zeros(len(self.products.spans))
+
+        def work(span: int, a: int, b: int) -> None:
+            codes, weights = o.cut(a, b)
+            losses[span] = kernels.judge_rows(
+                scores[a:b], codes, weights, self.K, residual[a:b], self.shares[a:b]
+            )
+
+        over_bounds(self.products.spans, work)
+        self.gradient = np.empty_like(B)
+        self.products.back(residual, o.penalty, B, self.gradient)
+        self._still(self.gradient)
+        self.value = float(losses.sum()) + 0.5 * o.penalty * float(np.vdot(B[:-1], B[:-1]))
+
+    def _still(self, table: np.ndarray) -> None:
+        """Without intercepts their line does not move."""
+        if not self.objective.intercept:
+            table[-1] = 0.0
+
+    def curvature(self) -> np.ndarray:
+        """(d + 1, width) the Hessian's diagonal; ones where nothing is."""
+        o, p = self.objective, self.shares
+        spread = p * (1 - p)
+        if len(o.weights):
+            spread *= o.weights[:, None]
+        self.skip = spread.max(axis=1) < STILL * spread.max(initial=0.0)
+        out = np.empty_like(self.B)
+        self.products.back(spread, 0.0, self.B, out, power=2)
+        out[:-1] += o.penalty
+        out[out <= 0] = 1.0
+        return out
+
+    def bend(self, direction: np.ndarray, out: np.ndarray) -> float:
+        """out = ∇²f · direction; returns directionᵀ∇²f direction."""
+        o = self.objective
+        change = self.products.scores(direction, self.skip)
+
+        def work(span: int, a: int, b: int) -> None:
+            kernels.bend_rows(self.shares[a:b], o.cut(a, b)[1], self.K, change[a:b])
+
+        over_bounds(self.products.spans, work)
+        dot = self.products.back(change, o.penalty, direction, out)
+        self._still(out)
+        return dot
+
+    def along(self, change: np.ndarray, step: np.ndarray) -> Callable[[float], float]:
+        """f at B + size · step, whose scores change so much, without a product."""
+        o, B = self.objective, self.B
+        squares = [float(np.vdot(u, v)) for u, v in
+                   ((B[:-1], B[:-1]), (B[:-1], step[:-1]), (step[:-1], step[:-1]))]  # fmt: skip
+
+        def value(size: float) -> float:
+            losses = np.zeros(len(self.products.spans))
+
+            def work(span: int, a: int, b: int) -> None:
+                losses[span] = kernels.line_loss(
+                    self.scores[a:b], change[a:b], size, *o.cut(a, b), self.K
+                )
+
+            over_bounds(self.products.spans, work)
+            norm = squares[0] + size * (2 * squares[1] + size * squares[2])
+            return float(losses.sum()) + 0.5 * o.penalty * norm
+
+        return value
+
+
+def conjugate(bowl: Bowl, share: float) -> tuple[np.ndarray, float]:
+    """A step s towards −∇²f⁻¹g, and ½ of gᵀ∇²f⁻¹g as far as it has been found."""
+    M = bowl.curvature()
+    rest = -bowl.gradient
+    step, bent = np.zeros_like(rest), np.empty_like(rest)
+    direction = rest / M
+    square = float(np.vdot(rest, direction))
+    found = 0.0
+    flat = [v.reshape(-1) for v in (direction, bent, M, step, rest)]
+    cuts = np.linspace(0, rest.size, len(bowl.products.spans)).astype(int).tolist()
+    sums = np.zeros(len(cuts))
+    for k in range(1, MOST + 1):
+        bend = bowl.bend(direction, bent)
+        if not bend > 0:
+            break
+        size = square / bend
+        gain = 0.5 * size * square  # what this iteration adds to the decrement
+
+        def work(span: int, a: int, b: int, size: float = size) -> None:
+            sums[span] = kernels.conjugate_step(size, *(v[a:b] for v in flat))
+
+        over_bounds(cuts, work)
+        found += gain
+        after = float(sums.sum())
+        # Nash & Sofer's test: the mean of the gains so far foretells those to come.
+        if k * gain <= share * found or after == 0:
+            break
+        turn = after / square
+
+        def onward(_: int, a: int, b: int, turn: float = turn) -> None:
+            kernels.conjugate_turn(turn, flat[4][a:b], flat[2][a:b], flat[0][a:b])
+
+        over_bounds(cuts, onward)
+        square = after
+    return step, found
+
+
+def dual_start(objective: Softmax) -> np.ndarray:
+    """B (d + 1, K) after a few passes of dual coordinate ascent, which few heavy rows cannot stop.
+
+    B = Σ w (x, 1)(e_y − a)ᵀ/λ, each row's a set in turn to the posterior it leads to. Two classes
+    are a softmax of twice the penalty, w = w₁ − w₀.
+    Yu, Huang & Lin (2011), Dual coordinate descent methods for logistic regression.
+    """
+    X, (columns, K) = objective.X, objective.shape
+    assert isinstance(X, SparseRows)
+    if not objective.penalty > 0:
+        return np.zeros((columns, K))
+    n, C = len(X), objective.classes
+    A = np.zeros((n, C))
+    A[np.arange(n), objective.codes] = 1.0
+    B = padded(np.zeros((columns, C)))
+    norms = np.empty(n)
+    kernels.row_norms_sparse(X.data, X.indptr, 0.0, norms)
+    rng = np.random.default_rng(0)
+    for _ in range(EPOCHS):
+        kernels.dual_pass(
+            X.data, X.indices, X.indptr, objective.codes, objective.weights, rng.permutation(n),
+            norms, objective.penalty * (2 if K == 1 else 1), not objective.intercept, B, A,
+        )  # fmt: skip
+    found = B[:, 1:2] - B[:, :1] if K == 1 else objective.centred(B[:, :C])
+    found = np.ascontiguousarray(found)
+    return found if np.isfinite(found).all() else np.zeros((columns, K))
+
+
+def truncated_newton(
+    objective: Softmax, B: np.ndarray, tol: float, max_iter: int, count: int
+) -> Minimum:
+    """Minimise over sparse rows from B (d + 1, K) until ½ δ² ≤ tol · f."""
+    X = objective.X
+    assert isinstance(X, SparseRows)
+    K = B.shape[1]
+    bowl = Bowl(objective, Products.of(X, count), K)
+    B = B.copy() if K == 1 else padded(B)
+    bowl.look(B, bowl.products.scores(B))
+    share, steps = QUICK, 0
+    while True:
+        step, found = conjugate(bowl, share)
+        gap = FROM_BELOW * found
+        goal = max(tol, ROUNDING) * bowl.value
+        if gap <= NEAR * bowl.value and share > CAREFUL:  # the estimate itself must be good now
+            share = CAREFUL
+        elif gap <= goal:
+            return Minimum((B + step)[:, :K], bowl.value - found, gap, max(steps, 1), True)
+        if steps >= max_iter or objective.separated(bowl.value):
+            return Minimum(B[:, :K], bowl.value, gap, steps, False)
+        steps += 1
+        objective.passes += 1
+        change = bowl.products.scores(step)
+        value_at = bowl.along(change, step)
+        slope = float(np.vdot(bowl.gradient, step))
+        size, before = 1.0, bowl.value
+        value = value_at(size)
+        while not value <= before + 1e-4 * size * slope + ROUNDING * before:
+            size *= 0.5
+            if size < SHORTEST:
+                return Minimum(B[:, :K], before, gap, steps, False)
+            value = value_at(size)
+        B += size * step
+        bowl.look(B, bowl.scores + size * change)
