@@ -1,0 +1,171 @@
+"""One linear support vector machine between two classes, as its solvers see it.
+
+    P(w) = ½ ‖w‖² + Σ cᵢ ℓ(tᵢ wᵀx̃ᵢ),   ℓ(m) = max(0, 1 − m), or its square,   x̃ = (x, bias)
+    D(α) = Σ αᵢ − ½ ‖Σ αᵢ tᵢ x̃ᵢ‖² (− Σ αᵢ² / 4cᵢ for the square),   0 ≤ αᵢ ≤ cᵢ (∞ for the square)
+
+D(α) ≤ D* = P* ≤ P(w): the gap P(w) − D(α) says how far from the optimum a w is at most. The bias is
+a column like the others, and its weight is penalised. Reference: Fan, Chang, Hsieh, Wang & Lin
+(2008), LIBLINEAR: a library for large linear classification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from verosim import kernels
+from verosim.data import SparseRows
+from verosim.data.batch import BLOCK_CELLS
+from verosim.engines import map_rows, one_blas_thread, threads, use_threads
+from verosim.engines.local import SMALL
+
+GRAM_CELLS = 1 << 16  # cells scaled and multiplied at a time: they stay in the second cache
+
+
+class _Jobs:
+    """So many pieces of work for `map_rows`, each a block of its own."""
+
+    cells_per_row = float(BLOCK_CELLS)
+
+    def __init__(self, count: int) -> None:
+        self.shape = (count, 1)
+
+
+def side_by_side(work: Callable[[int], None], count: int) -> None:
+    """work(0), …, work(count − 1) on the threads; within, there is one thread."""
+
+    def alone(first: int, last: int) -> None:
+        with use_threads(1):
+            for job in range(first, last):
+                work(job)
+
+    with one_blas_thread:
+        if count == 1:  # the only one has all the threads
+            work(0)
+        else:
+            map_rows(alone, _Jobs(count))
+
+
+@dataclass(frozen=True)
+class Margin:
+    """n rows to be told apart by a hyperplane."""
+
+    X: np.ndarray | SparseRows  # (n, d)
+    signs: np.ndarray  # (n,) −1 or 1
+    cost: np.ndarray  # (n,) > 0
+    bias: float  # what the intercept's column holds; 0 for none
+    squared: bool
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """n, and d + 1 with the column of the bias."""
+        return self.X.shape[0], self.X.shape[1] + 1
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """(n,) t wᵀx̃."""
+        X, out = self.X, np.empty(self.size[0])
+        body, shift = w[:-1], float(w[-1]) * self.bias
+
+        def work(start: int, stop: int) -> None:
+            if isinstance(X, SparseRows):
+                rows = X[start:stop]
+                kernels.row_products_sparse(
+                    rows.data, rows.indices, rows.indptr, body, shift, out[start:stop]
+                )
+            else:
+                kernels.row_products(X[start:stop], body, shift, out[start:stop])
+
+        map_rows(work, X)
+        out *= self.signs
+        return out
+
+    def rows(self, at: np.ndarray) -> np.ndarray:
+        """(m, d + 1) some rows x̃, dense."""
+        X = self.X
+        own = X.take(at) if isinstance(X, SparseRows) else X[at]
+        return np.column_stack([own, np.full(len(at), self.bias)]).astype(np.float64, copy=False)
+
+    def combined(self, alpha: np.ndarray) -> np.ndarray:
+        """(d + 1,) Σ α t x̃, of dense rows."""
+        X, signed = self.X, alpha * self.signs
+        assert isinstance(X, np.ndarray)
+        parts = self._spans(lambda start, stop: signed[start:stop] @ X[start:stop], X.shape[1])
+        return np.append(parts, signed.sum() * self.bias)
+
+    def gram(self, weight: np.ndarray) -> np.ndarray:
+        """(d + 1, d + 1) Σ weight x̃ x̃ᵀ, of dense rows; those of weight zero are not touched."""
+        X = self.X
+        assert isinstance(X, np.ndarray)
+        d = X.shape[1]
+        none = np.zeros(d)
+
+        def products(start: int, stop: int) -> np.ndarray:
+            rows, own = X[start:stop], weight[start:stop]
+            kept = np.flatnonzero(own)
+            if len(kept) < 0.9 * len(own):
+                rows, own = rows[kept], own[kept]
+            V = np.empty((len(own), d + 1))
+            kernels.curve_rows(rows, none, np.sqrt(own), V)
+            return V.T @ V
+
+        H = self._spans(products, (d + 1, d + 1))
+        H[-1] *= self.bias
+        H[:, -1] *= self.bias
+        return H
+
+    def _spans(self, part: Callable[[int, int], np.ndarray], shape: Any) -> np.ndarray:
+        """Σ part(start, stop) over blocks of rows, a span of them on each thread: the sum repeats
+        bit by bit."""
+        n, p = self.size
+        step = max(64, GRAM_CELLS // p)
+        count = 1 if n * p < SMALL else threads()
+        bounds = [n * i // count for i in range(count + 1)]
+        sums = [np.zeros(shape) for _ in range(count)]
+
+        def work(first: int, last: int) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):  # solvers look at what comes out
+                for span in range(first, last):
+                    for start in range(bounds[span], bounds[span + 1], step):
+                        sums[span] += part(start, min(bounds[span + 1], start + step))
+
+        map_rows(work, _Jobs(count))
+        return np.sum(sums, axis=0)
+
+    # Objectives ------------------------------------------------------------------------------
+
+    def primal(self, w: np.ndarray, margins: np.ndarray) -> float:
+        loss = np.maximum(1.0 - margins, 0.0)
+        return 0.5 * float(w @ w) + float(self.cost @ (loss * loss if self.squared else loss))
+
+    def dual(self, alpha: np.ndarray, w: np.ndarray) -> float:
+        """D at an alpha within its bounds, w = Σ α t x̃."""
+        total = float(alpha.sum()) - 0.5 * float(w @ w)
+        return total - (float((alpha * alpha) @ (0.25 / self.cost)) if self.squared else 0.0)
+
+
+def solving(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """b ↦ H⁻¹b for H positive definite, columns of any scale; nearly singular H is inverted as far
+    as rounding lets it."""
+    scale = 1.0 / np.sqrt(H.diagonal())
+    S = H * scale * scale[:, None]
+    try:
+        factor = cho_factor(S, lower=True)
+        return lambda b: scale * cho_solve(factor, scale * b)
+    except LinAlgError:
+        values, V = np.linalg.eigh(S)
+        values = np.maximum(values, len(S) * np.finfo(float).eps * values[-1])
+        return lambda b: scale * (V @ ((V.T @ (scale * b)) / values))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights, the objective they reach, and how far above the optimum it can be at most."""
+
+    w: np.ndarray  # (d + 1,)
+    objective: float
+    gap: float
+    rounds: int

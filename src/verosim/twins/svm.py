@@ -1,0 +1,241 @@
+"""The linear support vector machine: the widest margin, and a price for rows within it.
+
+    min_w ½ ‖w̃‖² + C Σ sᵢ ℓ(tᵢ w̃ᵀx̃ᵢ),   ℓ(m) = max(0, 1 − m)² or max(0, 1 − m)
+
+x̃ = (x, bias), so the intercept is penalised, as in LIBLINEAR. Several classes are told apart one
+against the rest. Reference: Cortes & Vapnik (1995), Support-vector networks.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+
+from verosim.axes.groups import plain
+from verosim.data import SparseRows
+from verosim.engines.local import SMALL
+from verosim.errors import ConvergenceWarning, VerosimError, warn
+from verosim.estimators.parameters import finite, generator, one_of
+from verosim.twins.descent import by_frequency, descend, squared_norms
+from verosim.twins.finite_newton import newton
+from verosim.twins.interior import interior
+from verosim.twins.labelled import Labelled
+from verosim.twins.linear import LinearTwin
+from verosim.twins.margin import Margin, Solution, side_by_side
+
+FEW_COLUMNS = 600  # up to which a Newton step can cost less than the passes it saves
+ROWS_PER_COLUMN = 4  # below which coordinate descent has few rows to visit
+
+
+class LinearSVM(LinearTwin):
+    """Linear support vector machine, to a known distance from its optimum.
+
+        min_w ½ ‖w‖² + ½ b² + C Σ_i s_i ℓ(t_i (wᵀx_i + b)),   t_i = ±1
+
+    with ℓ(m) = max(0, 1 − m)², or max(0, 1 − m): the objective of LIBLINEAR and of scikit-learn's
+    LinearSVC. The fit stops when the duality gap, which bounds how far the objective is above its
+    minimum, is `tol` of it. Several classes are fitted one against the rest, side by side on the
+    threads.
+
+    Parameters
+    ----------
+    C : price of a row within the margin, against the width of the margin
+    loss : "squared_hinge" or "hinge"
+    tol : duality gap to stop at, as a share of the objective
+    max_iter : most passes over the rows (of "dual"; a pass over part of them counts as that part),
+        or most steps (of "newton")
+    fit_intercept : whether there is an intercept b
+    intercept_scaling : what the column of the intercept holds; the larger, the less b is penalised
+    class_weight : None, "balanced", or a weight for each class by name; of several classes, the
+        weight of a class counts where it stands against the rest
+    solver : "dual" is coordinate descent with shrinking, for dense and sparse rows; "newton" is for
+        dense rows of few columns: finite Newton for the squared hinge, an interior-point method for
+        the hinge; "auto" goes from "dual" to "newton" if the former is slow, where rows are dense,
+        of at most 600 columns and at least four times as many as these
+    random_state : decides the order of the rows in each pass of "dual"
+
+    Attributes
+    ----------
+    coef_ : (C, d), or (1, d) for two classes
+    intercept_ : (C,) or (1,)
+    objective_ : (C,) or (1,) what was minimised, where the fit stopped
+    gap_ : (C,) or (1,) duality gap: the minimum is no further below `objective_`
+    n_iter_ : (C,) or (1,) passes or steps taken
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+
+    References
+    ----------
+    Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM. Keerthi &
+    DeCoste (2005), A modified finite Newton method. Ferris & Munson (2002), Interior-point methods
+    for massive support vector machines.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVM(C=0.5).fit(X, y)
+    >>> model.coef_.shape, bool((model.gap_ <= 1e-6 * model.objective_).all())
+    ((3, 4), True)
+    """
+
+    objective_: np.ndarray
+    gap_: np.ndarray
+    n_iter_: np.ndarray
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        loss: str = "squared_hinge",
+        *,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        solver: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.solver = solver
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows and their classes; a row of weight s counts s times."""
+        self._check()
+        rows = self._opened(X, y, sample_weight)
+        cost = self._cost(rows)  # (n,)
+        favour = self._class_weights(rows)  # (C,)
+        problems = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        solve = self._solver(rows.X)
+        given, place = rows.X, None
+        if isinstance(given, SparseRows):
+            given, place = by_frequency(given)
+        norms = squared_norms(given, bias)
+        seeds = generator(self.random_state).integers(1 << 62, size=len(problems))
+        found: list[Solution | None] = [None] * len(problems)
+
+        def work(job: int) -> None:
+            k = problems[job]
+            own = rows.codes == k
+            other = favour[0] if len(problems) == 1 else 1.0
+            problem = Margin(
+                given,
+                np.where(own, 1.0, -1.0),
+                cost * np.where(own, favour[k], other),
+                bias,
+                self.loss == "squared_hinge",
+            )
+            found[job] = self._solved(problem, solve, norms, int(seeds[job]))
+
+        side_by_side(work, len(problems))
+        done = [s for s in found if s is not None]
+        self._tell(done, rows.classes[problems])
+        W = np.array([s.w for s in done])  # (C or 1, d + 1)
+        if place is None:
+            coef = np.ascontiguousarray(W[:, :-1])
+        else:
+            seen = np.flatnonzero(place >= 0)
+            coef = np.zeros((len(W), rows.X.shape[1]))
+            coef[:, seen] = W[:, place[seen]]
+        return self._settle(rows, coef, W[:, -1] * bias)
+
+    def _tell(self, found: list[Solution], classes: np.ndarray) -> None:
+        """Where the fits stopped, with a warning where that was too early."""
+        self.objective_ = np.array([s.objective for s in found])
+        self.gap_ = np.array([s.gap for s in found])
+        self.n_iter_ = np.array([s.rounds for s in found])
+        share = self.gap_ / np.maximum(self.objective_, np.finfo(float).tiny)
+        if (share > self.tol).any():
+            worst = int(np.argmax(share))
+            place = f" of class {plain(classes[worst])!r}" if len(found) > 1 else ""
+            early = self.n_iter_[worst] >= self.max_iter
+            where = f"at max_iter={self.max_iter}" if early else "where rounding left no way on"
+            warn(
+                f"LinearSVM stopped {where} with a duality gap{place} of {share[worst]:.1e} of the "
+                f"objective, above tol={self.tol:g}. "
+                + ("A larger max_iter, c" if early else "C")
+                + "olumns scaled alike, or a smaller C let it settle.",
+                ConvergenceWarning,
+            )
+
+    def _solver(self, X: np.ndarray | SparseRows) -> str:
+        """ "dual", "newton", or "both", the second after a fair trial of the first."""
+        sparse = isinstance(X, SparseRows)
+        if self.solver == "newton" and sparse:
+            raise VerosimError(
+                "solver='newton' is for dense rows, and these are sparse.", "solver='dual'."
+            )
+        if self.solver != "auto":
+            return self.solver
+        n, d = X.shape
+        if sparse or d > FEW_COLUMNS or n < ROWS_PER_COLUMN * d:
+            return "dual"
+        if n * d > SMALL:
+            return "both"
+        return "newton" if self.loss == "squared_hinge" else "dual"  # to rounding, either way
+
+    def _solved(self, problem: Margin, solve: str, norms: np.ndarray, seed: int) -> Solution:
+        tol, rounds = self.tol, int(self.max_iter)
+        if solve == "dual":
+            return descend(problem, norms, tol, rounds, seed)
+        first = None
+        if solve == "both":
+            d = problem.size[1] - 1
+            trial = max(5, d // 8) if problem.squared else max(40, d)
+            first = descend(problem, norms, tol, min(trial, rounds), seed)
+            if first.gap <= tol * first.objective or first.rounds >= rounds:
+                return first
+        if problem.squared:
+            return newton(problem, tol, rounds, None if first is None else first.w)
+        return interior(problem, tol, rounds)
+
+    def _cost(self, rows: Labelled) -> np.ndarray:
+        return self.C * rows.weights if len(rows.weights) else np.full(len(rows), float(self.C))
+
+    def _class_weights(self, rows: Labelled) -> np.ndarray:
+        """(C,) what a class counts on top of its rows' weights."""
+        if self.class_weight is None:
+            return np.ones(len(rows.classes))
+        try:
+            weights = compute_class_weight(
+                self.class_weight,
+                classes=rows.classes,
+                y=rows.classes[rows.codes],
+                sample_weight=rows.weights if len(rows.weights) else None,
+            ).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise VerosimError(
+                f"class_weight={self.class_weight!r}: {error}.",
+                "None, 'balanced', or a dictionary of a weight for each class.",
+            ) from None
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise VerosimError(
+                f"class_weight={self.class_weight!r}: every class needs a weight above zero."
+            )
+        return weights
+
+    def _check(self) -> None:
+        one_of("loss", self.loss, ("squared_hinge", "hinge"))
+        one_of("solver", self.solver, ("auto", "dual", "newton"))
+        tiny = float(np.finfo(float).tiny)
+        finite("C", self.C, tiny)
+        finite("tol", self.tol, 0.0)
+        finite("max_iter", self.max_iter, 1)
+        if self.max_iter != int(self.max_iter):
+            raise VerosimError(f"max_iter={self.max_iter!r}: a whole number is needed.")
+        if self.fit_intercept:
+            finite("intercept_scaling", self.intercept_scaling, tiny)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.solver != "newton"
+        return tags
