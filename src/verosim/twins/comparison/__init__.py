@@ -1,0 +1,1 @@
+"""Learning curves of several models on the same rows, and where they cross."""

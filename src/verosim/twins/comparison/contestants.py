@@ -1,0 +1,100 @@
+"""Who takes part in a comparison: any classifier, by a name, with a seed if it wants one.
+
+    generative: models p(x | class) and turns it round;   discriminative: models the decision
+
+Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers, NIPS 14.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.pipeline import Pipeline
+
+from verosim.errors import VerosimError, listed
+from verosim.estimators.base import GenerativeClassifier
+from verosim.twins.comparison.metrics import Metric
+from verosim.validate.wrapper import Wrapper
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """Classifiers by name; those of a list are named by class, numbered where a name is taken."""
+    if isinstance(models, Mapping):
+        named = {str(name): model for name, model in models.items()}
+    elif isinstance(models, Iterable) and not isinstance(models, str):
+        listing = list(models)
+        kinds = [type(_inside(model)).__name__ for model in listing]
+        several, seen = Counter(kinds), Counter[str]()
+        named = {}
+        for kind, model in zip(kinds, listing, strict=True):
+            seen[kind] += 1
+            named[kind if several[kind] == 1 else f"{kind} {seen[kind]}"] = model
+    else:
+        named = {type(_inside(models)).__name__: models}
+    if not named:
+        raise VerosimError("There are no models to compare.", "a dict of them by name.")
+    for name, model in named.items():
+        if isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "get_params"):
+            raise VerosimError(
+                f"{name!r} is no classifier but {model!r}.", "an estimator, such as LDA()."
+            )
+    return named
+
+
+def described(model: Any) -> str:
+    """A model in words, the same in every process."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(model).split()))
+
+
+def seeded(model: Any, state: int) -> Any:
+    """The model with a seed wherever it would draw one by itself, or share a generator."""
+    open_ones = {
+        name: state
+        for name, value in model.get_params(deep=True).items()
+        if name.split("__")[-1] == "random_state" and not isinstance(value, int | np.integer)
+    }
+    return model.set_params(**open_ones) if open_ones else model
+
+
+def is_generative(model: Any) -> bool:
+    """Whether a model, or the last step of a pipeline, models p(x | class)."""
+    inner = _inside(model)
+    kinds = GenerativeClassifier | LinearDiscriminantAnalysis | QuadraticDiscriminantAnalysis
+    return isinstance(inner, kinds) or type(inner).__module__ == "sklearn.naive_bayes"
+
+
+def _inside(model: Any) -> Any:
+    while isinstance(model, Pipeline | Wrapper):
+        model = model.steps[-1][1] if isinstance(model, Pipeline) else model.model
+    return model
+
+
+def pairs_of(pairs: Any, named: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    if pairs is None:
+        generative = [name for name, model in named.items() if is_generative(model)]
+        others = [name for name in named if name not in generative]
+        return tuple((g, d) for g in generative for d in others)
+    found = []
+    for pair in pairs:
+        two = tuple(pair) if not isinstance(pair, str) else (pair,)
+        if len(two) != 2 or two[0] == two[1] or not set(two) <= set(named):
+            raise VerosimError(
+                f"{pair!r} is no pair of models.",
+                f"(generative, discriminative), two of {listed(list(named))}.",
+            )
+        found.append((str(two[0]), str(two[1])))
+    return tuple(found)
+
+
+def check_needs(named: dict[str, Any], metric: Metric) -> None:
+    for name, model in named.items():
+        if not hasattr(model, metric.needs):
+            raise VerosimError(
+                f"Model {name!r} has no {metric.needs}, which metric={metric.name!r} asks for.",
+                'metric="error"; or sklearn.calibration.CalibratedClassifierCV around the model.',
+            )

@@ -1,0 +1,164 @@
+"""Paired draws: one order of the rows a repeat, whose beginnings are the training sets.
+
+    key(i-th row of class c, by lot) = i / n_c,   train(m) = the m smallest keys, test = the last
+
+Every model and every size of a repeat sees the same test rows, and a larger training set holds
+the smaller ones. Sorting by these keys is Adams's apportionment: each class has its share of any
+beginning to within a row, and its first row before another has its second.
+Reference: Balinski & Young (1982), Fair representation, on Adams's method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.data.adapters import is_frame, open_table, streams
+from verosim.data.labels import encode_labels
+from verosim.data.look import look
+from verosim.data.stream import as_label
+from verosim.data.values import numbers
+from verosim.errors import VerosimError, listed
+
+STEPS = 10  # sizes of the usual ladder
+FIRST = 10  # rows on its lowest step
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Rows to draw from, whatever holds them, and their labels."""
+
+    X: Any
+    y: np.ndarray  # (n,)
+    codes: np.ndarray  # (n,) int32
+    classes: np.ndarray  # (C,)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def order(self, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n,) the rows in the order they are drawn; those at the end are for testing."""
+        rng = np.random.default_rng(seed)
+        lot = rng.permutation(len(self))
+        by_class = lot[np.argsort(self.codes[lot], kind="stable")]
+        count = np.bincount(self.codes, minlength=len(self.classes))  # (C,)
+        first = np.concatenate([[0], np.cumsum(count)[:-1]])
+        own = self.codes[by_class]
+        key = (np.arange(len(self)) - first[own]) / count[own]
+        return by_class[np.lexsort((rng.random(len(self)), key))]
+
+
+def pool_of(X: Any, y: Any) -> Pool:
+    """The rows and labels a user gives: arrays, sparse rows, texts, or a table and its target."""
+    if isinstance(y, str):
+        X, y = _parted(X, y)
+    elif y is None:
+        raise VerosimError("There is no y.", "compare(models, X, y), or (models, table, 'target').")
+    elif streams(X):
+        X = _in_memory(X)
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+    elif isinstance(X, list | tuple):
+        X = list(X) if len(X) and isinstance(X[0], str) else np.asarray(X)
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
+    if y.ndim != 1:
+        raise VerosimError(f"y has the shape {y.shape}.", "one label for each row.")
+    n = len(X) if not hasattr(X, "shape") else X.shape[0]
+    if n != len(y):
+        raise VerosimError(f"X has {n} rows and y has {len(y)} labels.")
+    codes, classes = encode_labels(y)
+    if len(classes) < 2:
+        raise VerosimError(
+            f"All {n} rows are of class {classes.tolist()[0]!r}." if n else "There are no rows.",
+            "two classes or more are needed to compare classifiers.",
+        )
+    return Pool(X, y, codes, classes)
+
+
+def rows_of(X: Any, at: Any) -> Any:
+    """Some rows of X, by their numbers or a slice, in what holds them."""
+    if hasattr(X, "iloc"):
+        return X.iloc[at]
+    if isinstance(at, slice):
+        return X[at]
+    if isinstance(X, list):
+        return [X[i] for i in at.tolist()]
+    return X.take(at) if hasattr(X, "column_names") else X[at]
+
+
+def _parted(X: Any, target: str) -> tuple[Any, Any]:
+    if not is_frame(X):
+        X = _in_memory(X, target)
+    names = [str(name) for name in getattr(X, "column_names", X.columns)]
+    if target not in names:
+        raise VerosimError(
+            f"The table has no column {target!r}.", f"its columns are {listed(names)}."
+        )
+    if hasattr(X, "iloc"):
+        at = names.index(target)
+        return X.drop(columns=X.columns[at]), X[X.columns[at]].to_numpy()
+    rest = X.drop_columns(target) if hasattr(X, "column_names") else X.drop(target)
+    return rest, X[target].to_numpy()
+
+
+def _in_memory(X: Any, target: str | None = None) -> Any:
+    """A table that streams, as one Arrow table: its rows are drawn in any order."""
+    import pyarrow as pa
+
+    table = open_table(X)
+    found = pa.Table.from_batches([rows.batch for rows in table.batches()])
+    if table.typed:
+        return found
+    # Cells of a CSV file are text; a look at it says which of them are numbers.
+    schema = look(X, target)
+    for column in schema.columns:
+        if column.role == "number":
+            at = found.column_names.index(column.name)
+            cells = pa.array(numbers(found.column(at).combine_chunks()), from_pandas=True)
+            found = found.set_column(at, column.name, cells)
+    if target is not None:
+        at = found.column_names.index(target)
+        labels = [
+            None if v is None else as_label(v, schema.target_type)
+            for v in found.column(at).to_pylist()
+        ]
+        found = found.set_column(at, target, pa.array(labels))
+    return found
+
+
+def rows_held(test_size: Any, n: int) -> int:
+    """How many rows are kept for testing, of a number or a share."""
+    good = isinstance(test_size, int | float | np.number) and not isinstance(test_size, bool)
+    whole = good and isinstance(test_size, int | np.integer)
+    t = int(test_size) if whole else round(float(test_size) * n) if good else 0
+    if not 1 <= t <= n - 2:
+        raise VerosimError(
+            f"test_size={test_size!r} leaves {t} of {n} rows for testing.",
+            "a share between 0 and 1, or a number of rows, that leaves two or more to learn from.",
+        )
+    return t
+
+
+def ladder(sizes: Any, n: int, classes: int) -> np.ndarray:
+    """(S,) increasing training sizes, of n rows at most; shares are of those n."""
+    if sizes is None:
+        low = min(max(FIRST, 2 * classes), n)
+        return np.unique(np.geomspace(low, n, STEPS).round().astype(np.int64))
+    found = []
+    for size in np.atleast_1d(np.asarray(sizes, dtype=object)).tolist():
+        good = isinstance(size, int | float | np.number) and not isinstance(size, bool)
+        whole = good and (isinstance(size, int | np.integer) or (size > 1 and size % 1 == 0))
+        m = int(size) if whole else round(float(size) * n) if good and 0 < size <= 1 else 0
+        if not 2 <= m <= n:
+            raise VerosimError(
+                f"A training size of {size!r} cannot be had: {n} rows are left to learn from.",
+                f"whole numbers from 2 to {n}, or shares of {n} up to 1.0.",
+            )
+        found.append(m)
+    if not found:
+        raise VerosimError("sizes is empty.", "such as sizes=[10, 100, 1000], or None.")
+    return np.unique(np.array(found, dtype=np.int64))

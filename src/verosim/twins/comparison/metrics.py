@@ -1,0 +1,80 @@
+"""What a fitted classifier is judged by on rows it never saw, and which way is better.
+
+    error = mean [ŷ ≠ y],   log-loss = −mean log p(y | x),   Brier = mean Σ_k (p(k | x) − [y = k])²
+
+The Brier score of two classes is halved, as is the custom. A class the model never saw has
+probability zero, which the log-loss takes for the smallest number it can tell from it.
+Reference: Brier (1950), Verification of forecasts expressed in terms of probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer
+
+from verosim.data.labels import positions
+from verosim.errors import VerosimError
+from verosim.validate.scoring import LOG_LOSS, OURS, scorers
+
+Judge = Callable[[Any, Any, np.ndarray, np.ndarray], float]  # model, X, y, all classes
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    lower_is_better: bool
+    judge: Judge
+    needs: str = "predict"
+
+
+def _error(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
+    return float(np.mean(np.asarray(model.predict(X)) != y))
+
+
+def _accuracy(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
+    return float(np.mean(np.asarray(model.predict(X)) == y))
+
+
+def _log_loss(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
+    with np.errstate(divide="ignore"):
+        log_proba = np.log(_over_all(model, model.predict_proba(X), classes))
+    return -OURS[LOG_LOSS](y, log_proba, classes, np.empty(0))
+
+
+def _brier(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
+    apart = _over_all(model, model.predict_proba(X), classes)
+    apart[np.arange(len(y)), positions(y, classes)] -= 1
+    return float((apart**2).sum(axis=1).mean()) / (2 if len(classes) == 2 else 1)
+
+
+def _over_all(model: Any, found: Any, classes: np.ndarray) -> np.ndarray:
+    """(n, C) the posteriors of the classes a model saw, laid out over all."""
+    out = np.zeros((len(found), len(classes)))
+    out[:, positions(model.classes_, classes)] = found
+    return out
+
+
+KNOWN = {
+    metric.name: metric
+    for metric in (
+        Metric("error", True, _error),
+        Metric("accuracy", False, _accuracy),
+        Metric("log_loss", True, _log_loss, "predict_proba"),
+        Metric("brier", True, _brier, "predict_proba"),
+    )
+}
+
+
+def metric_of(metric: Any) -> Metric:
+    """A metric by its name here, scikit-learn's name for it, or a scorer of scikit-learn's."""
+    if isinstance(metric, str) and metric in KNOWN:
+        return KNOWN[metric]
+    if not isinstance(metric, str) and not callable(metric):
+        raise VerosimError(f"metric={metric!r} is not known.", f"one of {', '.join(KNOWN)}.")
+    (name,) = scorers(metric)  # which checks it
+    scorer = get_scorer(metric)
+    return Metric(name, False, lambda model, X, y, classes: float(scorer(model, X, y)))
