@@ -1,0 +1,1 @@
+"""What can be run to see verosim at work: `demo.py`, and the lessons."""

@@ -1,0 +1,124 @@
+"""Least squares is pulled by far points, even on the right side; logistic regression is not.
+
+    (t − wᵀx)² grows again where wᵀx > 1,   log(1 + exp(−t wᵀx)) goes to 0
+
+LDA is pulled as well: the far rows move a mean and widen the covariance, and of two classes its
+boundary has the direction of least squares always. Its robust estimate leaves them out.
+Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.3, figure 4.4.
+
+    python -m examples.lessons.far_points
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from examples.lessons import style
+from verosim import LDA
+from verosim.twins.least_squares import LeastSquares
+from verosim.twins.logistic import LogisticRegression
+
+NAME = "far_points"
+MODELS = {
+    "least squares": LeastSquares(),
+    "LDA": LDA(),
+    "LDA, robust": LDA(robust=True),
+    "logistic regression": LogisticRegression(),
+}
+LOOKS = {
+    "least squares": {"color": style.RED, "ls": "-", "lw": 2.6},
+    "LDA": {"color": style.DARK, "ls": (0, (1, 1.5)), "lw": 1.8},
+    "LDA, robust": {"color": style.PINK, "ls": (0, (4, 2)), "lw": 1.6},
+    "logistic regression": {"color": "black", "ls": "-", "lw": 1.6},
+}
+COVARIANCE = [[1.0, 0.6], [0.6, 1.0]]
+MEANS = ([-0.9, 0.9], [0.9, -0.9])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A boundary wᵀx + b = 0, and the share of fresh rows on its wrong side."""
+
+    w: np.ndarray  # (2,)
+    b: float
+    error: float
+
+    @property
+    def angle(self) -> float:
+        """Degrees from the first axis, in [0, 180)."""
+        return float(np.degrees(np.arctan2(-self.w[0], self.w[1])) % 180)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    X: np.ndarray  # (n, 2), the far rows last
+    y: np.ndarray  # (n,)
+    far: int
+    without: dict[str, Fit]
+    with_far: dict[str, Fit]
+
+    def turned(self, name: str) -> float:
+        """Degrees by which the far rows turn a boundary."""
+        by = abs(self.with_far[name].angle - self.without[name].angle)
+        return min(by, 180 - by)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{len(self.y) - self.far} rows, then {self.far} far ones of the right class as well",
+            f"{'':<20} {'angle of the boundary':^26}   {'error on fresh rows':^19}",
+            f"{'':<20} {'without':>8} {'with':>8} {'turned':>8}   {'without':>9} {'with':>9}",
+        ]
+        for name, before in self.without.items():
+            after = self.with_far[name]
+            lines.append(
+                f"{name:<20} {before.angle:>7.1f}° {after.angle:>7.1f}° {self.turned(name):>7.1f}°"
+                f"   {before.error:>9.1%} {after.error:>9.1%}"
+            )
+        return "\n".join(lines)
+
+
+def learn() -> Lesson:
+    """Each model with and without the far rows, judged on rows that are not far."""
+    rng = np.random.default_rng(4)
+    near = np.vstack([style.gaussian(rng, 60, mean, COVARIANCE) for mean in MEANS])
+    far = style.gaussian(rng, 15, [7, -9], 0.25 * np.eye(2))
+    fresh = np.vstack([style.gaussian(rng, 20_000, mean, COVARIANCE) for mean in MEANS])
+    X, y = np.vstack([near, far]), np.repeat([0, 1, 1], [60, 60, 15])
+    truth = np.repeat([0, 1], 20_000)
+
+    def fits(n: int) -> dict[str, Fit]:
+        found = {}
+        for name, model in MODELS.items():
+            model.fit(X[:n], y[:n])
+            error = float((model.predict(fresh) != truth).mean())
+            found[name] = Fit(model.coef_[0], float(model.intercept_[0]), error)
+        return found
+
+    return Lesson(X, y, len(far), fits(len(near)), fits(len(X)))
+
+
+def draw(found: Lesson, figure: Any) -> None:
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    n = len(found.y) - found.far
+    for ax, fits, rows, title in (
+        (left, found.without, n, "without far points"),
+        (right, found.with_far, len(found.y), f"with {found.far} far points of the right class"),
+    ):
+        style.rows(ax, found.X[:rows], found.y[:rows])
+        for name, fit in fits.items():
+            style.boundary(ax, fit.w, fit.b, label=name, **LOOKS[name])
+        style.plane(ax, (-5.2, 9.2), (-10.6, 4.6))
+        ax.set_title(title)
+    left.legend(loc="lower left")
+
+
+def main(argv: Sequence[str] | None = None) -> Lesson:
+    return style.run(NAME, learn, draw, (7.6, 4.2), argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""LDA implies a logistic posterior; logistic regression finds the same weights if LDA is right.
+
+    p(1 | x) = σ(aᵀx + b),   a = Σ⁻¹(μ_1 − μ_0),
+    b = ½(μ_0ᵀΣ⁻¹μ_0 − μ_1ᵀΣ⁻¹μ_1) + log(π_1/π_0)
+
+The two estimates of a come together like 1/√n where the classes are Gaussian with one covariance.
+Where they are not, each has a limit of its own: logistic regression assumes less.
+Reference: Efron (1975), The efficiency of logistic regression compared to normal discriminant
+analysis.
+
+    python -m examples.lessons.lda_logistic
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from examples.lessons import style
+from verosim import LDA
+from verosim.twins.logistic import LogisticRegression
+
+NAME = "lda_logistic"
+COVARIANCE = np.array([[1.0, 0.5], [0.5, 1.5]])
+MEANS = np.array([[-0.8, 0.3], [0.8, -0.3]])
+AWAY = np.array([6.0, 3.0])  # where a fifth of class 1 is, if it comes in two groups
+SIZES = (100, 400, 1_600, 6_400, 25_600)
+REPEATS = 20
+WORLDS = {"Gaussian classes": False, "one class in two groups": True}
+
+
+def rows(rng: np.random.Generator, n: int, groups: bool) -> tuple[np.ndarray, np.ndarray]:
+    """n rows, each class as likely; with `groups` a fifth of class 1 lies elsewhere."""
+    y = rng.integers(0, 2, n)
+    X = style.gaussian(rng, n, [0, 0], COVARIANCE) + MEANS[y]
+    X[(y == 1) & (rng.random(n) < 0.2) & groups] += AWAY
+    return X, y
+
+
+def closed_form(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
+    """a and b of two classes by the formulas above, with the maximum-likelihood estimates."""
+    means = np.array([X[y == k].mean(axis=0) for k in (0, 1)])
+    share = np.array([(y == k).mean() for k in (0, 1)])
+    apart = X - means[y]
+    inverse = np.linalg.inv(apart.T @ apart / len(X))
+    half = np.array([m @ inverse @ m for m in means]) / 2
+    return inverse @ (means[1] - means[0]), float(half[0] - half[1] + np.log(share[1] / share[0]))
+
+
+@dataclass(frozen=True)
+class World:
+    """Rows of one kind: what they teach at each size, and the fits to the most rows."""
+
+    between: np.ndarray  # (sizes,) mean ‖a_LDA − a_logistic‖/‖a‖
+    lda: LDA
+    logistic: LogisticRegression
+    errors: list[float]  # of the two on fresh rows
+    X: np.ndarray  # (n, 2) some rows, to look at
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class Lesson:
+    worlds: dict[str, World]
+    truth: np.ndarray  # (2,) a of the Gaussian classes
+    off: np.ndarray  # (2, sizes) mean ‖a_fit − a‖/‖a‖ of LDA and logistic regression there
+    formula: float  # largest difference of LDA's weights from the closed form
+
+    def __str__(self) -> str:
+        lda, logistic = self.off
+        gaussian, groups = (world.between for world in self.worlds.values())
+        lines = [
+            f"LDA's weights are the closed form to within {max(self.formula, 1e-12):.0e}",
+            f"Distance of weights, of ‖a‖, mean of {REPEATS} draws",
+            f"{'':>8}  {'Gaussian classes':^35}   {'two groups':>11}",
+            f"{'rows':>8}  {'LDA–truth':>11} {'logit–truth':>11} {'LDA–logit':>11}"
+            f"   {'LDA–logit':>11}",
+        ]
+        for i, n in enumerate(SIZES):
+            lines.append(
+                f"{n:>8,}  {lda[i]:>11.3f} {logistic[i]:>11.3f} {gaussian[i]:>11.3f}"
+                f"   {groups[i]:>11.3f}"
+            )
+        for name, world in self.worlds.items():
+            a, b = (np.round(model.coef_[0], 2) for model in (world.lda, world.logistic))
+            lines.append(
+                f"{name}: LDA ({a[0]:.2f}, {a[1]:.2f}) errs {world.errors[0]:.1%}, "
+                f"logistic regression ({b[0]:.2f}, {b[1]:.2f}) {world.errors[1]:.1%}"
+            )
+        return "\n".join(lines)
+
+
+def learn() -> Lesson:
+    """Both fits on the same draws; without a penalty, as LDA has none."""
+    truth = np.linalg.solve(COVARIANCE, MEANS[1] - MEANS[0])
+    norm = np.linalg.norm(truth)
+    off = np.zeros((2, len(SIZES)))
+    formula, worlds = 0.0, {}
+    for name, groups in WORLDS.items():
+        between = np.zeros(len(SIZES))
+        for s, n in enumerate(SIZES):
+            for repeat in range(REPEATS):
+                X, y = rows(np.random.default_rng([n, repeat]), n, groups)
+                lda, logistic = LDA().fit(X, y), LogisticRegression(C=np.inf).fit(X, y)
+                a, b = lda.coef_[0], logistic.coef_[0]
+                between[s] += np.linalg.norm(a - b) / norm / REPEATS
+                if not groups:
+                    off[:, s] += np.linalg.norm([a - truth, b - truth], axis=1) / norm / REPEATS
+            weights, bias = closed_form(X, y)
+            formula = max(formula, np.abs(a - weights).max(), abs(lda.intercept_[0] - bias))
+        fresh, kinds = rows(np.random.default_rng(0), 100_000, groups)
+        errors = [float((m.predict(fresh) != kinds).mean()) for m in (lda, logistic)]
+        worlds[name] = World(between, lda, logistic, errors, fresh[:400], kinds[:400])
+    return Lesson(worlds, truth, off, formula)
+
+
+def draw(found: Lesson, figure: Any) -> None:
+    curve, *planes = figure.subplots(1, 3)
+    looks = ((style.BLUE, "o", "-"), (style.RED, "s", (0, (4, 1.5))))
+    for (name, world), (colour, marker, dash) in zip(found.worlds.items(), looks, strict=True):
+        curve.loglog(SIZES, world.between, color=colour, marker=marker, ms=4, ls=dash, label=name)
+    first = found.worlds["Gaussian classes"].between[0]
+    guide = first * 0.6 * np.sqrt(SIZES[0] / np.array(SIZES))
+    curve.loglog(SIZES, guide, color=style.QUIET, lw=0.8, ls=":", label="slope of $1/\\sqrt{n}$")
+    curve.set(xlabel="rows", title="$‖a_{LDA} − a_{logistic}‖ / ‖a‖$", box_aspect=1)
+    style.plain_numbers(curve.xaxis)
+    style.plain_numbers(curve.yaxis)
+    curve.legend(loc="lower left")
+    for ax, (name, world) in zip(planes, found.worlds.items(), strict=True):
+        style.rows(ax, world.X, world.y, s=9, alpha=0.6)
+        for model, label, how in (
+            (world.logistic, "logistic regression", {"color": "black", "lw": 1.4}),
+            (world.lda, "LDA", {"color": style.RED, "lw": 1.8, "ls": (0, (3, 2))}),
+        ):
+            style.boundary(ax, model.coef_[0], model.intercept_[0], label=label, **how)
+        style.plane(ax, (-4.2, 9.2), (-5.7, 7.7))
+        ax.set_title(name)
+    planes[0].legend(loc="lower right")
+
+
+def main(argv: Sequence[str] | None = None) -> Lesson:
+    return style.run(NAME, learn, draw, (9.4, 3.7), argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""How the pictures of the lessons look, and how a lesson is run.
+
+    class → colour and marker,   model → colour and dash
+
+Colours are those of Okabe & Ito, which the colour-blind tell apart; a shape says the same again.
+Reference: Tufte (2001), The visual display of quantitative information.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from verosim.twins.comparison.picture import COLOURS, QUIET
+
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+BLUE, RED, GREEN, PINK, SKY, AMBER, DARK = COLOURS
+CLASSES = ((BLUE, "o"), (AMBER, "s"), (GREEN, "^"))  # colour and marker
+PALE = ("#CFE3F1", "#FBEBCC", "#CCECE2")  # the regions of the classes
+Found = TypeVar("Found")
+STYLE: Any = {
+    "figure.dpi": 150,
+    "savefig.dpi": 150,
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": "#333333",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": "#333333",
+    "ytick.labelcolor": "#333333",
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 3,
+    "ytick.major.size": 3,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.6,
+}
+
+
+def run(
+    name: str,
+    learn: Callable[[], Found],
+    draw: Callable[[Found, Any], None],
+    size: tuple[float, float],
+    argv: Sequence[str] | None = None,
+) -> Found:
+    """Print what a lesson finds and draw it, as `python -m examples.lessons.<name> [--out PNG]`."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    parser = argparse.ArgumentParser(f"python -m examples.lessons.{name}")
+    parser.add_argument("--out", type=Path, default=PICTURES / f"lesson_{name}.png")
+    path = parser.parse_args(argv).out
+    found = learn()
+    print(found)
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=size, layout="constrained")
+        draw(found, figure)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, metadata={"Software": None}, pil_kwargs={"optimize": True})
+        plt.close(figure)
+    return found
+
+
+def rows(ax: Any, X: np.ndarray, y: np.ndarray, names: Sequence[str] = (), **how: Any) -> None:
+    """Rows as points, a colour and a marker for each class."""
+    how = {"s": 13, "alpha": 0.85, "linewidths": 0.4, "edgecolors": "white"} | how
+    for k, (colour, marker) in enumerate(CLASSES[: int(y.max()) + 1]):
+        label = names[k] if k < len(names) else None
+        ax.scatter(*X[y == k].T, color=colour, marker=marker, label=label, **how)
+
+
+def plane(ax: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
+    """Axes of two columns in the same units, without numbers nobody reads."""
+    ax.set(xlim=xlim, ylim=ylim, aspect="equal", xticks=[], yticks=[])
+    ax.set_xlabel("$x_1$", labelpad=2)
+    ax.set_ylabel("$x_2$", labelpad=2)
+
+
+def boundary(ax: Any, w: np.ndarray, b: float, **how: Any) -> None:
+    """The line wᵀx + b = 0."""
+    foot = -b * w / (w @ w)
+    ax.axline(foot, foot + np.array([w[1], -w[0]]) / np.linalg.norm(w), **how)
+
+
+def plain_numbers(axis: Any) -> None:
+    """0.01 and 1,000 rather than powers of ten."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}" if v >= 1 else f"{v:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def grid(xlim: tuple[float, float], ylim: tuple[float, float], steps: int = 400) -> np.ndarray:
+    """(steps², 2) the middles of the cells of a picture."""
+    sides = [np.linspace(*lim, 2 * steps + 1)[1::2] for lim in (xlim, ylim)]
+    return np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+
+
+def gaussian(rng: np.random.Generator, n: int, mean: Any, covariance: Any) -> np.ndarray:
+    """(n, d) rows of N(mean, covariance)."""
+    root = np.linalg.cholesky(np.asarray(covariance, dtype=float))
+    return rng.standard_normal((n, len(mean))) @ root.T + mean
