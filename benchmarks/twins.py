@@ -1,0 +1,50 @@
+"""Speed of the discriminative classifiers, each brought to the objective its peers reach.
+
+python -m benchmarks.twins    prints its rows and keeps them in docs/twins.md
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.linear_model import RidgeClassifier
+
+import verosim
+from benchmarks import logistic, margins
+from benchmarks.measure import HEADER, Row, options_of, table
+from benchmarks.pages import keep
+
+
+def least_squares_rows(n: int) -> list[Row]:
+    rng = np.random.default_rng(0)
+    rows = []
+    for K in (2, 5):
+        y = rng.integers(0, K, n)
+        X = rng.normal(size=(n, 50)) + rng.normal(size=(K, 50))[y]
+        ours, peer = verosim.LeastSquares(1.0).fit(X, y), RidgeClassifier().fit(X, y)
+        assert (ours.predict(X) == peer.predict(X)).all()
+        rows.append(
+            Row(f"LeastSquares fit, {n // 1000}k × 50, {K} classes",
+                lambda X=X, y=y: verosim.LeastSquares(1.0).fit(X, y),
+                {"RidgeClassifier": (lambda X=X, y=y: RidgeClassifier().fit(X, y), 3)})
+        )  # fmt: skip
+    return rows
+
+
+def rows(quick: bool = False) -> list[Row]:
+    return [
+        *least_squares_rows(50_000 if quick else 500_000),
+        *logistic.rows(quick),
+        *margins.rows(quick),
+    ]
+
+
+def main() -> None:
+    options = options_of(__doc__)
+    print("\n".join(HEADER))
+    lines = table(rows(options.quick), options.repeats)
+    if not options.quick:
+        keep("docs/twins.md", "twins", "\n".join(HEADER + lines))
+
+
+if __name__ == "__main__":
+    main()

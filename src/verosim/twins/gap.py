@@ -1,0 +1,156 @@
+"""What the generative assumptions cost, or save: a model against its discriminative twin.
+
+    KL(p ‖ q) = Σ_k p(k | x) log p(k | x)/q(k | x),   p by the twin, q by the model
+
+judged on rows neither has seen. Where they agree, the assumptions cost nothing; where the twin
+is better, they do not hold; where the model is better, they stand in for rows that are missing.
+Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from verosim.data.labels import positions
+from verosim.errors import VerosimError
+from verosim.estimators.folds import array_folds
+from verosim.linalg import EPS
+from verosim.twins.comparison.draws import pool_of, rows_of
+from verosim.twins.twin import Twin, check_generative
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """Two posteriors of the same rows, the model's and its twin's."""
+
+    classes: np.ndarray  # (C,)
+    labels: np.ndarray = field(repr=False)  # (n,)
+    generative: np.ndarray = field(repr=False)  # (n, C) log p(k | x) by the model
+    discriminative: np.ndarray = field(repr=False)  # (n, C) by the twin
+    model: str = "the model"
+
+    @property
+    def divergence(self) -> np.ndarray:
+        """(n,) KL of the model's posterior from its twin's, for every row."""
+        p = np.exp(self.discriminative)
+        apart = self.discriminative - np.maximum(self.generative, np.log(np.finfo(float).tiny))
+        return np.where(p > 0, p * apart, 0.0).sum(axis=1)
+
+    @property
+    def disagreement(self) -> float:
+        """The share of rows the two classify differently."""
+        return float(np.mean(self.generative.argmax(axis=1) != self.discriminative.argmax(axis=1)))
+
+    @property
+    def difference(self) -> float:
+        """Mean of ½ Σ_k |p − q|: 0 where they agree, 1 where they exclude each other."""
+        return float(
+            0.5 * np.abs(np.exp(self.generative) - np.exp(self.discriminative)).sum(axis=1).mean()
+        )
+
+    def errors(self) -> tuple[float, float]:
+        """The shares of rows classified wrongly, by the model and by its twin."""
+        own = positions(self.labels, self.classes)
+        return (
+            float(np.mean(self.generative.argmax(axis=1) != own)),
+            float(np.mean(self.discriminative.argmax(axis=1) != own)),
+        )
+
+    def losses(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) −log p(y | x) by the model and by its twin, no more than −log eps."""
+        own = (np.arange(len(self.labels)), positions(self.labels, self.classes))
+        most = -np.log(EPS)
+        return np.minimum(-self.generative[own], most), np.minimum(-self.discriminative[own], most)
+
+    def log_loss_gap(self) -> tuple[float, float]:
+        """How much lower the twin's log-loss is, and the standard error of that difference."""
+        model, other = self.losses()
+        apart = model - other
+        return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
+
+    @property
+    def verdict(self) -> str:
+        """Which of the two a user of these rows would take."""
+        gap, error = self.log_loss_gap()
+        if gap > 2 * error:
+            return "the twin is better: the assumptions of the model cost something here"
+        if gap < -2 * error:
+            return "the model is better: its assumptions stand in for rows that are missing"
+        return "no difference beyond chance"
+
+    def __str__(self) -> str:
+        (e, f), (a, b) = self.errors(), (float(loss.mean()) for loss in self.losses())
+        gap, error = self.log_loss_gap()
+        width = max(len(self.model), len("its twin"))
+        lines = [
+            f"{len(self.labels):,} rows, {len(self.classes)} classes",
+            f"{'':{width}}  error   log-loss",
+            f"{self.model:{width}}  {e:.4f}  {a:.4f}",
+            f"{'its twin':{width}}  {f:.4f}  {b:.4f}   lower by {gap:.4f} ± {error:.4f}",
+            f"they differ on {self.disagreement:.1%} of the rows, posteriors by "
+            f"{self.difference:.3f}, KL {self.divergence.mean():.4f}",
+            self.verdict,
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def generative_gap(
+    model: Any, X: Any, y: Any = None, cv: Any = 5, C: float = 1.0, solver: str = "auto"
+) -> Gap:
+    """Compare the posteriors of a generative model and of its discriminative twin.
+
+    Parameters
+    ----------
+    model : a generative classifier, fitted or not; it is left as it is
+    X, y : rows and their labels, or a table and the name of its target
+    cv : folds, as in :func:`cross_validate`: both are fitted outside a fold and judge its rows.
+        None judges the rows themselves by the model as it is fitted and by its twin fitted to
+        them, which flatters the twin
+    C, solver : as in :func:`twin`
+
+    Returns
+    -------
+    Gap with the two posteriors, their `divergence` and `disagreement`, `errors()`, `losses()`
+    and a `verdict`.
+
+    References
+    ----------
+    Ng & Jordan (2002), On discriminative vs. generative classifiers, NIPS 14.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from verosim import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> print(generative_gap(GaussianNB(), X, y).verdict)
+    the twin is better: the assumptions of the model cost something here
+    """
+    check_generative(model)
+    pool = pool_of(X, y)
+    X, labels, classes = pool.X, pool.y, pool.classes
+    name = type(model).__name__
+    if cv is None:
+        model._current()
+        other = Twin(model, C, solver).fit(X, labels)
+        return Gap(
+            model.classes_, labels, model.predict_log_proba(X), other.predict_log_proba(X), name
+        )
+    folds = array_folds(cv, labels, None, X, np.empty(0))
+    if isinstance(folds, list):
+        raise VerosimError("Every row is judged once.", "folds that part the rows, such as cv=5.")
+    numbers, count = folds
+    both = [np.full((len(labels), len(classes)), -np.inf) for _ in range(2)]  # (n, C)
+    for f in range(count):
+        rest, held = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
+        fitted = clone(model).fit(rows_of(X, rest), labels[rest])
+        other = Twin(fitted, C, solver).fit(rows_of(X, rest), labels[rest])
+        rows = rows_of(X, held)
+        for out, judge in zip(both, (fitted, other), strict=True):
+            out[np.ix_(held, positions(judge.classes_, classes))] = judge.predict_log_proba(rows)
+    return Gap(classes, labels, both[0], both[1], name)
