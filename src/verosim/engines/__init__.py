@@ -2,11 +2,24 @@
 
 from verosim.engines.local import (
     map_chunks,
+    map_jobs,
     map_rows,
+    map_spans,
     one_blas_thread,
+    spans,
     summarise,
     threads,
     use_threads,
 )
 
-__all__ = ["map_chunks", "map_rows", "one_blas_thread", "summarise", "threads", "use_threads"]
+__all__ = [
+    "map_chunks",
+    "map_jobs",
+    "map_rows",
+    "map_spans",
+    "one_blas_thread",
+    "spans",
+    "summarise",
+    "threads",
+    "use_threads",
+]

@@ -125,25 +125,23 @@ def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
     """
     if isinstance(source, TableSource):
         return _summarise_stream(source, plan)
-    n, count = len(source), threads()
+    bounds = spans(len(source), len(source) * cells_per_row(source.X))
     first = plan.copy()
-    if count == 1 or n * cells_per_row(source.X) < SMALL:
+    if len(bounds) == 2:
         for batch in source.batches():
             first.absorb(batch)
         return first
     look = next((batch for batch in source.batches() if len(batch)), None)
     if look is not None:
         first.prepare(look)
-    parts = [first, *(first.copy() for _ in range(count - 1))]
-    bounds = [n * i // count for i in range(count + 1)]
+    parts = [first, *(first.copy() for _ in bounds[2:])]
 
-    def absorb(span: int) -> Statistic:
-        for batch in source.batches(bounds[span], bounds[span + 1]):
+    def absorb(span: int, start: int, stop: int) -> None:
+        for batch in source.batches(start, stop):
             parts[span].absorb(batch)
-        return parts[span]
 
-    with one_blas_thread:
-        return reduce(iadd, _pool(count).map(absorb, range(count)))
+    map_spans(absorb, bounds)
+    return reduce(iadd, parts)
 
 
 def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
@@ -216,10 +214,27 @@ def map_rows(work: Callable[[int, int], None], X: Any) -> None:
     """Call work(start, stop) over blocks of the rows of X, on the threads."""
     n = X.shape[0]
     step = max(1, int(BLOCK_CELLS / max(cells_per_row(X), 1)))
-    count = threads()
-    if n <= step or count == 1:
-        for start in range(0, n, step):
-            work(start, min(n, start + step))
+    map_jobs(lambda job: work(job * step, min(n, (job + 1) * step)), -(-n // step))
+
+
+def map_jobs(work: Callable[[int], None], count: int) -> None:
+    """Call work(0), …, work(count − 1), on the threads; work that calls this itself must see to it
+    that it `use_threads(1)`."""
+    if count == 1 or threads() == 1:
+        for job in range(count):
+            work(job)
         return
     with one_blas_thread:
-        list(_pool(count).map(lambda start: work(start, min(n, start + step)), range(0, n, step)))
+        list(_pool(threads()).map(work, range(count)))
+
+
+def spans(n: int, cells: float) -> list[int]:
+    """Bounds of one span of n rows a thread, by row number, so that a run repeats bit by bit;
+    threads cost more than they save on a few cells."""
+    count = 1 if cells < SMALL else max(1, min(threads(), n))
+    return [n * i // count for i in range(count + 1)]
+
+
+def map_spans(work: Callable[[int, int, int], None], bounds: list[int]) -> None:
+    """Call work(span, start, stop) for the spans between bounds, on the threads."""
+    map_jobs(lambda span: work(span, bounds[span], bounds[span + 1]), len(bounds) - 1)

@@ -154,7 +154,7 @@ def descend(X, signs, cost, ridge, norms, bias, w, alpha, order, seed, turn, vis
 
     w (d + 1,) with the weight of the column of `bias` last, and alpha (n,), in place.
     `value` is the dual objective at alpha, `turn` the number of passes before these. Gives back how
-    many visits were made, the next turn and seed, and whether the last pass was over all rows.
+    many visits were made, and the next turn and seed.
     """
     n, d = X.shape
     squared = ridge.size > 0
@@ -191,7 +191,7 @@ def descend(X, signs, cost, ridge, norms, bias, w, alpha, order, seed, turn, vis
             break
         high = most if most > 0.0 else np.inf
         low = least if least < 0.0 else -np.inf
-    return made, turn, seed, active == n
+    return made, turn, seed
 
 
 @exact
@@ -251,4 +251,4 @@ def descend_sparse(
             break
         high = most if most > 0.0 else np.inf
         low = least if least < 0.0 else -np.inf
-    return made, turn, seed, active == n
+    return made, turn, seed

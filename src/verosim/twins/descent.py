@@ -81,9 +81,8 @@ class _Descent:
         self.seed = np.uint64(2 * seed + 1)  # odd: xorshift must not start from zero
         self.made, self.turn = 0, 0  # visits to rows, and passes
 
-    def run(self, visits: int, aim: float) -> bool:
-        """Passes until the gap they measure is below aim · objective, or all visits are made;
-        whether the last was over all rows."""
+    def run(self, visits: int, aim: float) -> None:
+        """Passes until the gap they measure is below aim · objective, or all visits are made."""
         problem, X = self.problem, self.problem.X
         more = (
             problem.signs, problem.cost, self.ridge, self.norms, problem.bias, self.w, self.alpha,
@@ -94,9 +93,8 @@ class _Descent:
             out = kernels.descend_sparse(X.data, X.indices, X.indptr, *more)
         else:
             out = kernels.descend(X, *more)
-        made, self.turn, seed, whole = out
+        made, self.turn, seed = out
         self.made, self.seed = self.made + made, np.uint64(seed)
-        return whole
 
     def solution(self) -> Solution:
         problem, w = self.problem, self.w.copy()

@@ -19,35 +19,20 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from verosim import kernels
 from verosim.data import SparseRows
-from verosim.data.batch import BLOCK_CELLS
-from verosim.engines import map_rows, one_blas_thread, threads, use_threads
-from verosim.engines.local import SMALL
+from verosim.engines import map_jobs, map_rows, map_spans, one_blas_thread, spans, use_threads
 
 GRAM_CELLS = 1 << 16  # cells scaled and multiplied at a time: they stay in the second cache
-
-
-class _Jobs:
-    """So many pieces of work for `map_rows`, each a block of its own."""
-
-    cells_per_row = float(BLOCK_CELLS)
-
-    def __init__(self, count: int) -> None:
-        self.shape = (count, 1)
 
 
 def side_by_side(work: Callable[[int], None], count: int) -> None:
     """work(0), …, work(count − 1) on the threads; within, there is one thread."""
 
-    def alone(first: int, last: int) -> None:
+    def alone(job: int) -> None:
         with use_threads(1):
-            for job in range(first, last):
-                work(job)
+            work(job)
 
     with one_blas_thread:
-        if count == 1:  # the only one has all the threads
-            work(0)
-        else:
-            map_rows(alone, _Jobs(count))
+        map_jobs(alone if count > 1 else work, count)  # the only one has all the threads
 
 
 @dataclass(frozen=True)
@@ -122,17 +107,15 @@ class Margin:
         bit by bit."""
         n, p = self.size
         step = max(64, GRAM_CELLS // p)
-        count = 1 if n * p < SMALL else threads()
-        bounds = [n * i // count for i in range(count + 1)]
-        sums = [np.zeros(shape) for _ in range(count)]
+        bounds = spans(n, n * p)
+        sums = [np.zeros(shape) for _ in bounds[1:]]
 
-        def work(first: int, last: int) -> None:
+        def work(span: int, first: int, last: int) -> None:
             with np.errstate(over="ignore", invalid="ignore"):  # solvers look at what comes out
-                for span in range(first, last):
-                    for start in range(bounds[span], bounds[span + 1], step):
-                        sums[span] += part(start, min(bounds[span + 1], start + step))
+                for start in range(first, last, step):
+                    sums[span] += part(start, min(last, start + step))
 
-        map_rows(work, _Jobs(count))
+        map_spans(work, bounds)
         return np.sum(sums, axis=0)
 
     # Objectives ------------------------------------------------------------------------------
