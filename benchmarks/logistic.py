@@ -5,8 +5,11 @@ python -m benchmarks.logistic --quick    smaller data
 
 A peer's `tol` is the loosest power of ten that takes its objective to within 1e-6 of the minimum;
 ours is the default, 1e-9. How far above the minimum each one ends stands in the table, relative to
-it. Where a peer's solver is left out it did not arrive: on columns of condition 1e6, lbfgs is still
-1e-3 (correlated) and 1e-1 (scales) above the minimum after 300 iterations.
+it. A peer's slower solver is left out: on columns of condition 1e6, lbfgs is still 1e-3
+(correlated) and 1e-1 (scales) above the minimum after 300 iterations, and on well-conditioned ones
+of five classes newton-cholesky takes twenty times as long as lbfgs. On text, ours is asked for
+1e-6, and the peers stop after 1,000 iterations (saga: 100 passes): where that leaves them further
+above the minimum than 1e-6, their time is a lower bound.
 """
 
 from __future__ import annotations
@@ -24,9 +27,9 @@ from benchmarks.text import newsgroups
 from verosim.twins.logistic import LogisticRegression
 
 REACHED = 1e-6  # relative to the minimum
-TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 SIGNAL = 1.5  # standard deviation of the scores
-TEXT_ITERATIONS, TEXT_EPOCHS = 3000, 300
+TEXT_ITERATIONS, TEXT_EPOCHS = 1000, 100
 DECADES = 3  # each way: condition 1e6
 
 
@@ -80,19 +83,21 @@ def row(
     aim: float,
     tolerances: tuple[float, ...] = TOLERANCES,
     most: int = 1000,
+    tol: float | None = None,
     slow: bool = False,
 ) -> Row:
     """y are class numbers."""
 
     def ours() -> LogisticRegression:
-        return LogisticRegression().fit(X, y)
+        return LogisticRegression(tol=tol).fit(X, y)
 
-    least = objective(X, y, LogisticRegression(tol=1e-12).fit(X, y))
+    best = LogisticRegression(tol=1e-12 if tol is None else 1e-2 * tol)
+    least = objective(X, y, best.fit(X, y))
     peers: dict[str, tuple[Call, float | None]] = {}
     for solver in solvers:
-        tol, excess = loosest(X, y, solver, least, tolerances, most)
-        call = partial(fitted, X, y, solver, tol, most)
-        peers[f"{solver}, tol {tol:g} (+{excess:.0e})"] = (call, aim)
+        theirs, excess = loosest(X, y, solver, least, tolerances, most)
+        call = partial(fitted, X, y, solver, theirs, most)
+        peers[f"{solver}, tol {theirs:g} (+{excess:.0e})"] = (call, aim)
     excess = max(objective(X, y, ours()) / least - 1, 0.0)
     return Row(f"{work} (+{excess:.0e})", ours, peers, slow=slow)
 
@@ -102,22 +107,25 @@ def dense_rows(n: int, d: int = 50) -> list[Row]:
     for classes in (2, 5):
         for kind in ("well", "scales", "correlated"):
             X, y = drawn(n, d, classes, kind)
-            solvers = ("lbfgs", "newton-cholesky") if kind == "well" else ("newton-cholesky",)
+            solvers: tuple[str, ...] = ("lbfgs",) if kind == "well" else ("newton-cholesky",)
+            if kind == "well" and classes == 2:
+                solvers = ("lbfgs", "newton-cholesky")
             what = {"well": "well conditioned", "scales": "scales 1e±3"}.get(kind, kind)
             work = f"LogisticRegression, {n // 1000}k × {d}, {classes} classes, {what}"
-            out.append(row(work, X, y, solvers, 2))
+            slow = n > 100_000 and classes > 2 and kind != "well"
+            out.append(row(work, X, y, solvers, 2, slow=slow))
     return out
 
 
 def text_rows(thin: int) -> list[Row]:
-    """20 Newsgroups as counts: the peers take minutes, so each has one tolerance, and an end."""
+    """20 Newsgroups as counts: the peers take minutes, so their iterations have an end."""
     texts, labels = newsgroups("train", thin)
     X = CountVectorizer().fit_transform(texts).astype(np.float64)
     y = np.unique(labels, return_inverse=True)[1]
     work = f"LogisticRegression, 20 Newsgroups counts, CSR {X.shape[0]:,} × {X.shape[1]:,}"
     return [
-        row(work, X, y, ("lbfgs",), 2, (1e-6,), TEXT_ITERATIONS, slow=True),
-        row(work, X, y, ("saga",), 2, (1e-6,), TEXT_EPOCHS, slow=True),
+        row(work, X, y, ("lbfgs",), 2, TOLERANCES[1:4], TEXT_ITERATIONS, tol=REACHED, slow=True),
+        row(work, X, y, ("saga",), 2, TOLERANCES[3:4], TEXT_EPOCHS, tol=REACHED, slow=True),
     ]
 
 

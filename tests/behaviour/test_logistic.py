@@ -231,6 +231,33 @@ def test_warm_start_with_other_classes_or_columns_begins_anew():
     np.testing.assert_allclose(model.coef_, LogisticRegression().fit(X[:, :2], y).coef_, atol=1e-4)
 
 
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs"])
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_columns_that_say_nothing(solver, C):
+    """Constant columns, balanced classes: the start is the minimum."""
+    model = quietly(LogisticRegression(C=C, solver=solver), np.ones((50, 2)), np.arange(50) % 2)
+    assert not model.coef_.any()
+    assert model.objective_ == pytest.approx(50 * np.log(2))
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton", "lbfgs"])
+def test_a_category_of_one_class_only(solver):
+    """Separable in part: no minimum is reached, but the objective is as near as asked, and the
+    weights stay finite."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 200)
+    y = rng.integers(0, 2, 200)
+    y[group == 2] = 1
+    model = quietly(LogisticRegression(C=np.inf, solver=solver), np.eye(3)[group], y)
+    rest = [(group == g) & (y == c) for g in (0, 1) for c in (0, 1)]
+    count = [int(at.sum()) for at in rest]
+    least = -sum(
+        k * np.log(k / (count[i] + count[i + 1])) for i in (0, 2) for k in count[i : i + 2]
+    )
+    assert model.objective_ == pytest.approx(least, rel=1e-8)
+    assert np.abs(model.coef_).max() < 50
+
+
 def test_stopped_early_says_how_far_it_is():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"above its minimum.*max_iter=2") as told:

@@ -58,7 +58,8 @@ class Descent:
         self.slope = coordinates.slope(gradient)
         self.length = float(np.linalg.norm(self.slope)) or 1.0
         self.best, self.at = self.first, np.zeros_like(self.slope)
-        self.path, self.squares = [*path, self.first], [0.5 * self.length**2]
+        self.path = [*path, self.first]
+        self.squares = [0.5 * float(self.slope @ self.slope)]
         self.steps = 0
 
     def __call__(self, u: np.ndarray) -> tuple[float, np.ndarray]:

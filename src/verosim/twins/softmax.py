@@ -13,7 +13,6 @@ Reference: Bishop (2006), Pattern recognition and machine learning, §4.3.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,42 +23,12 @@ from scipy.linalg import helmert
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
-from verosim.engines import map_rows, threads
+from verosim.engines import map_spans, spans
 from verosim.linalg import padded
 
 NOTHING = np.empty(0)
 NO_ROWS = np.empty((0, 0))
 CURVED_CELLS = 1 << 16  # cells of a block whose products are taken: it stays in the second cache
-
-
-class _Spans:
-    """So many spans of rows for `map_rows`, each large enough to be a block of its own."""
-
-    cells_per_row = float(BLOCK_CELLS)
-
-    def __init__(self, count: int) -> None:
-        self.shape = (count, 1)
-
-
-def over_bounds(bounds: list[int], work: Callable[[int, int, int], None]) -> None:
-    """work(span, start, stop) for the spans between bounds, one a thread."""
-
-    def one(first: int, last: int) -> None:
-        for span in range(first, last):
-            work(span, bounds[span], bounds[span + 1])
-
-    map_rows(one, _Spans(len(bounds) - 1))
-
-
-def _over_spans(n: int, cells: float, work: Callable[[int, int, int], None]) -> None:
-    """work(span, start, stop) over n rows, cut by number: a run repeats bit by bit."""
-    count = _span_count(n, cells)
-    over_bounds([n * i // count for i in range(count + 1)], work)
-
-
-def _span_count(n: int, cells: float) -> int:
-    """Threads cost more than they save on a few cells."""
-    return 1 if cells < 1 << 16 else max(1, min(threads(), n))
 
 
 @dataclass
@@ -120,7 +89,8 @@ class Softmax:
         assert isinstance(X, np.ndarray)
         n, d = X.shape
         K = B.shape[1]
-        count = _span_count(n, n * d * K)
+        bounds = spans(n, n * d * K)
+        count = len(bounds) - 1
         W, b = np.ascontiguousarray(B[:-1].T), B[-1].copy()  # (K, d), (K,)
         losses = np.zeros(count)
         parts = np.zeros((count, K, d + 1))
@@ -138,7 +108,7 @@ class Softmax:
                     block, self.pivot, codes, weights, W, b, parts[span], kept
                 )
 
-        _over_spans(n, n * d * K, work)
+        map_spans(work, bounds)
         return float(losses.sum()), np.ascontiguousarray(parts.sum(axis=0).T)
 
     def _sparse(self, B: np.ndarray) -> tuple[float, np.ndarray]:
@@ -147,7 +117,8 @@ class Softmax:
         n = len(X)
         K = B.shape[1]
         cells = float(X.indptr[-1] - X.indptr[0]) * K
-        count = _span_count(n, cells)
+        bounds = spans(n, cells)
+        count = len(bounds) - 1
         losses = np.zeros(count)
         table = B if K == 1 else padded(B)  # (d + 1, width)
         parts = [np.zeros(table.shape) for _ in range(count)]
@@ -163,7 +134,7 @@ class Softmax:
             else:
                 losses[span] = kernels.softmax_pass_sparse(*given, table, K, part)
 
-        _over_spans(n, cells, work)
+        map_spans(work, bounds)
         for other in parts[1:]:
             parts[0] += other
         return float(losses.sum()), np.ascontiguousarray(parts[0][:, :K])
@@ -189,7 +160,8 @@ class Softmax:
         R, K = Q.shape
         step = max(64, CURVED_CELLS // (d + 1))
         cells = float(n) * (d + 1) * R * R * (d + 1)
-        count = _span_count(n, cells)
+        bounds = spans(n, cells)
+        count = len(bounds) - 1
         W, b = np.ascontiguousarray(B[:-1].T), B[-1].copy()
         losses = np.zeros(count)
         slopes = np.zeros((count, K, d + 1))
@@ -213,7 +185,7 @@ class Softmax:
                 kernels.curve_rows(Z, self.pivot, np.ones(last - first), V)
                 _add_products(V, shares, weights, Q, blocks[span])
 
-        _over_spans(n, cells, work)
+        map_spans(work, bounds)
         H = blocks.sum(axis=0)
         for r in range(R):  # the upper blocks mirror the lower
             for q in range(r):

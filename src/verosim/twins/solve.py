@@ -25,7 +25,7 @@ MANY = 2000  # weights above which no Hessian is made
 TOO_MANY = 20_000  # weights whose Hessian is refused
 CHEAP = 300  # weights whose Hessian costs little however few the rows
 ROUND = 12  # steps before the Hessian of the sample is made anew
-TRUSTED = 6  # steps to the minimum that show it fitted
+TRUSTED = 3  # steps to the minimum that show it fitted
 SEED = 0  # of the samples: the same rows, the same answer
 
 
@@ -46,6 +46,8 @@ def _minimise(
     rng = np.random.default_rng(SEED)
     if B is not None:
         B = objective.centred(B)
+        if not objective.value(B)[0] <= objective.value(np.zeros(objective.shape))[0]:
+            B = None  # weights that say less than none at all are no start
     if isinstance(objective.X, SparseRows) and p > MANY and solver != "lbfgs":
         part = Lone.of(objective)
         B = dual_start(part.objective) if B is None else part.narrowed(B)

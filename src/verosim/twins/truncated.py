@@ -17,11 +17,11 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
+from verosim.engines import map_spans
 from verosim.linalg import padded
 from verosim.twins.newton import ROUNDING, SHORTEST, Minimum
-from verosim.twins.softmax import Softmax, as_csr, over_bounds
+from verosim.twins.softmax import Softmax, as_csr
 
-NOTHING = np.empty(0)
 NO_SKIP = np.empty(0, dtype=np.bool_)
 EPOCHS = 10  # passes over the rows before Newton's method
 MOST = 500  # products a step may take
@@ -63,7 +63,7 @@ class Products:
             left = skip[a:b] if len(skip) else skip
             kernels.gather_products(X.data, X.indices, X.indptr, left, B[:-1], B[-1], out[a:b])
 
-        over_bounds(self.spans, work)
+        map_spans(work, self.spans)
         return out
 
     def back(
@@ -78,7 +78,7 @@ class Products:
                 Xt.data, Xt.indices, Xt.indptr, power, table, ridge, own[a:b], out[a:b]
             )
 
-        over_bounds(self.strips, work)
+        map_spans(work, self.strips)
         out[-1] = table.sum(axis=0)
         return float(dots.sum() + out[-1] @ own[-1])
 
@@ -103,7 +103,7 @@ class Bowl:
                 scores[a:b], codes, weights, self.K, residual[a:b], self.shares[a:b]
             )
 
-        over_bounds(self.products.spans, work)
+        map_spans(work, self.products.spans)
         self.gradient = np.empty_like(B)
         self.products.back(residual, o.penalty, B, self.gradient)
         self._still(self.gradient)
@@ -135,7 +135,7 @@ class Bowl:
         def work(span: int, a: int, b: int) -> None:
             kernels.bend_rows(self.shares[a:b], o.cut(a, b)[1], self.K, change[a:b])
 
-        over_bounds(self.products.spans, work)
+        map_spans(work, self.products.spans)
         dot = self.products.back(change, o.penalty, direction, out)
         self._still(out)
         return dot
@@ -154,7 +154,7 @@ class Bowl:
                     self.scores[a:b], change[a:b], size, *o.cut(a, b), self.K
                 )
 
-            over_bounds(self.products.spans, work)
+            map_spans(work, self.products.spans)
             norm = squares[0] + size * (2 * squares[1] + size * squares[2])
             return float(losses.sum()) + 0.5 * o.penalty * norm
 
@@ -182,7 +182,7 @@ def conjugate(bowl: Bowl, share: float) -> tuple[np.ndarray, float]:
         def work(span: int, a: int, b: int, size: float = size) -> None:
             sums[span] = kernels.conjugate_step(size, *(v[a:b] for v in flat))
 
-        over_bounds(cuts, work)
+        map_spans(work, cuts)
         found += gain
         after = float(sums.sum())
         # Nash & Sofer's test: the mean of the gains so far foretells those to come.
@@ -193,7 +193,7 @@ def conjugate(bowl: Bowl, share: float) -> tuple[np.ndarray, float]:
         def onward(_: int, a: int, b: int, turn: float = turn) -> None:
             kernels.conjugate_turn(turn, flat[4][a:b], flat[2][a:b], flat[0][a:b])
 
-        over_bounds(cuts, onward)
+        map_spans(onward, cuts)
         square = after
     return step, found
 
