@@ -7,7 +7,7 @@ import gc
 import statistics
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 HEADER = [
@@ -15,6 +15,7 @@ HEADER = [
     "|---|---|---|---|---|---|",
 ]
 Call = Callable[[], object]
+PATIENCE = 120.0  # seconds after which a slow row has no further turn
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Row:
     peers: dict[str, tuple[Call, float | None]] = field(default_factory=dict)  # call, target
     limit: Call | None = None
     inner: int = 1  # calls per timing, for work too short to time alone
-    slow: bool = False  # minutes a call: three turns, and none of them to warm up
+    slow: bool = False  # minutes a call: no turns to warm up, and no more of them than PATIENCE
 
 
 def medians(
@@ -32,7 +33,10 @@ def medians(
 ) -> dict[str, float]:
     """Seconds per call, the callables taking turns so that a noisy spell hits all of them."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(repeats):
+    begun = time.perf_counter()
+    for turn in range(repeats):
+        if not warm and turn and time.perf_counter() - begun > PATIENCE:
+            break
         for name, call in calls.items():
             gc.collect()
             if warm:
@@ -52,7 +56,7 @@ def shown(seconds: float) -> str:
     )  # fmt: skip
 
 
-def table(rows: list[Row], repeats: int) -> list[str]:
+def table(rows: Iterable[Row], repeats: int) -> list[str]:
     lines = []
     for row in rows:
         calls = {"ours": row.ours, **{name: call for name, (call, _) in row.peers.items()}}

@@ -5,6 +5,8 @@ python -m benchmarks.twins    prints its rows and keeps them in docs/twins.md
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from sklearn.linear_model import RidgeClassifier
 
@@ -30,12 +32,10 @@ def least_squares_rows(n: int) -> list[Row]:
     return rows
 
 
-def rows(quick: bool = False) -> list[Row]:
-    return [
-        *least_squares_rows(50_000 if quick else 500_000),
-        *logistic.rows(quick),
-        *margins.rows(quick),
-    ]
+def rows(quick: bool = False) -> Iterator[Row]:
+    yield from least_squares_rows(50_000 if quick else 500_000)
+    yield from logistic.rows(quick)
+    yield from margins.rows(quick)
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import verosim
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning
 from verosim.twins.logistic import LogisticRegression
-from verosim.twins.softmax import Softmax
-from verosim.twins.start import generative, middle, sample
+from verosim.twins.solvers.softmax import Softmax
+from verosim.twins.solvers.start import generative, middle, sample
 
 NO_WEIGHTS = np.empty(0)
 

@@ -22,11 +22,11 @@ from verosim.estimators.judge import Posterior
 from verosim.estimators.parameters import finite, generator, one_of
 from verosim.twins.labelled import Labelled, check_two_classes, labelled
 from verosim.twins.linear import LinearTwin
-from verosim.twins.newton import Minimum
-from verosim.twins.softmax import Softmax, column_squares
-from verosim.twins.solve import minimise
-from verosim.twins.start import middle
-from verosim.twins.stochastic import Schedule, Visits, descend, first_rate, one_pass
+from verosim.twins.solvers.newton import Minimum
+from verosim.twins.solvers.softmax import Softmax, column_squares
+from verosim.twins.solvers.solve import minimise
+from verosim.twins.solvers.start import middle
+from verosim.twins.solvers.stochastic import Schedule, Visits, descend, first_rate, one_pass
 
 SOLVERS = ("auto", "newton", "lbfgs", "sgd")
 TOLERANCE, SGD_TOLERANCE = 1e-9, 1e-4

@@ -18,12 +18,12 @@ from verosim.data import SparseRows
 from verosim.engines.local import SMALL
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.parameters import finite, generator, one_of
-from verosim.twins.descent import by_frequency, descend, squared_norms
-from verosim.twins.finite_newton import newton
-from verosim.twins.interior import interior
 from verosim.twins.labelled import Labelled
 from verosim.twins.linear import LinearTwin
-from verosim.twins.margin import Margin, Solution, side_by_side
+from verosim.twins.solvers.descent import by_frequency, descend, squared_norms
+from verosim.twins.solvers.finite_newton import newton
+from verosim.twins.solvers.interior import interior
+from verosim.twins.solvers.margin import Margin, Solution, side_by_side
 
 FEW_COLUMNS = 600  # up to which a Newton step can cost less than the passes it saves
 ROWS_PER_COLUMN = 4  # below which coordinate descent has few rows to visit

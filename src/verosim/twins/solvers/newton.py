@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from verosim.linalg import EPS
-from verosim.twins.softmax import Softmax
+from verosim.twins.solvers.softmax import Softmax
 
 ROUNDING = 1e-13  # share of f that sums over the rows may be wrong by
 SHORTEST = 1e-10  # of a full step

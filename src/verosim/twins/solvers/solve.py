@@ -13,12 +13,12 @@ import numpy as np
 from verosim.data import SparseRows
 from verosim.engines import one_blas_thread, threads
 from verosim.errors import VerosimError
-from verosim.twins.lbfgs import Diagonal, lbfgs
-from verosim.twins.lone import Lone
-from verosim.twins.newton import Minimum, Root, newton
-from verosim.twins.softmax import Softmax, column_squares
-from verosim.twins.start import climb, generative
-from verosim.twins.truncated import dual_start, truncated_newton
+from verosim.twins.solvers.lbfgs import Diagonal, lbfgs
+from verosim.twins.solvers.lone import Lone
+from verosim.twins.solvers.newton import Minimum, Root, newton
+from verosim.twins.solvers.softmax import Softmax, column_squares
+from verosim.twins.solvers.start import climb, generative
+from verosim.twins.solvers.truncated import dual_start, truncated_newton
 
 SHARE = 32  # one row in so many makes the Hessian of a sample
 MANY = 2000  # weights above which no Hessian is made

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verosim.twins.margin import Margin, Solution, solving
+from verosim.twins.solvers.margin import Margin, Solution, solving
 
 TO_THE_WALL = 0.995  # how far towards zero a step may go
 LOST = 10.0  # a gap this much wider than the best: rounding has taken over

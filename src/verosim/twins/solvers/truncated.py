@@ -19,8 +19,8 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines import map_spans
 from verosim.linalg import padded
-from verosim.twins.newton import ROUNDING, SHORTEST, Minimum
-from verosim.twins.softmax import Softmax, as_csr
+from verosim.twins.solvers.newton import ROUNDING, SHORTEST, Minimum
+from verosim.twins.solvers.softmax import Softmax, as_csr
 
 NO_SKIP = np.empty(0, dtype=np.bool_)
 EPOCHS = 10  # passes over the rows before Newton's method

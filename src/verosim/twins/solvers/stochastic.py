@@ -16,7 +16,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
-from verosim.twins.softmax import Softmax
+from verosim.twins.solvers.softmax import Softmax
 
 PATIENCE = 5  # passes that may go by without a better loss
 OFTEN = 16  # visits of one row in a pass, at most; beyond that they weigh more

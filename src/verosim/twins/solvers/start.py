@@ -21,8 +21,8 @@ from verosim.data.sources import take_rows
 from verosim.errors import VerosimWarning
 from verosim.estimators.discriminant import LDA
 from verosim.estimators.gaussian import NaiveLDA
-from verosim.twins.newton import Root, newton
-from verosim.twins.softmax import Softmax, as_csr
+from verosim.twins.solvers.newton import Root, newton
+from verosim.twins.solvers.softmax import Softmax, as_csr
 
 LOOK = 31  # rows that choose the pivot
 LEAST = 2048  # rows of the lowest rung

@@ -16,7 +16,7 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines.local import SMALL
-from verosim.twins.margin import Margin, Solution
+from verosim.twins.solvers.margin import Margin, Solution
 
 AT_ONCE = 500  # most α that are solved for together
 FINISHES = 30  # tries to finish

@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from verosim.twins.newton import ROUNDING, Minimum
-from verosim.twins.softmax import Softmax
+from verosim.twins.solvers.newton import ROUNDING, Minimum
+from verosim.twins.solvers.softmax import Softmax
 
 MEMORY = 10  # pairs of steps and slopes kept
 QUICK = 0.05  # share of the gap that steps in good coordinates leave, at most

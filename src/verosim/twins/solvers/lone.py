@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from verosim.data import SparseRows
-from verosim.twins.softmax import Softmax, as_csr
+from verosim.twins.solvers.softmax import Softmax, as_csr
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from verosim.engines.local import SMALL
-from verosim.twins.margin import Margin, Solution, solving
+from verosim.twins.solvers.margin import Margin, Solution, solving
 
 FLAT = 1e-3  # a slope this much flatter than at the start ends a line search
 

@@ -1,0 +1,1 @@
+"""Minima of convex losses over the rows: softmax and margins, and the ways down to them."""
