@@ -3,8 +3,8 @@
 python -m benchmarks.margins    prints its rows
 
 A row of LinearSVM says how far above the minimum each side stops, as a share of it, over all
-classes: (ours / theirs). Ours is asked for 1e-6; LinearSVC for the loosest of a few tolerances that
-brings it there, or for its default number of passes, 1000, where that is not enough. Perceptrons
+classes: (ours / theirs). Each is given the loosest of a few tolerances that brings it to 1e-6, or
+LinearSVC its default number of passes, 1000, where that is not enough. Perceptrons
 run the same number of epochs; for several classes scikit-learn's fits one against the rest, ours as
 many functions together.
 """
@@ -29,6 +29,7 @@ from verosim.twins.svm import LinearSVM
 
 EPOCHS = 5
 ENOUGH = 1e-6
+TOLERANCES = (1e-5, 5e-6, 3e-6, 2e-6, 1e-6)  # duality gaps; the objective ends well within them
 
 
 def objective(model: Any, X: Any, y: np.ndarray, loss: str) -> float:
@@ -45,8 +46,8 @@ def objective(model: Any, X: Any, y: np.ndarray, loss: str) -> float:
 def machine_row(name: str, X: Any, y: np.ndarray, loss: str, tol: float, slow: bool) -> Row:
     """`tol` is LinearSVC's."""
 
-    def ours() -> LinearSVM:
-        return LinearSVM(loss=loss, random_state=0).fit(X, y)
+    def ours(tol: float) -> LinearSVM:
+        return LinearSVM(loss=loss, tol=tol, random_state=0).fit(X, y)
 
     def theirs() -> LinearSVC:
         return LinearSVC(loss=loss, tol=tol, random_state=0).fit(X, y)
@@ -55,10 +56,15 @@ def machine_row(name: str, X: Any, y: np.ndarray, loss: str, tol: float, slow: b
     least = float((best.objective_ - best.gap_).sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ends = [objective(m, X, y, loss) / least - 1 for m in (ours(), theirs())]
+        for own in TOLERANCES:
+            ends = [objective(ours(own), X, y, loss) / least - 1]
+            if ends[0] <= ENOUGH:
+                break
+        ends.append(objective(theirs(), X, y, loss) / least - 1)
     assert ends[0] <= ENOUGH, ends
     shown = f"LinearSVM, {loss.replace('_', ' ')}, {name} ({ends[0]:.0e} / {ends[1]:.0e})"
-    return Row(shown, ours, {f"LinearSVC, tol={tol:.0e}": (theirs, 1.5)}, slow=slow)
+    peers = {f"LinearSVC, tol={tol:.0e}": (theirs, 1.5)}
+    return Row(shown, lambda: ours(own), peers, slow=slow)
 
 
 def perceptron_row(name: str, X: Any, y: np.ndarray) -> Row:
@@ -110,16 +116,16 @@ def text_rows(quick: bool) -> Iterator[Row]:
     yield perceptron_row("counts, comp.* or not", counts, comp)
 
 
-def rows(quick: bool = False) -> list[Row]:
-    text = list(text_rows(quick)) if DATA.is_dir() else []
-    return [*dense_rows(quick), *text]
+def rows(quick: bool = False) -> Iterator[Row]:
+    yield from dense_rows(quick)
+    if DATA.is_dir():
+        yield from text_rows(quick)
 
 
 def main() -> None:
     options = options_of(__doc__)
-    work = rows(options.quick)
     print("\n".join(HEADER))
-    table(work, options.repeats)
+    table(rows(options.quick), options.repeats)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from verosim.estimators.folds import array_folds
 from verosim.linalg import EPS
 from verosim.twins.comparison.draws import pool_of, rows_of
 from verosim.twins.twin import Twin, check_generative
+from verosim.validate.cross import one_warning
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +147,14 @@ def generative_gap(
         raise VerosimError("Every row is judged once.", "folds that part the rows, such as cv=5.")
     numbers, count = folds
     both = [np.full((len(labels), len(classes)), -np.inf) for _ in range(2)]  # (n, C)
-    for f in range(count):
-        rest, held = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
-        fitted = clone(model).fit(rows_of(X, rest), labels[rest])
-        other = Twin(fitted, C, solver).fit(rows_of(X, rest), labels[rest])
-        rows = rows_of(X, held)
-        for out, judge in zip(both, (fitted, other), strict=True):
-            out[np.ix_(held, positions(judge.classes_, classes))] = judge.predict_log_proba(rows)
+    with one_warning():
+        for f in range(count):
+            rest, held = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
+            fitted = clone(model).fit(rows_of(X, rest), labels[rest])
+            other = Twin(fitted, C, solver).fit(rows_of(X, rest), labels[rest])
+            rows = rows_of(X, held)
+            for out, judge in zip(both, (fitted, other), strict=True):
+                out[np.ix_(held, positions(judge.classes_, classes))] = judge.predict_log_proba(
+                    rows
+                )
     return Gap(classes, labels, both[0], both[1], name)

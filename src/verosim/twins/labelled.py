@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 
 from verosim.axes import Columns
 from verosim.axes.groups import plain
@@ -100,3 +101,24 @@ def check_two_classes(rows: Labelled, who: str) -> None:
             f"{only!r}.",
             "two classes or more are needed.",
         )
+
+
+def class_weights(setting: Any, rows: Labelled) -> np.ndarray:
+    """(C,) what a class counts on top of its rows' weights: None, "balanced", or a dict by label."""
+    if setting is None:
+        return np.ones(len(rows.classes))
+    if isinstance(setting, str) and setting == "balanced":  # their sums of weights become alike
+        weights = rows.weights if len(rows.weights) else None
+        sums = np.bincount(rows.codes, weights, minlength=len(rows.classes))
+        return sums.sum() / (len(sums) * np.where(sums > 0, sums, 1.0))
+    try:
+        found = compute_class_weight(setting, classes=rows.classes, y=rows.classes[rows.codes])
+        found = found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise VerosimError(
+            f"class_weight={setting!r}: {error}.",
+            "None, 'balanced', or a dictionary of a weight for each class.",
+        ) from None
+    if not (np.isfinite(found) & (found > 0)).all():
+        raise VerosimError(f"class_weight={setting!r}: every class needs a weight above zero.")
+    return found

@@ -13,14 +13,13 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from verosim.data.labels import check_known
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning, warn
 from verosim.estimators.judge import Posterior
 from verosim.estimators.parameters import finite, generator, one_of
-from verosim.twins.labelled import Labelled, check_two_classes, labelled
+from verosim.twins.labelled import Labelled, check_two_classes, class_weights, labelled
 from verosim.twins.linear import LinearTwin
 from verosim.twins.solvers.newton import Minimum
 from verosim.twins.solvers.softmax import Softmax, column_squares
@@ -232,7 +231,8 @@ class LogisticRegression(Posterior, LinearTwin):
     def _objective(self, rows: Labelled, centred: bool) -> Softmax:
         weights = rows.weights
         if self.class_weight is not None:
-            weights = self._class_weights(rows)[rows.codes] * (weights if len(weights) else 1.0)
+            favour = class_weights(self.class_weight, rows)
+            weights = favour[rows.codes] * (weights if len(weights) else 1.0)
         pivot = np.zeros(rows.X.shape[1])
         if centred and self.fit_intercept:
             pivot = middle(rows.X)
@@ -240,19 +240,6 @@ class LogisticRegression(Posterior, LinearTwin):
             rows.X, rows.codes, weights, len(rows.classes), self._penalty, pivot,
             bool(self.fit_intercept),
         )  # fmt: skip
-
-    def _class_weights(self, rows: Labelled) -> np.ndarray:
-        """(C,)"""
-        if self.class_weight == "balanced":  # the classes' sums of weights become alike
-            weights = rows.weights if len(rows.weights) else None
-            sums = np.bincount(rows.codes, weights, minlength=len(rows.classes))
-            return sums.sum() / (len(sums) * np.where(sums > 0, sums, 1.0))
-        try:
-            return compute_class_weight(
-                self.class_weight, classes=rows.classes, y=rows.classes[rows.codes]
-            )
-        except (ValueError, TypeError) as error:
-            raise VerosimError(f"class_weight: {error}") from None
 
     def _schedule(self, rows: Labelled, visits: Visits, going_on: bool) -> Schedule:
         """The first rows choose the rate, and later ones keep to it."""

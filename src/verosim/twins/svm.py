@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import compute_class_weight
 
 from verosim.axes.groups import plain
 from verosim.data import SparseRows
 from verosim.engines.local import SMALL
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.parameters import finite, generator, one_of
-from verosim.twins.labelled import Labelled
+from verosim.twins.labelled import Labelled, class_weights
 from verosim.twins.linear import LinearTwin
 from verosim.twins.solvers.descent import by_frequency, descend, squared_norms
 from verosim.twins.solvers.finite_newton import newton
@@ -112,7 +111,7 @@ class LinearSVM(LinearTwin):
         self._check()
         rows = self._opened(X, y, sample_weight)
         cost = self._cost(rows)  # (n,)
-        favour = self._class_weights(rows)  # (C,)
+        favour = class_weights(self.class_weight, rows)  # (C,)
         problems = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         solve = self._solver(rows.X)
@@ -200,28 +199,6 @@ class LinearSVM(LinearTwin):
 
     def _cost(self, rows: Labelled) -> np.ndarray:
         return self.C * rows.weights if len(rows.weights) else np.full(len(rows), float(self.C))
-
-    def _class_weights(self, rows: Labelled) -> np.ndarray:
-        """(C,) what a class counts on top of its rows' weights."""
-        if self.class_weight is None:
-            return np.ones(len(rows.classes))
-        try:
-            weights = compute_class_weight(
-                self.class_weight,
-                classes=rows.classes,
-                y=rows.classes[rows.codes],
-                sample_weight=rows.weights if len(rows.weights) else None,
-            ).astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise VerosimError(
-                f"class_weight={self.class_weight!r}: {error}.",
-                "None, 'balanced', or a dictionary of a weight for each class.",
-            ) from None
-        if not (np.isfinite(weights) & (weights > 0)).all():
-            raise VerosimError(
-                f"class_weight={self.class_weight!r}: every class needs a weight above zero."
-            )
-        return weights
 
     def _check(self) -> None:
         one_of("loss", self.loss, ("squared_hinge", "hinge"))
