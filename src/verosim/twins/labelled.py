@@ -104,7 +104,7 @@ def check_two_classes(rows: Labelled, who: str) -> None:
 
 
 def class_weights(setting: Any, rows: Labelled) -> np.ndarray:
-    """(C,) what a class counts on top of its rows' weights: None, "balanced", or a dict by label."""
+    """(C,) what a class counts on top of its rows: None, "balanced", or a dict by label."""
     if setting is None:
         return np.ones(len(rows.classes))
     if isinstance(setting, str) and setting == "balanced":  # their sums of weights become alike
