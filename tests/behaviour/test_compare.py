@@ -551,11 +551,11 @@ def test_no_crossing_is_said():
     flat = np.full(6, 0.2)
     found = curves(flat, flat + 0.1, noise=0.01).crossings[0]
     assert (found.size, found.ahead, found.times) == (None, "g", 0)
-    assert "no crossing seen, g leads at every size" in str(found)
+    assert "no crossing seen, g is nowhere behind" in str(found)
     assert (found.low, found.high) == (0, 0)
     tie = curves(flat, flat).crossings[0]
     assert (tie.size, tie.ahead) == (None, None)
-    assert "tie at every size" in str(tie)
+    assert "they tie wherever both have values" in str(tie)
 
 
 def test_open_intervals():

@@ -145,7 +145,8 @@ def test_stochastic_descent_comes_near_the_minimum():
     best = LogisticRegression().fit(X, y)
     model = LogisticRegression(solver="sgd", random_state=0, max_iter=200).fit(X, y)
     assert best.objective_ <= model.objective_ <= best.objective_ * 1.002
-    assert np.isnan(model.gap_)
+    above = model.objective_ / best.objective_ - 1
+    assert 0.5 * above < model.gap_ < 2 * above  # by the Hessian: near the minimum it is right
 
 
 def test_stochastic_descent_repeats_by_its_seed_and_ignores_the_order_of_rows():

@@ -18,8 +18,9 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
-from verosim.densities import LinearForm, Scores
+from verosim.densities import LinearForm, Scores, not_a_number
 from verosim.densities.base import into
+from verosim.errors import VerosimError
 from verosim.linalg import padded
 
 
@@ -84,7 +85,10 @@ class LinearScores(Scores):
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         if isinstance(block, SparseRows):  # the kernel skips missing cells
             scores = block.data[block.stored]
-        super().check(block, scores, columns, start)
+        if not np.isfinite(scores).all():
+            error = not_a_number(block, columns, start)
+            if error is not None:
+                raise VerosimError(error.what, "fill the cell, or a generative model skips it.")
 
 
 def signed_distances(scores: np.ndarray, coef: np.ndarray) -> np.ndarray:

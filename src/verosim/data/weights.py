@@ -33,7 +33,7 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
         bad = int(np.flatnonzero(weights < 0)[0])
         raise VerosimError(
             f"The weight of row {bad} is negative: {weights[bad]:g}.",
-            "to take rows out of a model, use forget(X, y).",
+            "weights are zero or more; models that are sums take rows out by forget(X, y).",
         )
     if not weights.any():
         raise VerosimError(

@@ -7,6 +7,23 @@ from typing import Any
 import numpy as np
 
 from verosim.bayes.linear import LinearScores, signed_distances
+from verosim.bayes.rule import Decision
+from verosim.densities import not_a_number
+from verosim.engines import map_rows
+from verosim.errors import VerosimError
+
+
+def _of_complete_rows(decision: Decision, rows: Any) -> np.ndarray:
+    """(n, C) scores; a row with a missing cell lies nowhere."""
+
+    def work(start: int, stop: int) -> None:
+        block = decision.params.read(rows[start:stop])
+        error = not_a_number(block, decision.columns, start)
+        if error is not None:
+            raise VerosimError(error.what, "a distance needs every cell of its row.")
+
+    map_rows(work, rows)
+    return decision.discriminants(rows)
 
 
 class Distances:
@@ -19,7 +36,9 @@ class Distances:
         (n, C): r_k(x) = min_{j ≠ k} (y_k − y_j)/‖w_k − w_j‖, which inside the region of class k is
         the distance to its nearest face, and outside is negative.
         """
-        scores = self.decision_function(X)  # type: ignore[attr-defined]
+        scores = self._scores(X, _of_complete_rows)  # type: ignore[attr-defined]
+        if scores.shape[1] == 2:
+            scores = scores[:, 1] - scores[:, 0]
         return signed_distances(scores, self._normals)
 
     @property

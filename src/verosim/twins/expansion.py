@@ -73,7 +73,9 @@ class Centred(Expansion):
             error = not_a_number(dense, self.columns, 0)
             if error is not None:
                 raise VerosimError(
-                    error.what, "the twin was made from complete rows, so it reads complete rows."
+                    error.what,
+                    "full covariances weigh a missing cell in no linear way; GaussianNB, NaiveLDA "
+                    "and NaiveBayes do.",
                 )
         Z[holes] = 0.0
         parts = self.powers(Z)
@@ -219,20 +221,16 @@ def _(params: DiagonalParams, statistic: Moments) -> Expansion:
     shift, precision = params.reference[2], np.broadcast_to(params.precision, variance.shape)
     linear = precision * shift  # (C, d)
     constant = -0.5 * linear * shift + (0.0 if params.shared else params.log_cell)
-    cells, weight = statistic.arrays["cells"][:, 0], statistic.arrays["weight"][:, :1]
-    gaps = bool((cells < weight * (1 - 1e-12)).any())
-    lost = (-constant,) if gaps else ()
-    marks = tuple(MISSING.format(name) for name in names) if gaps else ()
-    ones = (np.ones(len(names)),) if gaps else ()
+    marks, ones = tuple(MISSING.format(name) for name in names), np.ones(len(names))
     if params.shared:
         return Centred(
-            names + marks, np.hstack([linear, *lost]), constant.sum(axis=1),
-            np.concatenate([scale, *ones]), *common, columns, gaps,
+            names + marks, np.hstack([linear, -constant]), constant.sum(axis=1),
+            np.concatenate([scale, ones]), *common, columns, True,
         )  # fmt: skip
     return Squares(
         names + tuple(f"{name}²" for name in names) + marks,
-        np.hstack([linear, -0.5 * precision, *lost]), constant.sum(axis=1),
-        np.concatenate([scale, scale**2, *ones]), *common, columns, gaps,
+        np.hstack([linear, -0.5 * precision, -constant]), constant.sum(axis=1),
+        np.concatenate([scale, scale**2, ones]), *common, columns, True,
     )  # fmt: skip
 
 

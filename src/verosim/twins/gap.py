@@ -9,6 +9,9 @@ Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +19,14 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.data.labels import positions
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, VerosimWarning
 from verosim.estimators.folds import array_folds
 from verosim.linalg import EPS
 from verosim.twins.comparison.draws import pool_of, rows_of
 from verosim.twins.twin import Twin, check_generative
 from verosim.validate.cross import one_warning
+
+STRENGTHS = (0.01, 1.0, 100.0, 10_000.0)  # of the twin, tried in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,7 @@ class Gap:
     generative: np.ndarray = field(repr=False)  # (n, C) log p(k | x) by the model
     discriminative: np.ndarray = field(repr=False)  # (n, C) by the twin
     model: str = "the model"
+    C: float = 1.0  # of the twin
 
     @property
     def divergence(self) -> np.ndarray:
@@ -93,7 +99,7 @@ class Gap:
             f"{self.model:{width}}  {e:.4f}  {a:.4f}",
             f"{'its twin':{width}}  {f:.4f}  {b:.4f}   lower by {gap:.4f} ± {error:.4f}",
             f"they differ on {self.disagreement:.1%} of the rows, posteriors by "
-            f"{self.difference:.3f}, KL {self.divergence.mean():.4f}",
+            f"{self.difference:.3f}, KL {self.divergence.mean():.4f} (C={self.C:g})",
             self.verdict,
         ]
         return "\n".join(lines)
@@ -102,7 +108,7 @@ class Gap:
 
 
 def generative_gap(
-    model: Any, X: Any, y: Any = None, cv: Any = 5, C: float = 1.0, solver: str = "auto"
+    model: Any, X: Any, y: Any = None, cv: Any = 5, C: Any = STRENGTHS, solver: str = "auto"
 ) -> Gap:
     """Compare the posteriors of a generative model and of its discriminative twin.
 
@@ -112,8 +118,10 @@ def generative_gap(
     X, y : rows and their labels, or a table and the name of its target
     cv : folds, as in :func:`cross_validate`: both are fitted outside a fold and judge its rows.
         None judges the rows themselves by the model as it is fitted and by its twin fitted to
-        them, which flatters the twin
-    C, solver : as in :func:`twin`
+        them, which tells how far apart they are, not which is better
+    C : of the twin, as in :func:`twin`; of several the one whose held-out log-loss is least, so
+        that the twin does not lose by a penalty alone
+    solver : as there
 
     Returns
     -------
@@ -136,25 +144,48 @@ def generative_gap(
     pool = pool_of(X, y)
     X, labels, classes = pool.X, pool.y, pool.classes
     name = type(model).__name__
+    strengths = [float(c) for c in np.atleast_1d(C)]
     if cv is None:
         model._current()
-        other = Twin(model, C, solver).fit(X, labels)
-        return Gap(
-            model.classes_, labels, model.predict_log_proba(X), other.predict_log_proba(X), name
-        )
+        own = model.predict_log_proba(X)
+        with one_warning() if len(strengths) == 1 else _unsaid():
+            tried = [
+                Gap(model.classes_, labels, own,
+                    Twin(model, c, solver).fit(X, labels).predict_log_proba(X), name, c)
+                for c in strengths
+            ]  # fmt: skip
+        return min(tried, key=_loss)
     folds = array_folds(cv, labels, None, X, np.empty(0))
     if isinstance(folds, list):
         raise VerosimError("Every row is judged once.", "folds that part the rows, such as cv=5.")
     numbers, count = folds
-    both = [np.full((len(labels), len(classes)), -np.inf) for _ in range(2)]  # (n, C)
-    with one_warning():
+    own, *others = (
+        np.full((len(labels), len(classes)), -np.inf) for _ in range(len(strengths) + 1)
+    )
+    with one_warning() if len(strengths) == 1 else _unsaid():
         for f in range(count):
             rest, held = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
-            fitted = clone(model).fit(rows_of(X, rest), labels[rest])
-            other = Twin(fitted, C, solver).fit(rows_of(X, rest), labels[rest])
-            rows = rows_of(X, held)
-            for out, judge in zip(both, (fitted, other), strict=True):
-                out[np.ix_(held, positions(judge.classes_, classes))] = judge.predict_log_proba(
-                    rows
+            learnt, rows = rows_of(X, rest), rows_of(X, held)
+            fitted = clone(model).fit(learnt, labels[rest])
+            at = np.ix_(held, positions(fitted.classes_, classes))
+            own[at] = fitted.predict_log_proba(rows)
+            for other, c in zip(others, strengths, strict=True):
+                other[at] = (
+                    Twin(fitted, c, solver).fit(learnt, labels[rest]).predict_log_proba(rows)
                 )
-    return Gap(classes, labels, both[0], both[1], name)
+    return min(
+        (Gap(classes, labels, own, other, name, c)
+         for other, c in zip(others, strengths, strict=True)), key=_loss,
+    )  # fmt: skip
+
+
+@contextmanager
+def _unsaid() -> Iterator[None]:
+    """What a strength nobody asked for would have warned about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VerosimWarning)
+        yield
+
+
+def _loss(gap: Gap) -> float:
+    return float(gap.losses()[1].mean())

@@ -19,17 +19,19 @@ from verosim.data.labels import check_known
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning, warn
 from verosim.estimators.judge import Posterior
 from verosim.estimators.parameters import finite, generator, one_of
+from verosim.linalg import EPS
 from verosim.twins.labelled import Labelled, check_two_classes, class_weights, labelled
 from verosim.twins.linear import LinearTwin
 from verosim.twins.solvers.newton import Minimum
 from verosim.twins.solvers.softmax import Softmax, column_squares
-from verosim.twins.solvers.solve import minimise
+from verosim.twins.solvers.solve import gap_at, minimise
 from verosim.twins.solvers.start import middle
 from verosim.twins.solvers.stochastic import Schedule, Visits, descend, first_rate, one_pass
 
 SOLVERS = ("auto", "newton", "lbfgs", "sgd")
 TOLERANCE, SGD_TOLERANCE = 1e-9, 1e-4
-SLIGHT = 1e-6  # of a column's mean square: the penalty that separable data are given
+SLIGHT = 1e-6  # of the narrowest column's squares: the penalty that separable rows are given
+FAR = 0.25  # share of the objective above its minimum that descent may leave in silence
 CERTAIN = 1e-4  # mean loss below which a weak penalty has let the weights grow large
 
 
@@ -197,6 +199,7 @@ class LogisticRegression(Posterior, LinearTwin):
         self.loss_curve_, self.norm_curve_ = course.losses, course.norms
         self.n_iter_ = len(course.losses)
         self._seen = self.n_iter_ * len(visits)
+        left = gap_at(objective, course.B)
         if not course.converged:
             change = 1 - course.losses[-1] / course.losses[-2] if self.n_iter_ > 1 else 1.0
             warn(
@@ -205,9 +208,16 @@ class LogisticRegression(Posterior, LinearTwin):
                 'solver="auto" go to the minimum.',
                 ConvergenceWarning,
             )
+        elif left > FAR:
+            warn(
+                f"Stochastic descent settled with the objective about {min(left, 10):.0%} above its "
+                "minimum: one step does not suit columns this different in scale. Scale them, or let "
+                'solver="auto" go to the minimum.',
+                ConvergenceWarning,
+            )
         self.regularisation_ = objective.penalty
-        self.objective_, self.gap_ = self._true_value(objective, B), math.nan
-        return self._taken(rows, B, objective.pivot)
+        self.objective_, self.gap_ = self._true_value(objective, course.B), left
+        return self._taken(rows, course.B, objective.pivot)
 
     # The pieces --------------------------------------------------------------------------------
 
@@ -295,8 +305,9 @@ class LogisticRegression(Posterior, LinearTwin):
 
     def _slightly_penalised(self, objective: Softmax) -> Softmax:
         """Separable rows without a penalty: the weights would grow for ever."""
-        mean = float(column_squares(objective).mean())
-        penalty = SLIGHT * (mean if mean > 0 else 1.0)
+        squares = column_squares(objective)  # (d,)
+        wide = squares[squares > EPS * squares.max(initial=0.0)]
+        penalty = SLIGHT * float(wide.min()) if len(wide) else SLIGHT
         warn(
             "A hyperplane parts the classes without a mistake, so without a penalty (C=inf) the "
             f"weights have no limit: they were given the slight one λ = {penalty:.3g}, as of "

@@ -26,6 +26,7 @@ from verosim.twins.solvers.margin import Margin, Solution, side_by_side
 
 FEW_COLUMNS = 600  # up to which a Newton step can cost less than the passes it saves
 ROWS_PER_COLUMN = 4  # below which coordinate descent has few rows to visit
+LONG = 1000  # passes that a small problem is given before another solver has its turn
 
 
 class LinearSVM(LinearTwin):
@@ -178,9 +179,8 @@ class LinearSVM(LinearTwin):
         n, d = X.shape
         if sparse or d > FEW_COLUMNS or n < ROWS_PER_COLUMN * d:
             return "dual"
-        if n * d > SMALL:
-            return "both"
-        return "newton" if self.loss == "squared_hinge" else "dual"  # to rounding, either way
+        small = n * d <= SMALL  # is solved to rounding
+        return "newton" if small and self.loss == "squared_hinge" else "both"
 
     def _solved(self, problem: Margin, solve: str, norms: np.ndarray, seed: int) -> Solution:
         tol, rounds = self.tol, int(self.max_iter)
@@ -190,6 +190,8 @@ class LinearSVM(LinearTwin):
         if solve == "both":
             d = problem.size[1] - 1
             trial = max(5, d // 8) if problem.squared else max(40, d)
+            if problem.size[0] * d <= SMALL:
+                trial = LONG
             first = descend(problem, norms, tol, min(trial, rounds), seed)
             if first.gap <= tol * first.objective or first.rounds >= rounds:
                 return first

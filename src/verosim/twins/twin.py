@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from verosim.axes import Columns
+from verosim.axes.groups import plain
 from verosim.bayes.rule import Decision
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.labels import check_known
@@ -63,7 +64,8 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
     φ(x) is x for LDA and NaiveLDA, x and x² for GaussianNB, x and all products for QDA and RDA,
     indicators of values or bins for CategoricalNB and HistogramNB, amounts for the naive Bayes of
     counts and texts, and all of these side by side for NaiveBayes on a table. It reads whatever
-    the model reads. Made by :func:`twin`.
+    the model reads, but for missing cells under full covariances. A feature that no row of `fit`
+    has, such as that of a value never seen, keeps the model's weight. Made by :func:`twin`.
 
     Parameters
     ----------
@@ -102,12 +104,20 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
         if not model._is_fitted():
             model.fit(X, y, sample_weight)
         self._begin(model)
-        features, labels, weights = self._features(X, y, sample_weight)
-        logistic = self.logistic_.set_params(C=self.C, solver=self.solver, warm_start=True)
-        logistic.fit(features, labels, weights if len(weights) else None)
-        return self._take(
-            logistic, np.searchsorted(np.arange(len(model.classes_)), logistic.classes_)
-        )
+        model._check_columns(X)
+        features, codes, weights = self._features(X, y, sample_weight)
+        self._check_classes(codes)
+        # Features that no row has keep the weights of the model.
+        met = _met(features)
+        start, whole = self.logistic_, self.logistic_.coef_
+        rows = features if len(met) == features.shape[1] else features[:, met]
+        logistic = _settled(start, codes, whole[:, met], start.intercept_)
+        logistic.fit(rows, codes, weights if len(weights) else None)
+        coef = np.zeros((len(logistic.coef_), features.shape[1]))
+        if len(coef) == len(whole):
+            coef[:] = whole
+        coef[:, met] = logistic.coef_
+        return self._take(coef, logistic.intercept_, logistic)
 
     def _begin(self, model: GenerativeClassifier) -> Self:
         """The model itself, as weights on its features."""
@@ -124,17 +134,15 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
             coef, bias = coef[1:] - coef[:1], bias[1:] - bias[:1]
         else:  # only differences count
             coef, bias = coef - coef.mean(axis=0), bias - bias.mean()
-        columns = Columns(coef.shape[1])
-        codes = np.arange(len(model.classes_), dtype=np.int32)
-        none = Labelled(np.empty((0, coef.shape[1])), codes[:0], UNWEIGHTED, codes, columns)
         logistic = LogisticRegression(self.C, self.solver, warm_start=True)
-        return self._take(logistic._settle(none, np.ascontiguousarray(coef), bias), codes)
+        logistic = _settled(logistic, np.arange(len(model.classes_)), coef, bias)
+        return self._take(coef, bias, logistic)
 
-    def _take(self, logistic: LogisticRegression, found: np.ndarray) -> Self:
-        """Weights on the features in units of their scale; `found` numbers the classes."""
+    def _take(self, coef: np.ndarray, bias: np.ndarray, logistic: LogisticRegression) -> Self:
+        """Weights on the features in units of their scale, and where they come from."""
         self.logistic_ = logistic
-        self.classes_ = self.model_.classes_[found]
-        coef, bias = logistic.coef_ / self._by.scale, logistic.intercept_
+        self.classes_ = self.model_.classes_[logistic.classes_]
+        coef = coef / self._by.scale
         self.coef_, self.intercept_ = coef, self._by.at_zero(coef, bias)
         if len(coef) == 1:
             coef, bias = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, bias)
@@ -173,6 +181,16 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
         codes, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
         return stack, codes, weights
 
+    def _check_classes(self, codes: np.ndarray) -> None:
+        found = np.unique(codes)
+        if len(found) < 2:
+            only = plain(self.model_.classes_[found[0]])
+            raise VerosimError(
+                f"Twin tells classes apart, and all {len(codes):,} rows that count are of one "
+                f"class, {only!r}.",
+                "two classes or more are needed.",
+            )
+
     # Predicting ------------------------------------------------------------------------------
 
     def _ready(self, X: Any) -> tuple[Decision, Any]:
@@ -200,6 +218,23 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
         tags.input_tags = self.model.__sklearn_tags__().input_tags
         tags.classifier_tags.poor_score = self.model.__sklearn_tags__().classifier_tags.poor_score
         return tags
+
+
+def _met(features: Any) -> np.ndarray:
+    """The features that some row has."""
+    if sparse.issparse(features):
+        return np.flatnonzero(np.bincount(features.indices, features.data != 0, features.shape[1]))
+    return np.flatnonzero(features.any(axis=0))
+
+
+def _settled(
+    logistic: LogisticRegression, codes: np.ndarray, coef: np.ndarray, bias: np.ndarray
+) -> LogisticRegression:
+    """A regression that has these weights, and starts from them."""
+    classes, d = np.unique(codes), coef.shape[1]
+    none = Labelled(np.empty((0, d)), codes[:0], UNWEIGHTED, classes, Columns(d))
+    again = clone(logistic).set_params(warm_start=True)
+    return again._settle(none, np.ascontiguousarray(coef), bias)
 
 
 def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> Twin:

@@ -36,7 +36,7 @@ from verosim.twins.comparison.contestants import (
     seeded,
 )
 from verosim.twins.comparison.curves import Comparison, Failure, in_order
-from verosim.twins.comparison.draws import Pool, ladder, pool_of, rows_held, rows_of
+from verosim.twins.comparison.draws import Pool, in_rows, ladder, pool_of, rows_held, rows_of
 from verosim.twins.comparison.metrics import Metric, metric_of
 from verosim.twins.comparison.resuming import carried_over, earlier, seed_of
 
@@ -137,7 +137,7 @@ def compare(
         rows=len(rows),
         test_rows=t,
         seed=seed_of(random_state, resume),
-        fingerprint=joblib.hash((rows.X, rows.y)),
+        fingerprint=joblib.hash((in_rows(rows.X), rows.y)),
     )
     known, path = earlier(resume, path)
     if known is not None:
@@ -264,7 +264,7 @@ def _report(found: Comparison) -> None:
     """What a user should know who looks at the means alone."""
     if not found.complete:
         warn(
-            f"Interrupted: {int(found.whole.sum())} of {found.repeats} repeats are whole. "
+            f"Interrupted: {found.repeats} of {found.asked} repeats are whole. "
             "compare(…, resume=result) goes on.",
             VerosimWarning,
         )

@@ -30,6 +30,7 @@ class Crossing:
     high: float  # inf is beyond the largest
     ahead: str | None  # who leads after it, or throughout; None if they tie throughout
     times: int  # how often the curves cross
+    sizes: int = 1  # at how many sizes both have values
 
     @property
     def interval(self) -> str:
@@ -45,10 +46,12 @@ class Crossing:
 
     def __str__(self) -> str:
         pair = f"{self.generative} / {self.discriminative}"
+        if self.sizes == 0:
+            return f"{pair}: at no size do both have values"
         if self.ahead is None:
-            return f"{pair}: no crossing seen, they tie at every size"
+            return f"{pair}: no crossing seen, they tie wherever both have values"
         if self.size is None:
-            return f"{pair}: no crossing seen, {self.ahead} leads at every size"
+            return f"{pair}: no crossing seen, {self.ahead} is nowhere behind"
         several = "" if self.times == 1 else f", the last of {self.times} crossings"
         return (
             f"{pair}: {self.ahead} stays ahead from {_rows(self.size)} rows on "
@@ -75,12 +78,12 @@ def crossing(
     known = seen.any(axis=1)
     sizes, lead, seen = sizes[known], lead[known], seen[known]
     if not len(sizes):
-        return Crossing(generative, discriminative, None, 0.0, np.inf, None, 0)
+        return Crossing(generative, discriminative, None, 0.0, np.inf, None, 0, 0)
     x, filled = np.log(sizes), np.where(seen, lead, 0.0)
     mean = filled.sum(axis=1) / seen.sum(axis=1)  # (S,)
     signs = np.sign(mean)[mean != 0]
     if not len(signs):
-        return Crossing(generative, discriminative, None, 0.0, np.inf, None, 0)
+        return Crossing(generative, discriminative, None, 0.0, np.inf, None, 0, len(sizes))
     winner = float(signs[-1])
     found = float(last_crossing(x, winner * mean[None])[0])
     R = lead.shape[1]
@@ -98,6 +101,7 @@ def crossing(
         float(spread[-1 - tail]),
         discriminative if winner > 0 else generative,
         int((signs[1:] != signs[:-1]).sum()),
+        len(sizes),
     )
 
 

@@ -69,6 +69,11 @@ class Comparison:
 
     @property
     def repeats(self) -> int:
+        """How many repeats are whole, and so count."""
+        return int(self.whole.sum())
+
+    @property
+    def asked(self) -> int:
         """How many repeats were asked for."""
         return int(self.values.shape[2])
 
@@ -195,7 +200,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.metric} ({self.better} is better), {int(self.whole.sum())} repeats, "
+            f"{self.metric} ({self.better} is better), {_times(self.repeats)}, "
             f"{self.test_rows:,} test rows",
             self.table(markdown=False),
             *map(str, self.crossings),
@@ -203,7 +208,7 @@ class Comparison:
         if self.failures:
             lines.append(f"{len(self.failures)} fits failed: see failures")
         if not self.complete:
-            lines.append(f"not complete: {int(self.whole.sum())} of {self.repeats} repeats")
+            lines.append(f"not complete: {self.repeats} of {self.asked} repeats")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -298,3 +303,7 @@ def _shown(mean: float, error: float) -> str:
     if np.isnan(mean):
         return "–"
     return f"{mean:.4f}" if np.isnan(error) else f"{mean:.4f} ± {error:.4f}"
+
+
+def _times(repeats: int) -> str:
+    return "1 repeat" if repeats == 1 else f"{repeats} repeats"

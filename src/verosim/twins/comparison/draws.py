@@ -79,6 +79,11 @@ def pool_of(X: Any, y: Any) -> Pool:
     return Pool(X, y, codes, classes)
 
 
+def in_rows(X: Any) -> Any:
+    """The same cells in the same order in memory, however they lay there."""
+    return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
+
+
 def rows_of(X: Any, at: Any) -> Any:
     """Some rows of X, by their numbers or a slice, in what holds them."""
     if hasattr(X, "iloc"):

@@ -77,8 +77,8 @@ def carried_over(known: Comparison, asked: Comparison, path: Path | None) -> Com
                 "give it another name.",
             )
     sizes = np.intersect1d(asked.sizes, known.sizes)
-    R = min(asked.repeats, known.repeats)
-    fewer = len(shared) < len(known.models) or len(sizes) < len(known.sizes) or known.repeats > R
+    R = min(asked.asked, known.asked)
+    fewer = len(shared) < len(known.models) or len(sizes) < len(known.sizes) or known.asked > R
     if fewer and path is not None and path.exists():
         raise VerosimError(
             f"{str(path)!r} knows models, sizes or repeats that are not asked for, and would "

@@ -22,6 +22,7 @@ from verosim.twins.solvers.softmax import Softmax
 
 MEMORY = 10  # pairs of steps and slopes kept
 QUICK = 0.05  # share of the gap that steps in good coordinates leave, at most
+CAUTION = 10  # the intercepts' curvature may be so much less than where all is equally probable
 WINDOW = 10  # iterations over which the pace of descent is read
 
 
@@ -94,11 +95,24 @@ class Descent:
                 return squares[-1]
             share = max(squares[-1] / squares[-2], squares[-2] / squares[-3])
             return squares[-1] * (4 * share if share <= QUICK else 1.0)
+        bound = self._bound()
         if len(path) <= 2 * WINDOW:
-            return float("inf") if squares[-1] > 0 else 0.0
+            return bound
         last, before = path[-1 - WINDOW] - path[-1], path[-1 - 2 * WINDOW] - path[-1 - WINDOW]
         share = min(max(last / before, 0.8), 0.98) if before > 0 else 0.8
-        return last * share / (1 - share)
+        return min(last * share / (1 - share), bound)
+
+    def _bound(self) -> float:
+        """f − min f is at most ‖∇f‖²/2λ, the intercepts' part of it by their own curvature."""
+        if not self.squares[-1] > 0:
+            return 0.0
+        penalty = self.objective.penalty
+        if not isinstance(self.coordinates, Diagonal) or not penalty > 0:
+            return float("inf")
+        scale = self.coordinates.scale
+        slope = self.slope.reshape(len(scale), -1) ** 2  # of u
+        weights = float((slope[:-1] * scale[:-1, None] ** 2).sum())
+        return 0.5 * weights / penalty + CAUTION * 0.5 * float(slope[-1].sum())
 
     @property
     def B(self) -> np.ndarray:
@@ -115,6 +129,8 @@ def lbfgs(
     path: list[float] = []
     while True:
         run = Descent(objective, B, coordinates, path)
+        if objective.separated(run.first):
+            return Minimum(B, run.first, run.first, max(steps, 1), False)
         if run.gap > tol * run.first and max_iter > steps:
             minimize(
                 run, run.at, jac=True, method="L-BFGS-B",

@@ -78,13 +78,15 @@ def newton(
     steps = 0
     while True:
         root = Root.of(H, objective.contrasts)
+        if objective.separated(value):
+            return Minimum(B, value, value, max(steps, 1), False), root
         slope = root.slope(gradient)
         gap = root.gap(slope)
         step = -root.step(slope)
         small = gap <= max(tol * value, enough, ROUNDING * value)
         if small and np.isfinite(step).all():
             return Minimum(B + step, value - gap, gap, max(steps, 1), True), root
-        if steps >= max_iter or objective.separated(value):
+        if steps >= max_iter:
             return Minimum(B, value, gap, steps, False), root
         steps += 1
         size = 1.0

@@ -17,7 +17,7 @@ from verosim.twins.solvers.lbfgs import Diagonal, lbfgs
 from verosim.twins.solvers.lone import Lone
 from verosim.twins.solvers.newton import Minimum, Root, newton
 from verosim.twins.solvers.softmax import Softmax, column_squares
-from verosim.twins.solvers.start import climb, generative
+from verosim.twins.solvers.start import climb, generative, sample
 from verosim.twins.solvers.truncated import dual_start, truncated_newton
 
 SHARE = 32  # one row in so many makes the Hessian of a sample
@@ -86,6 +86,21 @@ def sketched(
             return replace(found, steps=steps)
         before = found.value
         root = Root.of(rows.curved(B)[2], objective.contrasts)
+
+
+def gap_at(objective: Softmax, B: np.ndarray) -> float:
+    """How far f(B) is above its minimum, relative to it: by the Hessian of a sample of the rows, or
+    at least what the best step along one weight would gain, g²/2L with L = ½ Σ w z² + λ."""
+    value, gradient = objective.value(B)
+    if not value > 0:
+        return 0.0
+    if objective.shape[0] * objective.contrasts.shape[0] <= CHEAP:
+        rows = sample(objective, 4096, np.random.default_rng(SEED))
+        root = Root.of(rows.curved(B)[2], objective.contrasts)
+        return root.gap(root.slope(gradient)) / value
+    most = np.append(0.5 * column_squares(objective) + objective.penalty, 0.5 * objective.mass)
+    gain = 0.5 * gradient**2 / np.where(most > 0, most, np.inf)[:, None]
+    return float(gain.max()) / value
 
 
 def _pays(n: int, p: int) -> bool:
