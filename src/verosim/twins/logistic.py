@@ -210,9 +210,9 @@ class LogisticRegression(Posterior, LinearTwin):
             )
         elif left > FAR:
             warn(
-                f"Stochastic descent settled with the objective about {min(left, 10):.0%} above its "
-                "minimum: one step does not suit columns this different in scale. Scale them, or let "
-                'solver="auto" go to the minimum.',
+                f"Stochastic descent settled with the objective {min(left, 10):.0%} above its "
+                "minimum, or about so: one step does not suit columns this different in scale. "
+                'Scale them, or let solver="auto" go to the minimum.',
                 ConvergenceWarning,
             )
         self.regularisation_ = objective.penalty
