@@ -22,6 +22,8 @@ from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.arrays import encode_counted, feature_names, labels_of
 
+TOO_LARGE = 1e145  # squares of larger values overflow, or their sums do
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -81,6 +83,14 @@ def check_finite(X: Any, columns: Columns) -> None:
         values = block.data[block.stored] if isinstance(block, SparseRows) else block
         with np.errstate(over="ignore", invalid="ignore"):
             total = values.sum(dtype=np.float64)
+        if abs(total) > TOO_LARGE and np.isfinite(values).all():
+            at = int(np.abs(values).argmax())
+            i, j = block.place(at) if isinstance(block, SparseRows) else divmod(at, block.shape[1])
+            raise VerosimError(
+                f"Input X has a value too large for its square, {values.flat[at]:g}: column "
+                f"{columns.name(j)!r}, row {start + i}.",
+                "give the column in a larger unit.",
+            )
         if not np.isfinite(total):
             error = not_a_number(block, columns, start)
             if error is not None:

@@ -229,6 +229,8 @@ class LogisticRegression(Posterior, LinearTwin):
         if self.tol is not None:
             finite("tol", self.tol, least=0)
         finite("max_iter", self.max_iter, least=1)
+        if self.max_iter != int(self.max_iter):
+            raise VerosimError(f"max_iter={self.max_iter!r}: a whole number is needed.")
         finite("batch_size", self.batch_size, least=1)
         finite("decay", self.decay, least=0)
         if self.learning_rate != "auto":

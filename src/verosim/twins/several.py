@@ -180,7 +180,8 @@ class OneVsOne(_Several, OneVsOneClassifier):
 
     Parameters
     ----------
-    estimator : any binary classifier, as in :class:`OneVsRest`
+    estimator : any binary classifier of arrays, as in :class:`OneVsRest`; rows of texts are checked
+        as arrays are, and refused
     n_jobs : as in scikit-learn's OneVsOneClassifier, which does the fitting
 
     Attributes

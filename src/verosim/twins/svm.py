@@ -206,7 +206,9 @@ class LinearSVM(LinearTwin):
         one_of("loss", self.loss, ("squared_hinge", "hinge"))
         one_of("solver", self.solver, ("auto", "dual", "newton"))
         tiny = float(np.finfo(float).tiny)
-        finite("C", self.C, tiny)
+        finite("C", self.C)
+        if not self.C > 0:
+            raise VerosimError(f"C={self.C!r}: a number above 0 is needed.")
         finite("tol", self.tol, 0.0)
         finite("max_iter", self.max_iter, 1)
         if self.max_iter != int(self.max_iter):

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from verosim.errors import VerosimError
 from verosim.estimators import LDA
 
 
@@ -78,6 +79,11 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """One pass over the rows: their moments by class."""
+        if y is None:
+            raise VerosimError(
+                "This Whiten estimator requires y to be passed, but the target y is None.",
+                "the covariance is that within classes: fit(X, y).",
+            )
         model = _Within(covariance=self.covariance, shrinkage=self.shrinkage)
         self._model = model.fit(X, y, sample_weight)
         params = model._params

@@ -149,8 +149,10 @@ class Comparison:
             )
         return self.names.index(name)
 
-    def only(self, *names: str) -> Comparison:
+    def only(self, *names: Any) -> Comparison:
         """The comparison of some of the models."""
+        if len(names) == 1 and isinstance(names[0], list | tuple):
+            names = tuple(names[0])
         at = [self._place(name) for name in names]
         return replace(
             self,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.errors import VerosimError
+
 if TYPE_CHECKING:
     from verosim.twins.comparison.curves import Comparison
 
@@ -35,6 +37,10 @@ def draw(
         from matplotlib import pyplot as plt
 
         _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    elif not hasattr(ax, "plot"):
+        raise VerosimError(
+            f"ax={ax!r} is nothing to draw on.", "plot().figure.savefig('curves.png') saves it."
+        )
     usual = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(found.names)}
     usual |= colours or {}
     discriminative = {pair[1] for pair in found.pairs}

@@ -54,7 +54,8 @@ def earlier(resume: Any, path: Any) -> tuple[Comparison | None, Path | None]:
         raise VerosimError(f"There is no folder {str(path.parent)!r} to save to.", "make it first.")
     if path is not None and path.exists():
         raise VerosimError(
-            f"{str(path)!r} is there already.", f"resume={str(path)!r} goes on with it."
+            f"{str(path)!r} is there already.",
+            f"another name, or resume={str(path)!r} if it is a comparison to go on with.",
         )
     return known, path
 
