@@ -21,6 +21,7 @@ types: $(READY)
 bench: $(READY)
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.twins
 
 soak: $(READY)
 	$(BIN)/python -m pytest -n auto -m soak tests
