@@ -55,6 +55,15 @@ def test_strong_penalty_on_wide_rows_is_no_alarm(rng):
     assert model.gap_ < 1e-9
 
 
+def test_wide_columns_that_say_nearly_the_same(rng):
+    """The diagonal tells little of these: the Hessian is made after all, and the minimum found."""
+    X = rng.normal(size=(1500, 5)) @ rng.normal(size=(5, 650)) + 0.02 * rng.normal(size=(1500, 650))
+    y = (X[:, 0] + rng.normal(size=1500) > 0).astype(int)
+    found = verosim.LogisticRegression(C=100).fit(X, y)
+    exact = verosim.LogisticRegression(C=100, solver="newton").fit(X, y)
+    assert found.objective_ <= exact.objective_ * (1 + 2e-9)
+
+
 def test_descent_that_settles_far_off_says_so():
     """Wine's columns differ a thousandfold: no one step suits them all."""
     X, y = load_wine(return_X_y=True)

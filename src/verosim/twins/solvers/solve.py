@@ -23,6 +23,9 @@ from verosim.twins.solvers.truncated import dual_start, truncated_newton
 SHARE = 32  # one row in so many makes the Hessian of a sample
 MANY = 2000  # weights above which no Hessian is made
 TOO_MANY = 20_000  # weights whose Hessian is refused
+DEAR = 600  # weights above which a Hessian costs as much as a hundred passes
+FEW_ROWS = 50_000  # up to which passes cost next to nothing
+TRIAL = 300  # steps by the diagonal before the Hessian is made after all
 CHEAP = 300  # weights whose Hessian costs little however few the rows
 ROUND = 12  # steps before the Hessian of the sample is made anew
 TRUSTED = 3  # steps to the minimum that show it fitted
@@ -53,6 +56,13 @@ def _minimise(
         B = dual_start(part.objective) if B is None else part.narrowed(B)
         found = truncated_newton(part.objective, B, tol, max_iter, threads())
         return replace(found, B=part.widened(found.B))
+    if solver == "auto" and DEAR < p <= MANY and n <= FEW_ROWS:
+        start = np.zeros(objective.shape) if B is None else B
+        first = lbfgs(objective, start, Diagonal(_curvatures(objective)), tol, min(TRIAL, max_iter))
+        if first.converged or first.steps >= max_iter or objective.separated(first.value):
+            return first
+        found = newton(objective, first.B, tol, max_iter)[0]
+        return replace(found, steps=first.steps + found.steps)
     if solver == "newton" or (solver == "auto" and p <= MANY and n <= 2 * top and _pays(n, p)):
         if p > TOO_MANY:
             raise VerosimError(
