@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _get_feature_names, validate_data
 
-from verosim.axes.groups import union_of_labels
+from verosim.axes.groups import plain, union_of_labels
 from verosim.data import encode_labels
 from verosim.errors import VerosimError, warn
 
@@ -55,6 +55,15 @@ def encode_counted(
     codes = np.zeros(len(y), dtype=np.int32)
     codes[kept] = found
     return codes, labels
+
+
+def only_one_class(who: str, rows: int, label: Any, which: str = " that count") -> VerosimError:
+    """The complaint of a model that has nothing to tell apart."""
+    return VerosimError(
+        f"{who} tells classes apart, and all {rows:,} rows{which} are of one class, "
+        f"{plain(label)!r}.",
+        "two classes or more are needed.",
+    )
 
 
 def check_features(model: Any, X: Any) -> None:

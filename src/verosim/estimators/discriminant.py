@@ -15,7 +15,7 @@ from verosim.engines import map_rows, one_blas_thread
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
-from verosim.estimators.parameters import finite, one_of
+from verosim.estimators.parameters import finite, one_of, whole
 from verosim.stats import Moments, Patterns, Statistic
 
 SCATTER_BUDGET = 1 << 26  # numbers; above it LDA keeps one scatter for all classes
@@ -277,9 +277,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
 
     def _density(self) -> FullGaussian | EMGaussian:
         if self.n_components is not None:
-            finite("n_components", self.n_components, least=1)
-            if self.n_components != int(self.n_components):
-                raise VerosimError(f"n_components={self.n_components!r}: a whole number is needed.")
+            whole("n_components", self.n_components, least=1)
         return super()._density()
 
     @property

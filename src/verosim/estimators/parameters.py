@@ -27,6 +27,13 @@ def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
         raise VerosimError(f"{name}={value!r}: a finite number{bounds} is needed.")
 
 
+def whole(name: str, value: Any, least: float = -np.inf) -> None:
+    """A parameter that must be a whole number within bounds."""
+    finite(name, value, least)
+    if value != int(value):
+        raise VerosimError(f"{name}={value!r}: a whole number is needed.")
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two values of a parameter are the same, arrays and lists of arrays included."""
     if a is b:

@@ -24,7 +24,7 @@ from verosim.densities import (
 )
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import finite, generator, one_of
+from verosim.estimators.parameters import finite, generator, one_of, whole
 from verosim.estimators.sampling import as_table, gap_rates
 from verosim.stats import Counts, Moments, Product, Statistic, Tokens
 
@@ -95,10 +95,8 @@ class NaiveBayes(GenerativeClassifier):
         return True
 
     def _look(self, table: Table, target: str | None, **given: Any) -> Schema:
-        finite("max_categories", self.max_categories, least=1)
+        whole("max_categories", self.max_categories, least=1)
         most = int(self.max_categories)
-        if most != self.max_categories:
-            raise VerosimError(f"max_categories={self.max_categories!r}: a whole number is needed.")
         return look(table, target, columns=self.columns, max_categories=most, **given)
 
     def _reader(self, schema: Schema) -> MixedReader:

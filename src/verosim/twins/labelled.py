@@ -13,14 +13,13 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from verosim.axes import Columns
-from verosim.axes.groups import plain
 from verosim.data import SparseRows, as_matrix, as_weights
 from verosim.data.adapters import streams
 from verosim.data.sources import as_block, ready, take_rows
 from verosim.densities import not_a_number
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
-from verosim.estimators.arrays import encode_counted, feature_names, labels_of
+from verosim.estimators.arrays import encode_counted, feature_names, labels_of, only_one_class
 
 TOO_LARGE = 1e145  # squares of larger values overflow, or their sums do
 
@@ -105,12 +104,7 @@ def check_two_classes(rows: Labelled, who: str) -> None:
     """There must be something to tell apart."""
     present = np.unique(rows.codes)
     if len(present) < 2:
-        only = plain(rows.classes[present[0]])
-        raise VerosimError(
-            f"{who} tells classes apart, and all {len(rows):,} rows that count are of one class, "
-            f"{only!r}.",
-            "two classes or more are needed.",
-        )
+        raise only_one_class(who, len(rows), rows.classes[present[0]])
 
 
 def class_weights(setting: Any, rows: Labelled) -> np.ndarray:

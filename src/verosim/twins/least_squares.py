@@ -20,7 +20,7 @@ from verosim.bayes.rule import Decision
 from verosim.data.sources import take_rows
 from verosim.densities import Density, LinearForm, Scores
 from verosim.densities.central import Scatter
-from verosim.errors import VerosimError
+from verosim.estimators.arrays import only_one_class
 from verosim.estimators.discriminant import SCATTER_BUDGET
 from verosim.estimators.distance import Weighted
 from verosim.estimators.parameters import finite
@@ -120,11 +120,8 @@ class LeastSquares(Weighted, Summed):
         groups = statistic.axes.groups
         rows = statistic.arrays["rows"][:, 0]
         if not streaming and (rows > 0).sum() < 2:
-            raise VerosimError(
-                f"LeastSquares tells classes apart, and all {int(rows.sum()):,} rows that count "
-                f"are of one class, {groups.name(int(np.argmax(rows)))}.",
-                "two classes or more are needed.",
-            )
+            label = groups.classes[int(np.argmax(rows))]
+            raise only_one_class("LeastSquares", int(rows.sum()), label)
         return Decision(np.zeros(len(groups.classes)), params, statistic.axes.columns)
 
     @property

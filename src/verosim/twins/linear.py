@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from verosim.axes import Columns
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
 from verosim.data import as_matrix
@@ -48,15 +49,19 @@ class LinearTwin(Distances, Judge, ClassifierMixin, BaseEstimator):
     def _settle(self, rows: Labelled, coef: np.ndarray, intercept: np.ndarray) -> Self:
         """Take weights (1 or C, d) and intercepts (1 or C,) as fitted."""
         self.classes_ = rows.classes
-        self.n_features_in_ = len(rows.columns)
-        if rows.columns.names is not None:
-            self.feature_names_in_ = np.array(rows.columns.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._reads(rows.columns)
         self.coef_, self.intercept_ = coef, intercept
         scores = LinearScores.of(coef, intercept)
         self._decision = Decision(np.zeros(len(rows.classes)), scores, rows.columns)
         return self
+
+    def _reads(self, columns: Columns) -> None:
+        """Take these as the columns of X."""
+        self.n_features_in_ = len(columns)
+        if columns.names is not None:
+            self.feature_names_in_ = np.array(columns.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     # Predicting ------------------------------------------------------------------------------
 

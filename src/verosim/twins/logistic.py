@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from verosim.data.labels import check_known
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning, warn
 from verosim.estimators.judge import Posterior
-from verosim.estimators.parameters import finite, generator, one_of
+from verosim.estimators.parameters import finite, generator, one_of, whole
 from verosim.linalg import EPS
 from verosim.twins.labelled import Labelled, check_two_classes, class_weights, labelled
 from verosim.twins.linear import LinearTwin
@@ -228,9 +228,7 @@ class LogisticRegression(Posterior, LinearTwin):
         one_of("solver", self.solver, SOLVERS)
         if self.tol is not None:
             finite("tol", self.tol, least=0)
-        finite("max_iter", self.max_iter, least=1)
-        if self.max_iter != int(self.max_iter):
-            raise VerosimError(f"max_iter={self.max_iter!r}: a whole number is needed.")
+        whole("max_iter", self.max_iter, least=1)
         finite("batch_size", self.batch_size, least=1)
         finite("decay", self.decay, least=0)
         if self.learning_rate != "auto":

@@ -21,9 +21,9 @@ from verosim.bayes.rule import Decision
 from verosim.data import SparseRows, as_matrix
 from verosim.data.labels import check_known
 from verosim.data.sources import as_block
-from verosim.errors import ConvergenceWarning, VerosimError, warn
+from verosim.errors import ConvergenceWarning, warn
 from verosim.estimators.arrays import check_features, feature_names
-from verosim.estimators.parameters import finite, generator
+from verosim.estimators.parameters import finite, generator, whole
 from verosim.linalg import padded
 from verosim.twins.features import as_given, feature_map, named
 from verosim.twins.labelled import Labelled, check_finite, check_two_classes, labelled
@@ -244,18 +244,12 @@ class Perceptron(LinearTwin):
         self.converged_ = bool(self.mistakes_[-1] == 0)
         W = course.mean() if course.late.size else course.theta.copy()
         self._settle(rows, np.ascontiguousarray(W[:, :-1]), W[:, -1].copy())
-        self.n_features_in_ = len(columns)
-        if columns.names is not None:
-            self.feature_names_in_ = np.array(columns.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._reads(columns)
         self._columns = columns
         return self
 
     def _check(self) -> None:
-        finite("max_iter", self.max_iter, 1)
-        if self.max_iter != int(self.max_iter):
-            raise VerosimError(f"max_iter={self.max_iter!r}: a whole number is needed.")
+        whole("max_iter", self.max_iter, least=1)
         finite("eta", self.eta, float(np.finfo(float).tiny))
 
     # Predicting ------------------------------------------------------------------------------

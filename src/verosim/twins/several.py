@@ -22,10 +22,9 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from verosim.axes.groups import plain
 from verosim.data import as_weights, encode_labels
 from verosim.errors import VerosimError
-from verosim.estimators.arrays import one_column
+from verosim.estimators.arrays import one_column, only_one_class
 from verosim.estimators.fitted import NotFitted
 
 
@@ -91,11 +90,7 @@ class _Several:
     def _check_classes(self, y: np.ndarray, which: str = "") -> None:
         classes = encode_labels(y)[1]
         if len(classes) == 1:
-            raise VerosimError(
-                f"{type(self).__name__} tells classes apart, and all {len(y):,} rows{which} are of "
-                f"one class, {plain(classes[0])!r}.",
-                "two classes or more are needed.",
-            )
+            raise only_one_class(type(self).__name__, len(y), classes[0], which)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "estimators_"):

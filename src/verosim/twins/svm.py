@@ -16,7 +16,7 @@ from verosim.axes.groups import plain
 from verosim.data import SparseRows
 from verosim.engines.local import SMALL
 from verosim.errors import ConvergenceWarning, VerosimError, warn
-from verosim.estimators.parameters import finite, generator, one_of
+from verosim.estimators.parameters import finite, generator, one_of, whole
 from verosim.twins.labelled import Labelled, class_weights
 from verosim.twins.linear import LinearTwin
 from verosim.twins.solvers.descent import by_frequency, descend, squared_norms
@@ -210,9 +210,7 @@ class LinearSVM(LinearTwin):
         if not self.C > 0:
             raise VerosimError(f"C={self.C!r}: a number above 0 is needed.")
         finite("tol", self.tol, 0.0)
-        finite("max_iter", self.max_iter, 1)
-        if self.max_iter != int(self.max_iter):
-            raise VerosimError(f"max_iter={self.max_iter!r}: a whole number is needed.")
+        whole("max_iter", self.max_iter, least=1)
         if self.fit_intercept:
             finite("intercept_scaling", self.intercept_scaling, tiny)
 

@@ -17,7 +17,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from verosim.axes import Columns
-from verosim.axes.groups import plain
 from verosim.bayes.rule import Decision
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.labels import check_known
@@ -26,6 +25,7 @@ from verosim.densities import Params, Scores
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
+from verosim.estimators.arrays import only_one_class
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.fitted import NotFitted
 from verosim.estimators.judge import Posterior
@@ -184,12 +184,7 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
     def _check_classes(self, codes: np.ndarray) -> None:
         found = np.unique(codes)
         if len(found) < 2:
-            only = plain(self.model_.classes_[found[0]])
-            raise VerosimError(
-                f"Twin tells classes apart, and all {len(codes):,} rows that count are of one "
-                f"class, {only!r}.",
-                "two classes or more are needed.",
-            )
+            raise only_one_class("Twin", len(codes), self.model_.classes_[found[0]])
 
     # Predicting ------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
+from verosim.twins.solvers.descent import squared_norms
 from verosim.twins.solvers.softmax import Softmax
 
 PATIENCE = 5  # passes that may go by without a better loss
@@ -72,11 +73,7 @@ class Visits:
 def first_rate(X: np.ndarray | SparseRows, visits: Visits) -> float:
     """1 over the mean of w ‖(x, 1)‖² as the weights count the rows: a step changes the score of an
     ordinary row by about one."""
-    squares = np.empty(len(X))
-    if isinstance(X, SparseRows):
-        kernels.row_norms_sparse(X.data, X.indptr, 1.0, squares)
-    else:
-        kernels.row_norms(X, 1.0, squares)
+    squares = squared_norms(X, 1.0)
     weights = visits.weights[visits.rows] if len(visits.weights) else np.ones(len(visits))
     mean = float(weights @ (weights * squares[visits.rows]) / weights.sum())
     return 1.0 / mean if np.isfinite(mean) else 0.0
