@@ -43,6 +43,13 @@ class SparseRows:
         """Where these rows lie in `data`."""
         return slice(int(self.indptr[0]), int(self.indptr[-1]))
 
+    def as_csr(self) -> sparse.csr_array:
+        """The same rows as scipy has them; cells are copied only where these are some of them."""
+        parts = (
+            self.data[self.stored], self.indices[self.stored], self.indptr - self.indptr[0]
+        )  # fmt: skip
+        return sparse.csr_array(parts, self.shape)
+
     @property
     def has_holes(self) -> bool:
         return bool(np.isnan(self.data[self.stored]).any())

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from verosim.data import SparseRows
@@ -50,6 +49,4 @@ def feature_map(features: Any, seed: int) -> Any:
 
 def as_given(X: np.ndarray | SparseRows) -> Any:
     """Rows as scikit-learn's transformers take them."""
-    if isinstance(X, SparseRows):
-        return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
-    return X
+    return X.as_csr() if isinstance(X, SparseRows) else X

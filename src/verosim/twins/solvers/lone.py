@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from verosim.data import SparseRows
-from verosim.twins.solvers.softmax import Softmax, as_csr
+from verosim.twins.solvers.softmax import Softmax
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Lone:
     @classmethod
     def of(cls, objective: Softmax) -> Lone:
         assert isinstance(objective.X, SparseRows)
-        X = as_csr(objective.X)
+        X = objective.X.as_csr()
         n, d = X.shape
         stored = np.bincount(X.indices, minlength=d)
         single = stored[X.indices] == 1

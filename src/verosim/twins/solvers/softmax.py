@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import helmert
 
 from verosim import kernels
@@ -237,14 +236,8 @@ def _add_products(
         H[r, :, : r + 1] += (V.T @ wide).reshape(d, r + 1, d)
 
 
-def as_csr(rows: SparseRows) -> sparse.csr_array:
-    stored = rows.stored
-    parts = (rows.data[stored], rows.indices[stored], rows.indptr - rows.indptr[0])
-    return sparse.csr_array(parts, rows.shape)
-
-
 def _dense_rows(X: np.ndarray | SparseRows, start: int, stop: int) -> np.ndarray:
     rows = X[start:stop]
     if isinstance(rows, np.ndarray):
         return rows
-    return as_csr(rows).toarray().astype(np.float64, copy=False)
+    return rows.as_csr().toarray().astype(np.float64, copy=False)

@@ -22,7 +22,7 @@ from verosim.errors import VerosimWarning
 from verosim.estimators.discriminant import LDA
 from verosim.estimators.gaussian import NaiveLDA
 from verosim.twins.solvers.newton import Root, newton
-from verosim.twins.solvers.softmax import Softmax, as_csr
+from verosim.twins.solvers.softmax import Softmax
 
 LOOK = 31  # rows that choose the pivot
 LEAST = 2048  # rows of the lowest rung
@@ -76,7 +76,7 @@ def generative(objective: Softmax) -> np.ndarray:
     model = LDA() if dense and X.shape[1] <= min(WIDE, X.shape[0] // 4) else NaiveLDA()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", VerosimWarning)
-        rows = X - objective.pivot if isinstance(X, np.ndarray) else as_csr(X)
+        rows = X - objective.pivot if isinstance(X, np.ndarray) else X.as_csr()
         weights = objective.weights if len(objective.weights) else None
         model.fit(rows, objective.codes, sample_weight=weights)
     found = np.zeros_like(B)

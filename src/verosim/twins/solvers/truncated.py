@@ -20,7 +20,7 @@ from verosim.data import SparseRows
 from verosim.engines import map_spans
 from verosim.linalg import padded
 from verosim.twins.solvers.newton import ROUNDING, SHORTEST, Minimum
-from verosim.twins.solvers.softmax import Softmax, as_csr
+from verosim.twins.solvers.softmax import Softmax
 
 NO_SKIP = np.empty(0, dtype=np.bool_)
 EPOCHS = 10  # passes over the rows before Newton's method
@@ -50,7 +50,7 @@ class Products:
 
     @classmethod
     def of(cls, X: SparseRows, count: int) -> Products:
-        turned = as_csr(X).tocsc()
+        turned = X.as_csr().tocsc()
         columns = SparseRows(turned.data, turned.indices, turned.indptr, len(X))
         return cls(X, columns, even(X.indptr, count), even(columns.indptr, count))
 
