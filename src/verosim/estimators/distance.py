@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,9 @@ class Weighted(Distances):
     """The weights of a model whose scores are linear in the row."""
 
     @property
+    @abstractmethod
     def _linear(self) -> LinearScores:
-        raise NotImplementedError
+        """The scores, as a form."""
 
     @property
     def coef_(self) -> np.ndarray:

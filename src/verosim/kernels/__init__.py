@@ -35,6 +35,14 @@ _HOMES = {
     "holes": ("fill_holes", "score_shown"),
     "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_rows"),
     "shares": ("log_shares",),
+    "stochastic": (
+        "hash_dense",
+        "hash_sparse",
+        "count_runs",
+        "mix",
+        "stochastic_dense",
+        "stochastic_sparse",
+    ),
     "logistic": (
         "logistic_pass",
         "softmax_pass",
@@ -42,12 +50,6 @@ _HOMES = {
         "softmax_pass_sparse",
         "curve_rows",
         "curve_classes",
-        "stochastic_dense",
-        "stochastic_sparse",
-        "hash_dense",
-        "hash_sparse",
-        "count_runs",
-        "mix",
     ),
     "products": (
         "gather_products",
