@@ -34,7 +34,7 @@ def path_row(n: int) -> Row:
     )
 
     def ours() -> object:
-        return verosim.path(verosim.LDA(), "shrinkage", SHRINKAGES, X, y, scoring="accuracy")
+        return verosim.path(verosim.LDA(), X, y, "shrinkage", SHRINKAGES, scoring="accuracy")
 
     found, peer = ours(), grid.fit(X, y)
     apart = np.abs(found.mean() - peer.cv_results_["mean_test_score"]).max()

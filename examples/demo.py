@@ -36,7 +36,7 @@ def main() -> None:
     )
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
     for model in (verosim.NaiveLDA(), verosim.GaussianNB(), verosim.LDA(), verosim.QDA(),
-                  verosim.RDA(pooling=0.3, sphericity=0.0)):  # fmt: skip
+                  verosim.RDA(pooling=0.3, shrinkage=0.0)):  # fmt: skip
         model.fit(X, y)
         # The model that never saw a fold is the sum of the others: nothing is fitted again.
         held_out = int((verosim.cross_validate(model, X, y, cv=folds).predictions != y).sum())
@@ -93,7 +93,7 @@ def main() -> None:
     print(f"  and to know all three priors within 0.05 with 95 % certainty takes {need:,} rows")
 
     title("7. Settings chosen on rows held out: the whole grid from two passes")
-    found = verosim.path(verosim.QDA(), "shrinkage", [0, 1e-5, 1e-3, 0.1], X, y)
+    found = verosim.path(verosim.QDA(), X, y, "shrinkage", [0, 1e-5, 1e-3, 0.1])
     print("  " + str(found).replace("\n", "\n  "))
     alone = verosim.cross_validate(verosim.QDA(), X, y, cv="loo").mean("accuracy")
     print(f"  and every wine judged by the model of all others, in closed form: {alone:.1%} right")

@@ -17,7 +17,7 @@ import numpy as np
 
 from examples.lessons import style
 from verosim.twins.logistic import LogisticRegression
-from verosim.twins.several import OneVsOne, OneVsRest
+from verosim.twins.multiclass import OneVsOne, OneVsRest
 
 NAME = "ambiguous_regions"
 SIDE = (-8.0, 8.0)

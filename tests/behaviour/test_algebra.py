@@ -342,7 +342,7 @@ def test_merging_what_does_not_fit(rng):
 def test_lda_becomes_qda_without_data(rng):
     """The statistic of LDA is that of QDA."""
     X, y = load_wine(return_X_y=True)
-    rda = verosim.RDA(pooling=1.0, sphericity=0.0).fit(X, y)
+    rda = verosim.RDA(pooling=1.0, shrinkage=0.0).fit(X, y)
     qda = verosim.QDA().fit(X, y)
     rda.set_params(pooling=0.0)
     np.testing.assert_allclose(rda.predict_proba(X), qda.predict_proba(X), atol=1e-12)

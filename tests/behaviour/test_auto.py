@@ -25,7 +25,8 @@ from verosim import (
     bic,
     cross_validate,
 )
-from verosim.validate import jury, search
+from verosim.folds import engine, rules
+from verosim.pool import candidate_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::verosim.errors.SingularWarning")
 
@@ -202,13 +203,13 @@ def test_same_folds_for_all_candidates(iris, monkeypatch):
     """Even a splitter that shuffles anew is asked once; all models meet the same fold numbers."""
     X, y = iris
     seen = []
-    inner = search.Holdout
+    inner = engine.HoldOut
 
-    def watched(model, X, y, cv, *rest, **given):
+    def watched(spec, inputs, cv, *rest, **given):
         seen.append(np.asarray(cv))
-        return inner(model, X, y, cv, *rest, **given)
+        return inner(spec, inputs, cv, *rest, **given)
 
-    monkeypatch.setattr(search, "Holdout", watched)
+    monkeypatch.setattr(engine, "HoldOut", watched)
     splitter = Recorder(5, shuffle=True)
     auto(X, y, cv=splitter)
     assert splitter.asked == 1
@@ -264,7 +265,7 @@ def test_above_some_rows_one_look_serves_all_folds(mixed, monkeypatch):
     schema = verosim.look(mixed, "kind")
     given = by_name(auto(mixed, "kind", cv=folds, schema=schema).table)["NaiveBayes()"].score
     assert given == pytest.approx(one_look, rel=1e-9)
-    monkeypatch.setattr(jury, "ANEW", 100)
+    monkeypatch.setattr(candidate_scores, "LOOK_AGAIN", 100)
     found = by_name(auto(mixed, "kind", cv=folds).table)["NaiveBayes()"].score
     assert found == pytest.approx(one_look, rel=1e-9)
 
@@ -418,15 +419,15 @@ def test_bic_finds_the_model_that_made_the_rows(rng):
 
 def interrupt_after(monkeypatch, folds):
     """Ctrl-C once so many folds have been scored, over all families."""
-    inner, seen = search.scored, set()
+    inner, seen = rules.FoldRules.log_posteriors, []
 
-    def scored(part, which, holdout, score_by):
-        seen.add((id(holdout), part.fold))
+    def log_posteriors(self, block):
+        seen.append(self)
         if len(seen) > folds:
             raise KeyboardInterrupt
-        return inner(part, which, holdout, score_by)
+        return inner(self, block)
 
-    monkeypatch.setattr(search, "scored", scored)
+    monkeypatch.setattr(rules.FoldRules, "log_posteriors", log_posteriors)
 
 
 def test_interrupt_returns_the_families_judged(iris, monkeypatch):
@@ -449,11 +450,11 @@ def test_interrupt_returns_the_families_judged(iris, monkeypatch):
 def test_interrupt_within_the_first_family(iris, monkeypatch):
     """Three folds of it are known: they choose."""
     X, y = iris
+    kept = cross_validate(LDA(), X, y).scores["neg_log_loss"][:3]
     interrupt_after(monkeypatch, 3)
     with pytest.warns(VerosimWarning, match="Interrupted"):
         _, table = auto(X, y)
     assert not table.complete
-    kept = cross_validate(LDA(), X, y).scores["neg_log_loss"][:3]
     assert by_name(table)["LDA()"].score == pytest.approx(-kept.mean(), rel=1e-9)
 
 

@@ -29,6 +29,8 @@ from verosim import (
     TextNB,
     VerosimError,
 )
+from verosim.folds import HeldOutEngine, inputs_of
+from verosim.folds.evaluation import out_of_fold
 from verosim.validate import contributions
 from verosim.validate.calibration import (
     PRIOR,
@@ -39,16 +41,15 @@ from verosim.validate.calibration import (
     log_odds,
 )
 from verosim.validate.column_weights import (
-    LOUDEST,
+    MOST_EVIDENCE,
     STRENGTHS,
     ColumnWeights,
-    Heard,
+    Evidence,
     Likelihood,
     Prior,
-    heard,
+    clipped_evidence,
 )
-from verosim.validate.cross import cross_validate
-from verosim.validate.held import held_out
+from verosim.validate.cross_validation import cross_validate
 from verosim.validate.reject import Reject, reject
 from verosim.validate.reliability import reliability
 
@@ -395,12 +396,16 @@ def said(rng, n=120, C=3, d=4, scale=1.0):
     parts[np.arange(n), codes] += 0.5
     log_prior = np.tile(np.log(np.full(C, 1 / C)), (n, 1))
     log_prior[(np.arange(n) % 7 == 0) & (codes != C - 1), C - 1] = -np.inf
-    return Heard(heard(parts, np.isfinite(log_prior)), log_prior), codes, rng.random(n) + 0.5
+    return (
+        Evidence(clipped_evidence(parts, np.isfinite(log_prior)), log_prior),
+        codes,
+        rng.random(n) + 0.5,
+    )
 
 
 def by_hand(model, weights, offsets, X):
     """log p̂(k | x) straight from the definition, no cell being loud."""
-    rule = model._rule
+    rule = model.state_.rule
     scores = rule.log_prior + offsets + rule.params.contributions(X) @ weights
     return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
 
@@ -452,14 +457,13 @@ class TestColumns:
         """Strong beliefs in w = 1 give naive Bayes; in equal weights alone, a temperature."""
         X, y = cancer
         found = calibrate(NaiveLDA(), X, y, cv=5, method="columns")
-        held = contributions.held_out_contributions(
-            NaiveLDA(), contributions.Holdout(NaiveLDA(), X, y, 5), X, ""
-        )
+        engine = HeldOutEngine([NaiveLDA().spec()], inputs_of(X, y), 5)
+        held = contributions.held_out_contributions(engine, "")
         known = np.isfinite(held.log_prior)
-        seen = Heard(heard(held.parts, known), held.log_prior)
+        seen = Evidence(clipped_evidence(held.parts, known), held.log_prior)
         stiff = ColumnWeights.fit(seen, held.own, held.weights, (1e9,), common=1e9)
         np.testing.assert_allclose(stiff.weights, 1, atol=1e-5)
-        order = np.argsort(contributions.Holdout(NaiveLDA(), X, y, 5).numbers, kind="stable")
+        order = np.argsort(engine.rows.numbers, kind="stable")
         plain = cross_validate(NaiveLDA(), X, y, cv=5).log_proba[order]
         np.testing.assert_allclose(np.exp(stiff(seen)), np.exp(plain), atol=1e-5)
         alike = ColumnWeights.fit(seen, held.own, held.weights, (1e9,))
@@ -537,10 +541,10 @@ class TestColumns:
         prior = np.empty((len(y), 2))
         for f in range(5):
             held = folds == f
-            rule = HistogramNB(edges).fit(X[~held], y[~held])._rule
+            rule = HistogramNB(edges).fit(X[~held], y[~held]).state_.rule
             parts[held], prior[held] = rule.params.contributions(X[held]), rule.log_prior
         mended = np.empty((len(y), 2))
-        seen = Heard(heard(parts, np.isfinite(prior)), prior)
+        seen = Evidence(clipped_evidence(parts, np.isfinite(prior)), prior)
         for f in range(5):
             held = folds == f
             by = ColumnWeights.fit(seen[~held], y[~held], np.ones((~held).sum()))
@@ -596,7 +600,7 @@ class TestColumns:
         np.testing.assert_array_equal(gone, skip.predict_proba(frame.assign(note=None)))
         assert np.abs(gone - skip.predict_proba(frame)).max() > 0.1
         nothing = skip.predict_log_proba(pd.DataFrame({"size": [None]}))
-        b = skip.model_._rule.log_prior + skip.map_.offsets
+        b = skip.model_.state_.rule.log_prior + skip.map_.offsets
         np.testing.assert_allclose(nothing[0], b - np.logaddexp.reduce(b), atol=1e-10)
 
     def test_sparse_rows(self, rng):
@@ -615,7 +619,8 @@ class TestColumns:
         found = calibrate(GaussianNB(), X, y, method="columns")
         assert np.isfinite(found.map_.weights).all()
         assert found.after.log_loss < 0.7
-        assert heard(np.array([[[0.0], [-1e9]]]), np.ones((1, 2), bool)).min() == -LOUDEST
+        against = clipped_evidence(np.array([[[0.0], [-1e9]]]), np.ones((1, 2), bool))
+        assert against.min() == -MOST_EVIDENCE
 
     def test_errors(self, cancer, monkeypatch):
         X, y = cancer
@@ -672,7 +677,8 @@ def test_the_quantile_is_out_of_fold(digits):
     out = np.empty(len(y))
     for train, test in StratifiedKFold(10).split(X, y):
         out[test] = clone(model).fit(X[train], y[train]).log_density(X[test])
-    held = held_out(model, X, y, 10, lambda rule, rows: rule.evidence(rows))
+    engine = HeldOutEngine([model.spec()], inputs_of(X, y), 10)
+    held, _ = out_of_fold(engine, lambda rule, rows: rule.evidence(rows))
     np.testing.assert_allclose(held.scores, out, rtol=1e-9)
     found = reject(model, X, y, novelty=0.05)
     k = int(0.05 * (len(y) + 1))

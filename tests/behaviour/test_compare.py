@@ -32,7 +32,7 @@ from verosim.errors import SingularWarning, VerosimError, VerosimWarning
 from verosim.twins.comparison.compare import compare
 from verosim.twins.comparison.crossing import crossing, last_crossing
 from verosim.twins.comparison.curves import Comparison
-from verosim.twins.comparison.draws import pool_of
+from verosim.twins.comparison.resampling import pool_of
 from verosim.twins.whiten import Whiten
 
 X, y = load_wine(return_X_y=True)

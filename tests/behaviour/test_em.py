@@ -176,7 +176,7 @@ def test_no_step_aside_is_better(estimator, iris, rng):
 @pytest.mark.parametrize("estimator", MODELS)
 def test_units_and_places_do_not_matter(estimator, iris):
     X, y = iris
-    settings = {"sphericity": 0.0} if estimator is verosim.RDA else {}
+    settings = {"shrinkage": 0.0} if estimator is verosim.RDA else {}
     model = em(estimator, **settings).fit(X, y)
     units, place = np.array([1e6, 1.0, 1e-6, 1024.0]), np.array([0.0, 2.0**27, 0.0, 1.0])
     moved = em(estimator, **settings).fit(X * units + place, y)
@@ -266,10 +266,10 @@ def test_forgetting_what_was_never_seen(iris):
 
 def test_settings_change_without_data(iris):
     X, y = iris
-    model = em(verosim.RDA, pooling=0.0, sphericity=0.0).fit(X, y)
+    model = em(verosim.RDA, pooling=0.0, shrinkage=0.0).fit(X, y)
     assert_same_model(model, em().fit(X, y))
-    assert_same_model(model.set_params(sphericity=0.2), em(shrinkage=0.2).fit(X, y))
-    both = model.set_params(sphericity=0.0, pooling=1.0)
+    assert_same_model(model.set_params(shrinkage=0.2), em(shrinkage=0.2).fit(X, y))
+    both = model.set_params(shrinkage=0.0, pooling=1.0)
     np.testing.assert_allclose(both.covariances_, em(verosim.LDA).fit(X, y).covariances_, atol=1e-8)
     np.testing.assert_allclose(both.with_priors("uniform").class_prior_, [1 / 3] * 3)
 
@@ -303,10 +303,10 @@ def test_complete_rows_meet_rows_with_holes(estimator, iris):
 def test_the_rest_of_the_model_works(estimator, iris):
     X, y = iris
     model = em(estimator).fit(X, y)
-    testing.agrees_with_its_statistic(model._density(), model.stats_, X, y)
-    testing.adds_up_by_column(model._density(), model.stats_, X)
-    testing.ratio_is_density(model._density(), model.stats_, X)
-    testing.reads_only(model._density(), model.stats_)
+    testing.agrees_with_its_statistic(model.spec().density, model.stats_, X, y)
+    testing.adds_up_by_column(model.spec().density, model.stats_, X)
+    testing.ratio_is_density(model.spec().density, model.stats_, X)
+    testing.reads_only(model.spec().density, model.stats_)
     rows, labels = model.sample(4000, random_state=0)
     again = estimator().fit(rows, labels)
     assert abs(again.means_ - model.means_).max() < 0.1

@@ -175,7 +175,7 @@ def test_among_scikit_learn_tools():
     assert cross_val_score(verosim.LDA(), X, y, cv=5).mean() > 0.95
     pipe = make_pipeline(StandardScaler(), verosim.LDA(n_components=2), verosim.QDA())
     assert pipe.fit(X, y).score(X, y) > 0.95
-    search = GridSearchCV(verosim.RDA(), {"pooling": [0, 0.5, 1], "sphericity": [0, 0.1]}, cv=3)
+    search = GridSearchCV(verosim.RDA(), {"pooling": [0, 0.5, 1], "shrinkage": [0, 0.1]}, cv=3)
     assert search.fit(X, y).best_score_ > 0.95
     calibrated = CalibratedClassifierCV(verosim.GaussianNB(), cv=3).fit(X, y)
     assert calibrated.score(X, y) > 0.9

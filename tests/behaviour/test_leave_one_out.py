@@ -278,8 +278,8 @@ def test_the_last_row_of_all_leaves_nothing():
 
 def judged(model, X, y, weights=None):
     """(n, C) log π_k + log p(x | k) of every row by all others, by the fitted model's statistic."""
-    _, rows = model._ready(X)
-    statistic, density = model._current(), model._density()
+    _, rows = model.opened_to_score(X)
+    statistic, density = model.state_.current, model.spec().density
     params, w = density.estimate(statistic), NO_WEIGHTS if weights is None else weights
     blocks = [params.read(rows[0 : rows.shape[0]])] if not isinstance(rows, TableSource) else [
         params.read(chunk.block()) for chunk in rows.chunks()]  # fmt: skip
@@ -288,7 +288,7 @@ def judged(model, X, y, weights=None):
     classes = np.array([place[label] for label in np.asarray(y).tolist()])
     weight, count = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))
     joint = left_out(density, statistic, blocks[0], classes, w)
-    return joint + log_priors_left_out(model._priors, model.classes_, weight, count, classes, w)
+    return joint + log_priors_left_out(model.spec().prior_setting, model.classes_, weight, count, classes, w)
 
 
 def refitted(model, X, y, weights=None, some=None, take=None, **given):
@@ -349,8 +349,7 @@ class TestGaussians:
         kept = y != "alone" if model is verosim.QDA else np.full(len(y), True)
         X, y = X[kept], y[kept]
         w = rng.integers(1, 4, len(y)) / 2 if weighted else None
-        name = "sphericity" if model is verosim.RDA else "shrinkage"
-        setting = {name: 0.0 if shrinkage is None and model is verosim.RDA else shrinkage}
+        setting = {"shrinkage": 0.0 if shrinkage is None and model is verosim.RDA else shrinkage}
         equals_refits(model(covariance=covariance, **setting), X, y, w)
 
     @pytest.mark.parametrize("shrinkage", [None, 0.3, "oas"])
@@ -446,7 +445,7 @@ def test_pruned_texts(rng):
     texts = [f"{text} own{i} own{i}" for i, text in enumerate(texts)]
     y = rng.choice(["p", "q"], 20)
     model = verosim.TextNB().fit(texts, y).prune(3).partial_fit(texts[:3], y[:3])
-    statistic, density = model.stats_, model._density()
+    statistic, density = model.stats_, model.spec().density
     classes = (y == "q").astype(int)
     agrees(density, statistic, Documents.of(texts), classes)
 
@@ -515,7 +514,7 @@ def test_singular_covariances_fall_back_as_ever(rng, pooling):
     X = rng.normal(size=(30, 5))
     X[:, 4] = X[:, 0] + X[:, 1]
     y = np.array([0] * 4 + [1] * 14 + [2] * 12)
-    model = verosim.RDA(pooling=pooling, sphericity=0.0)
+    model = verosim.RDA(pooling=pooling, shrinkage=0.0)
     equals_refits(model, X, y, some=range(0, 30, 3), tolerance=1e-9)  # singular: fewer digits
     X[2, 4] += 1.0  # the one row that tells them apart
     equals_refits(model, X, y, some=[2, 5])
@@ -543,10 +542,10 @@ def test_missing_cells_by_em(rng, model):
     holed[rng.random(X.shape) < 0.05] = np.nan
     part = np.r_[0:20, 50:70, 100:120]
     fitted = model(missing="marginalise").fit(holed[part], y[part])
-    assert isinstance(fitted._density(), EMGaussian)
+    assert isinstance(fitted.spec().density, EMGaussian)
     some = [0, 25, 50]
     theirs = refitted(fitted, holed[part], y[part], some=some)
-    statistic, density = fitted.stats_, fitted._density()
+    statistic, density = fitted.stats_, fitted.spec().density
     ours = left_out(density, statistic, holed[part][some], y[part][some], NO_WEIGHTS)
     ours += log_priors_left_out(
         None, fitted.classes_, statistic.arrays["weight"][:, 0], statistic.arrays["rows"][:, 0],

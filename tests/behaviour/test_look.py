@@ -159,7 +159,7 @@ def test_dates_become_hour_weekday_month_and_a_number(rng):
     at = values[1].index("3") + words.axes.codes.first[1]
     assert counted[at] == (when.day_of_week == 3).sum()
     days = (when - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
-    means = model._rule.params.parts["gaussian"].means
+    means = model.state_.rule.params.parts["gaussian"].means
     np.testing.assert_allclose(model.class_prior_ @ means, days.to_numpy().mean(), rtol=1e-12)
 
 

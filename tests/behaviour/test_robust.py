@@ -326,6 +326,6 @@ def test_what_is_algebra_stays():
     assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == model.predict(X).tolist()
     assert model.with_priors("uniform").class_prior_.tolist() == pytest.approx([1 / 3] * 3)
     qda = verosim.QDA(robust=True).fit(X, y)
-    model.set_params(pooling=0.0, sphericity=0.0)
+    model.set_params(pooling=0.0, shrinkage=0.0)
     np.testing.assert_allclose(model.predict_proba(X), qda.predict_proba(X), atol=1e-12)
     np.testing.assert_allclose(qda.decay(0.5).class_count_ * 2, again.class_count_)

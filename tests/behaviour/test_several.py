@@ -27,8 +27,8 @@ from sklearn.utils.estimator_checks import (
 from verosim import LDA, VerosimError
 from verosim.twins.least_squares import LeastSquares
 from verosim.twins.logistic import LogisticRegression
+from verosim.twins.multiclass import OneVsOne, OneVsRest
 from verosim.twins.perceptron import Perceptron
-from verosim.twins.several import OneVsOne, OneVsRest
 from verosim.twins.svm import LinearSVM
 
 GRID = np.stack(np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-4, 4, 163)), -1).reshape(-1, 2)

@@ -39,7 +39,7 @@ def test_one_warning_names_class_and_columns(estimator, collinear):
 @pytest.mark.parametrize("estimator", [*FULL, verosim.RDA, verosim.GaussianNB, verosim.NaiveLDA])
 def test_units_do_not_matter(estimator, collinear):
     X, y = collinear
-    settings = {"sphericity": 0.0} if estimator is verosim.RDA else {}
+    settings = {"shrinkage": 0.0} if estimator is verosim.RDA else {}
     units = np.array([1e6, 1e-6, 1.0, 1e3, 1e-3])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", verosim.SingularWarning)

@@ -23,7 +23,7 @@ NUMERIC = [
     verosim.NaiveLDA(),
     verosim.QDA(),
     verosim.RDA(),
-    verosim.RDA(pooling=1.0, sphericity=0.0),
+    verosim.RDA(pooling=1.0, shrinkage=0.0),
     verosim.GaussianNB(),
     verosim.HistogramNB(),
 ]

@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 
 import verosim
 from verosim import VerosimError, cross_validate, path, search, select
-from verosim.estimators import holdout
+from verosim.folds import holdout, rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
 
@@ -30,7 +30,7 @@ SETS = {"wine": load_wine, "breast_cancer": load_breast_cancer, "digits": load_d
 GAUSSIANS = [
     verosim.LDA(), verosim.LDA(shrinkage=0.1, covariance="unbiased"),
     verosim.LDA(shrinkage="ledoit_wolf"), verosim.QDA(), verosim.QDA(shrinkage="oas"),
-    verosim.QDA(priors="uniform"), verosim.RDA(), verosim.RDA(pooling=0.3, sphericity=0.0),
+    verosim.QDA(priors="uniform"), verosim.RDA(), verosim.RDA(pooling=0.3, shrinkage=0.0),
     verosim.GaussianNB(), verosim.GaussianNB(shrinkage=0.2, priors="laplace"), verosim.NaiveLDA(),
 ]  # fmt: skip
 COUNTS = [
@@ -295,7 +295,7 @@ class TestTables:
         frame[150:].to_parquet(tmp_path / "two.parquet")
         for source in (tmp_path / "all.csv", str(tmp_path / "*.parquet"), pl.DataFrame(frame),
                        pa.Table.from_pandas(frame, preserve_index=False)):  # fmt: skip
-            other = cross_validate(model, source, "kind", cv=5)
+            other = cross_validate(model, source, "kind", cv=5, keep_rows=True)
             np.testing.assert_array_equal(other.folds, found.folds)
             np.testing.assert_allclose(other.log_proba, found.log_proba, rtol=1e-9, atol=1e-9)
         back = cross_validate(model, frame[::-1].reset_index(drop=True), "kind", cv=5)
@@ -337,7 +337,7 @@ class TestLeaveOneOut:
             pytest.skip(f"R wrote no {file.name}")
         X, y, _ = table(data, name)
         model = (verosim.LDA if kind == "lda" else verosim.QDA)(covariance="unbiased")
-        found = cross_validate(model, X, y, cv="loo", priors="keep")
+        found = cross_validate(model, X, y, cv="loo", fold_priors="keep")
         with open(file) as lines:
             rows = list(csv.DictReader(lines))
         expected = np.array([[float(row[str(c)]) for c in found.classes] for row in rows])
@@ -365,31 +365,31 @@ class TestLeaveOneOut:
 
     def test_keeps_or_refits_priors(self):
         X, y = load_iris(return_X_y=True)
-        kept = cross_validate(verosim.LDA(), X, y, cv="loo", priors="keep")
+        kept = cross_validate(verosim.LDA(), X, y, cv="loo", fold_priors="keep")
         uniform = cross_validate(verosim.LDA(priors="uniform"), X, y, cv="loo")
         np.testing.assert_allclose(kept.log_proba, uniform.log_proba, atol=1e-12)
         refit = cross_validate(verosim.LDA(), X, y, cv="loo")
         assert np.abs(refit.log_proba - kept.log_proba).max() > 1e-3
-        folds = cross_validate(verosim.LDA(), X[20:], y[20:], cv=5, priors="keep")
+        folds = cross_validate(verosim.LDA(), X[20:], y[20:], cv=5, fold_priors="keep")
         held = folds.folds == 0
         X, y = X[20:], y[20:]
         by_hand = verosim.LDA(priors=np.bincount(y) / len(y)).fit(X[~held], y[~held])
         np.testing.assert_allclose(folds.log_proba[held], by_hand.predict_log_proba(X[held]))
-        with pytest.raises(VerosimError, match="priors='whole'"):
-            cross_validate(verosim.LDA(), X, y, priors="whole")
+        with pytest.raises(VerosimError, match="fold_priors='whole'"):
+            cross_validate(verosim.LDA(), X, y, fold_priors="whole")
 
 
 class TestSearch:
     @pytest.mark.parametrize(("model", "grid"), [
         (verosim.LDA(), {"shrinkage": [None, 0.0, 0.01, 0.5, 1.0, "oas", "ledoit_wolf"]}),
-        (verosim.RDA(), {"pooling": [0, 0.5, 1], "sphericity": [0, 0.01, 0.3]}),
+        (verosim.RDA(), {"pooling": [0, 0.5, 1], "shrinkage": [0, 0.01, 0.3]}),
         (verosim.QDA(), {"covariance": ["mle", "unbiased"], "priors": [None, "uniform"]}),
         (verosim.GaussianNB(), {"floor": [1e-9, 0.1], "shrinkage": [None, 0.3]}),
         (verosim.HistogramNB(), {"alpha": [0.1, 1, 5], "bins": [4, 8]}),
     ], ids=str)  # fmt: skip
     def test_is_cross_validation_of_each(self, model, grid):
         X, y = load_wine(return_X_y=True)
-        found = search(model, grid, X, y, cv=5, scoring=["neg_log_loss", "accuracy"])
+        found = search(model, X, y, grid, cv=5, scoring=["neg_log_loss", "accuracy"])
         for p, setting in enumerate(found.settings):
             alone = cross_validate(clone(model).set_params(**setting), X, y, cv=5)
             for name in ("neg_log_loss", "accuracy"):
@@ -403,14 +403,14 @@ class TestSearch:
 
     def test_of_a_table(self, data):
         file = data / "penguins" / "penguins.csv"
-        found = path(verosim.NaiveBayes(), "alpha", [0.1, 1, 10], file, "species", cv=4)
+        found = path(verosim.NaiveBayes(), file, "species", "alpha", [0.1, 1, 10], cv=4)
         alone = cross_validate(verosim.NaiveBayes(alpha=10), file, "species", cv=4)
         np.testing.assert_allclose(found.scores["neg_log_loss"][2], alone.scores["neg_log_loss"])
         assert found.model.schema_ is not None
 
     def test_leave_one_out(self):
         X, y = load_iris(return_X_y=True)
-        found = path(verosim.LDA(), "shrinkage", [None, 0.1, "oas"], X, y, cv="loo")
+        found = path(verosim.LDA(), X, y, "shrinkage", [None, 0.1, "oas"], cv="loo")
         for p, setting in enumerate(found.settings):
             alone = cross_validate(verosim.LDA(**setting), X, y, cv="loo")
             assert found.scores["neg_log_loss"][p] == alone.scores["neg_log_loss"]
@@ -418,8 +418,8 @@ class TestSearch:
 
     def test_an_interrupt_returns_what_is_known(self, monkeypatch):
         X, y = load_wine(return_X_y=True)
-        whole = path(verosim.LDA(), "shrinkage", [0, 0.5], X, y, cv=5)
-        real, calls = holdout._Seen.judge, []
+        whole = path(verosim.LDA(), X, y, "shrinkage", [0, 0.5], cv=5)
+        real, calls = rules.FoldRules.log_posteriors, []
 
         def impatient(self, rows):
             calls.append(1)
@@ -427,9 +427,9 @@ class TestSearch:
                 raise KeyboardInterrupt
             return real(self, rows)
 
-        monkeypatch.setattr(holdout._Seen, "judge", impatient)
+        monkeypatch.setattr(rules.FoldRules, "log_posteriors", impatient)
         with pytest.warns(verosim.VerosimWarning, match="Interrupted"):
-            part = path(verosim.LDA(), "shrinkage", [0, 0.5], X, y, cv=5)
+            part = path(verosim.LDA(), X, y, "shrinkage", [0, 0.5], cv=5)
         assert not part.complete
         np.testing.assert_array_equal(part.scores["neg_log_loss"][:, :3],
                                       whole.scores["neg_log_loss"][:, :3])  # fmt: skip
@@ -438,12 +438,12 @@ class TestSearch:
         assert part.model.score(X, y) > 0.5
         calls[:] = [1, 1, 1]
         with pytest.raises(KeyboardInterrupt):  # nothing known yet
-            path(verosim.LDA(), "shrinkage", [0, 0.5], X, y, cv=5)
+            path(verosim.LDA(), X, y, "shrinkage", [0, 0.5], cv=5)
 
     @pytest.mark.parametrize("grid", [{}, {"shrinkage": []}, {"shrinkag": [1]}, []], ids=str)
     def test_bad_grids(self, grid):
         with pytest.raises(VerosimError):
-            search(verosim.LDA(), grid, *load_wine(return_X_y=True))
+            search(verosim.LDA(), *load_wine(return_X_y=True), grid)
 
     @pytest.mark.parametrize(("model", "parameter"), [
         (verosim.LDA(shrinkage="cv"), "shrinkage"), (verosim.NaiveLDA(shrinkage="cv"), "shrinkage"),
@@ -451,11 +451,11 @@ class TestSearch:
     ], ids=str)  # fmt: skip
     def test_settings_left_to_the_data(self, model, parameter):
         """shrinkage="cv" and alpha="cv" are the search over their grid by held-out log-loss."""
-        from verosim.estimators.choose import GRIDS
+        from verosim.folds.tuning import GRIDS
 
         X, y = load_wine(return_X_y=True)
         fitted = clone(model).fit(X, y)
-        found = path(clone(model).set_params(**{parameter: 0.5}), parameter, GRIDS[parameter], X, y)
+        found = path(clone(model).set_params(**{parameter: 0.5}), X, y, parameter, GRIDS[parameter])
         folds = found.scores["neg_log_loss"]
         sizes = np.bincount(cross_validate(found.model, X, y).folds)
         best = GRIDS[parameter][int((folds @ sizes).argmax())]
@@ -469,7 +469,7 @@ class TestSearch:
 
     def test_the_square_left_to_the_data(self):
         X, y = load_wine(return_X_y=True)
-        model = verosim.RDA(pooling="cv", sphericity="cv").fit(X, y)
+        model = verosim.RDA(pooling="cv", shrinkage="cv").fit(X, y)
         assert 0 <= model.pooling_ <= 1
         assert model.score(X, y) > 0.99
 
@@ -546,7 +546,7 @@ class TestOddRequests:
         named = cross_validate(verosim.LDA(), frame.assign(fold=fold), "k", cv="fold")
         np.testing.assert_allclose(named.log_proba, plain.log_proba, atol=1e-12)
         site = np.repeat(np.arange(30), 5)  # says all about the class
-        grouped = search(verosim.LDA(), {"shrinkage": [0, 0.1]}, frame.assign(site=site), "k",
+        grouped = search(verosim.LDA(), frame.assign(site=site), "k", {"shrinkage": [0, 0.1]},
                          cv=5, groups="site")  # fmt: skip
         assert list(grouped.model.feature_names_in_) == list("abcd")
 
@@ -602,7 +602,7 @@ class TestOddRequests:
 
     @pytest.mark.parametrize("cv", ["loo", np.arange(150) % 5], ids=["loo", "array"])
     def test_groups_are_never_ignored(self, iris, cv):
-        for ask in (cross_validate, lambda m, X, y, **k: path(m, "shrinkage", [0, 1], X, y, **k)):
+        for ask in (cross_validate, lambda m, X, y, **k: path(m, X, y, "shrinkage", [0, 1], **k)):
             with pytest.raises(VerosimError, match=r"group"):
                 ask(verosim.LDA(), *iris, cv=cv, groups=np.arange(150) % 7)
 
@@ -625,7 +625,7 @@ class TestOddRequests:
             cross_validate(verosim.LDA(), X, y, cv=[(np.arange(100.0), np.arange(100.0, 150.0))])
         for grid in ({"shrinkage": 0.1}, {"shrinkage": "oas"}, None):
             with pytest.raises(VerosimError, match="grid"):
-                search(verosim.LDA(), grid, X, y)
+                search(verosim.LDA(), X, y, grid)
         with pytest.raises(VerosimError, match="LDA is a class"):
             cross_validate(verosim.LDA, X, y)
         with pytest.raises(VerosimError, match="is the target"):

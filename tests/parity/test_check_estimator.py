@@ -14,7 +14,7 @@ ALL = [getattr(verosim, name) for name in estimators.__all__]
 VARIANTS = [
     verosim.QDA(shrinkage="ledoit_wolf"),
     verosim.LDA(shrinkage="oas", covariance="unbiased"),
-    verosim.RDA(pooling=1.0, sphericity="ledoit_wolf"),
+    verosim.RDA(pooling=1.0, shrinkage="ledoit_wolf"),
     verosim.QDA(missing="marginalise"),
     verosim.LDA(missing="marginalise", shrinkage=0.1),
     verosim.RDA(missing="marginalise", covariance="unbiased"),

@@ -30,7 +30,7 @@ def one_hot(y):
 
 
 def values(model, X):
-    return model._params.log_ratio(np.asarray(X, dtype=float))
+    return model.state_.params.log_ratio(np.asarray(X, dtype=float))
 
 
 @parametrize_with_checks([LeastSquares(), LeastSquares(ridge=1.0)])
@@ -186,7 +186,7 @@ class TestHeldOut:
 
     def test_search_goes_by_accuracy(self):
         X, y = load_iris(return_X_y=True)
-        found = search(LeastSquares(), {"ridge": [0, 10, 1000]}, X, y)
+        found = search(LeastSquares(), X, y, {"ridge": [0, 10, 1000]})
         assert found.scoring == "accuracy"
         assert found.best_settings == {"ridge": 10}
 

@@ -71,14 +71,14 @@ def test_friedman_square(table):
     """The corners are QDA, LDA and the nearest mean; between them Friedman's formula holds."""
     X, y = table
     qda, lda = verosim.QDA().fit(X, y), verosim.LDA().fit(X, y)
-    rda = verosim.RDA(pooling=0.0, sphericity=0.0).fit(X, y)
+    rda = verosim.RDA(pooling=0.0, shrinkage=0.0).fit(X, y)
     np.testing.assert_allclose(rda.predict_proba(X), qda.predict_proba(X), atol=1e-12)
     rda.set_params(pooling=1.0)
     np.testing.assert_allclose(rda.predict_proba(X), lda.predict_proba(X), atol=1e-12)
-    rda.set_params(sphericity=1.0, priors="uniform")
+    rda.set_params(shrinkage=1.0, priors="uniform")
     nearest = ((X[:, None] - rda.means_) ** 2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(rda.predict(X), nearest)
-    rda.set_params(pooling=0.3, sphericity=0.2)
+    rda.set_params(pooling=0.3, shrinkage=0.2)
     scatter = {k: np.cov(X[y == k].T, bias=True) * (y == k).sum() for k in rda.classes_}
     total = sum(scatter.values())
     for c, k in enumerate(rda.classes_):

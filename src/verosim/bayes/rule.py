@@ -90,6 +90,54 @@ class Rule(Decision):
         return self.params.sample(classes, rng), classes
 
 
+@dataclass(frozen=True)
+class WidenedRule(Rule):
+    """A rule over more classes than it has seen: the others are impossible."""
+
+    inner: Any  # a Decision
+    places: np.ndarray  # where the classes it has seen stand among all
+    classes: int  # C
+
+    def discriminants(self, X: Any) -> np.ndarray:
+        return spread(self.inner.discriminants(X), self.places, self.classes)
+
+    def posterior(self, X: Any) -> np.ndarray:
+        return spread(self.inner.posterior(X), self.places, self.classes, 0.0)
+
+    def log_posterior(self, X: Any) -> np.ndarray:
+        return spread(self.inner.log_posterior(X), self.places, self.classes)
+
+    def joint(self, X: Any) -> np.ndarray:
+        return spread(self.inner.joint(X), self.places, self.classes)
+
+    def evidence(self, X: Any) -> np.ndarray:
+        found: np.ndarray = self.inner.evidence(X)
+        return found
+
+    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        log_posterior, evidence = self.inner.judge(X)
+        return spread(log_posterior, self.places, self.classes), evidence
+
+
+def widened(rule: Decision, places: np.ndarray, classes: int) -> Decision:
+    """The rule over all classes, of which it has seen those at `places`."""
+    if len(places) == classes:
+        return rule
+    params: Any = rule.params
+    return WidenedRule(rule.log_prior, params, rule.columns, rule, places, classes)
+
+
+def spread(
+    scores: np.ndarray, places: np.ndarray, classes: int, empty: float = -np.inf
+) -> np.ndarray:
+    """(m, C, …) the scores of some classes among those of all."""
+    if len(places) == classes:
+        return scores
+    out = np.full((len(scores), classes, *scores.shape[2:]), empty)
+    out[:, places] = scores
+    return out
+
+
 def log_posteriors(rules: Sequence[Decision], X: Any) -> list[np.ndarray]:
     """(n, C) log p(k | x) by several rules; those linear about one point share a product."""
     if len(rules) < 2 or not isinstance(X, np.ndarray):

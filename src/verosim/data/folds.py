@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from verosim.axes.words import Coded
 from verosim.data import values
+from verosim.data.readers import Reader
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows, Table
 from verosim.data.text import Documents
@@ -31,7 +32,7 @@ class GivenFolds:
 
     numbers: np.ndarray  # (n,) int32
     count: int
-    column: str | None = None
+    columns: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -52,6 +53,10 @@ class ColumnFolds:
     na: frozenset[str]
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
     def count(self) -> int:
         return len(self.names)
 
@@ -68,6 +73,10 @@ class GroupFolds:
     count: int
     na: frozenset[str]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
     def of(self, rows: Rows, block: Any) -> np.ndarray:
         hashes = _by_text(self.column, rows, self.na, _hash_of_text)
         return (_mixed(hashes) % np.uint64(self.count)).astype(np.int32)
@@ -75,16 +84,31 @@ class GroupFolds:
 
 @dataclass(frozen=True)
 class RowFolds:
-    """The fold of a row by the hash of the cells the model reads."""
+    """The fold of a row by the hash of the cells the model reads.
+
+    With a reader, by the cells that reader reads: then models that read differently share folds.
+    """
 
     count: int
-    column: str | None = None
+    reader: Reader | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that the folds need beside those of the model."""
+        return () if self.reader is None else self.reader.names
 
     def of(self, rows: Rows, block: Any) -> np.ndarray:
+        if self.reader is not None:
+            block = self.reader.block(rows)
         return (_hashes(block) % np.uint64(self.count)).astype(np.int32)
 
 
 TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds
+
+
+def is_table_folds(given: Any) -> TypeGuard[TableFolds]:
+    """Whether the folds of a table were decided before."""
+    return isinstance(given, GivenFolds | ColumnFolds | GroupFolds | RowFolds)
 
 
 def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:

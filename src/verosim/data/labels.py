@@ -106,3 +106,29 @@ def check_known(labels: np.ndarray, known: np.ndarray) -> None:
             f"The label {strange[0]!r} is not one of the model's classes.",
             f"the classes are {known.tolist()[:10]} (of kind {kind_of(known)}).",
         )
+
+
+def labels_of(y: Any, n: int) -> np.ndarray:
+    """The labels of n rows as a vector."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise VerosimError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if len(y) != n:
+        raise VerosimError(f"X has {n} rows and y has {len(y)} labels: inconsistent lengths.")
+    return y
+
+
+def encode_counted(
+    y: np.ndarray, weights: np.ndarray, known: np.ndarray | None, declared: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Class numbers, and the classes: those known, those declared and those of rows that count."""
+    if declared is not None:
+        declared = encode_labels(declared)[1]
+        known = declared if known is None else union_of_labels(known, declared)
+    if not len(weights) or weights.all():
+        return encode_labels(y, known)
+    kept = np.flatnonzero(weights)  # rows of zero weight bring no class with them
+    found, labels = encode_labels(y[kept], known)
+    codes = np.zeros(len(y), dtype=np.int32)
+    codes[kept] = found
+    return codes, labels

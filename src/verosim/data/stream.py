@@ -60,8 +60,9 @@ class TableSource:
 
     def wanted(self) -> set[str]:
         """The columns that are read."""
-        fold = None if self.folds is None else self.folds.column
-        named = {name for name in (self.target, self.weights, fold) if isinstance(name, str)}
+        named = {name for name in (self.target, self.weights) if isinstance(name, str)}
+        if self.folds is not None:
+            named |= set(self.folds.columns)
         return {*self.reader.names, *named}
 
     def first(self, rows: int) -> list[Chunk]:
@@ -89,9 +90,9 @@ class TableSource:
                 given[done : done + n] if _row_by_row(given) else given
                 for given in (self.target, self.weights, self.folds)
             )
-            done += n
             if n:
-                yield Chunk(rows, self.reader, labels, weights, folds)
+                yield Chunk(rows, self.reader, labels, weights, folds, done)
+            done += n
 
 
 def _row_by_row(given: Any) -> TypeGuard[Any]:
@@ -108,6 +109,7 @@ class Chunk:
     target: Any
     weights: Any
     folds: TableFolds | None = None
+    first: int = 0  # the number of its first row among all
 
     def __len__(self) -> int:
         return int(self.rows.batch.num_rows)

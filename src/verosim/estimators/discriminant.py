@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from copy import copy
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,62 +13,55 @@ from verosim.bayes.rule import Rule
 from verosim.densities import Convergence, EMGaussian, EMParams, FullGaussian
 from verosim.engines import map_rows, one_blas_thread
 from verosim.errors import VerosimError
-from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.gaussian import GaussianClassifier, LinearMixin
-from verosim.estimators.parameters import finite, one_of, whole
+from verosim.estimators.distance import signed_distance
+from verosim.estimators.gaussian import GaussianClassifier, GaussianSpec, gaussian_weights
+from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Moments, Patterns, Statistic
 
 SCATTER_BUDGET = 1 << 26  # numbers; above it LDA keeps one scatter for all classes
 
 
-class FullGaussianClassifier(GaussianClassifier):
-    """What the classifiers with full covariances share."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FullSpec(GaussianSpec):
+    """Gaussians with full covariances: pooling 0 is QDA, 1 is LDA."""
 
-    shrinkage: Any
-    missing: str
-    on_singular: str
-    _pooling = 0.0
+    pooling: Any = 0.0
+    missing: str = "error"
+    on_singular: str = "fallback"
 
     @property
-    def _family(self) -> str:  # type: ignore[override]
+    def family(self) -> str:
         return f"full, missing={self.missing}"
 
-    def __init__(
-        self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
-        floor: float = 0.0,
-        missing: str = "error",
-        on_singular: str = "fallback",
-        robust: bool = False,
-    ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
-        self.missing = missing
-        self.on_singular = on_singular
-        self.robust = robust
+    @property
+    def allows_missing(self) -> bool:
+        return self.missing == "marginalise"
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
-        return Patterns(axes) if self.missing == "marginalise" else Moments(axes, layout="full")
+    def plan(self, axes: Axes, source: Any) -> Statistic:
+        return Patterns(axes) if self.allows_missing else Moments(axes, layout="full")
 
-    def _density(self) -> FullGaussian | EMGaussian:
-        self._check_gaussian()
+    @property
+    def density(self) -> FullGaussian | EMGaussian:
+        self.check_gaussian()
         one_of("missing", self.missing, ("error", "marginalise"))
         one_of("on_singular", self.on_singular, ("fallback", "raise"))
+        pooling, shrinkage = self.setting("pooling"), self.setting("shrinkage")
+        finite("pooling", pooling, 0, 1)
         gaussian = FullGaussian(
-            self._mixing(), self.covariance, self._shrink(), self.floor, self.on_singular,
-            self.missing,
-        )  # fmt: skip
-        return EMGaussian(gaussian) if self.missing == "marginalise" else gaussian
+            float(pooling), self.covariance, shrinkage, self.floor, self.on_singular, self.missing
+        )
+        return EMGaussian(gaussian) if self.allows_missing else gaussian
+
+    def estimate(self, statistic: Statistic) -> Any:
+        if not isinstance(statistic, Patterns) or statistic.complete is not None:
+            return super().estimate(statistic)
+        with one_blas_thread:  # EM's matrices are many and small
+            return super().estimate(statistic)
 
     # With `missing`, complete rows are a statistic of one pattern, and the other way round.
 
-    def _seen(self, statistic: Statistic) -> Statistic:
-        """A statistic as the setting of `missing` reads it; nothing is copied."""
-        if self.missing == "marginalise":
+    def view(self, statistic: Statistic) -> Statistic:
+        if self.allows_missing:
             if isinstance(statistic, Moments) and statistic.layout == "full":
                 return Patterns.of(statistic)
             return statistic
@@ -82,47 +75,47 @@ class FullGaussianClassifier(GaussianClassifier):
             )
         return complete
 
-    def _current(self) -> Statistic:
-        return self._seen(super()._current())
 
-    def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
-        statistic = self._seen(statistic)
-        if not isinstance(statistic, Patterns) or statistic.complete is not None:
-            return super()._derive(statistic, streaming)
-        with one_blas_thread:  # EM's matrices are many and small
-            return super()._derive(statistic, streaming)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RDASpec(FullSpec):
+    """Friedman's square, whose side without shrinkage is plain: shrinkage 0 is none."""
 
-    def merge(self, other: GenerativeClassifier) -> Self:
-        """A new model of the rows of both, with this one's parameters."""
-        if isinstance(other, FullGaussianClassifier):
-            other = copy(other)
-            other.missing = self.missing  # its statistic as this one reads it
-        return super().merge(other)
+    def setting(self, name: str) -> Any:
+        value = super().setting(name)
+        return None if name == "shrinkage" and value == 0 else value
 
-    @property
-    def convergence_(self) -> Convergence:
-        """How EM over the missing cells went: iterations, log-likelihood at each, converged."""
-        self._fitted("convergence_")
-        if self.missing != "marginalise":
-            raise AttributeError('convergence_ belongs to missing="marginalise".')
-        found = self._params.convergence
-        assert isinstance(found, Convergence)
-        return found
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LDASpec(FullSpec):
+    """One covariance, and past a budget one scatter for all classes."""
+
+    n_components: Any = None
+
+    widest = False
+
+    def plan(self, axes: Axes, source: Any) -> Statistic:
+        C, d = axes.size("class"), axes.size("column")
+        if C * d * d > SCATTER_BUDGET and self.shrinkage != "ledoit_wolf":
+            return Moments(axes, layout="pooled")
+        return super().plan(axes, source)
 
     @property
-    def _holes(self) -> bool:  # type: ignore[override]
-        return self.missing == "marginalise"
-
-    def _mixing(self) -> float:
-        return self._pooling
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._holes
-        return tags
+    def density(self) -> FullGaussian | EMGaussian:
+        if self.n_components is not None:
+            whole("n_components", self.n_components, least=1)
+        return super().density
 
 
-class QDA(FullGaussianClassifier):
+def convergence(model: GaussianClassifier) -> Convergence:
+    """How EM over the missing cells went: iterations, log-likelihood at each, converged."""
+    state = model.fitted("convergence_")
+    if not state.spec.allows_missing:
+        raise AttributeError('convergence_ belongs to missing="marginalise".')
+    found: Convergence = state.params.convergence
+    return found
+
+
+class QDA(GaussianClassifier):
     """Quadratic discriminant analysis: one Gaussian with its own full covariance per class.
 
     δ_k(x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)
@@ -155,8 +148,31 @@ class QDA(FullGaussianClassifier):
     (3, 44)
     """
 
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 0.0,
+        missing: str = "error",
+        on_singular: str = "fallback",
+        robust: bool = False,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.missing = missing
+        self.on_singular = on_singular
+        self.robust = robust
 
-class RDA(FullGaussianClassifier):
+    def spec(self) -> FullSpec:
+        return FullSpec(**self.settings(FullSpec))
+
+    convergence_ = property(convergence)
+
+
+class RDA(GaussianClassifier):
     """Regularised discriminant analysis: the square whose corners are QDA, LDA and nearest mean.
 
     Σ_k(λ) = ((1 − λ) S_k + λ S) / ((1 − λ) n_k + λ n),   Σ_k(λ, γ) = (1 − γ) Σ_k(λ) + γ (tr/d) I
@@ -164,8 +180,7 @@ class RDA(FullGaussianClassifier):
     Parameters
     ----------
     pooling : λ, from 0 (QDA) to 1 (LDA), or "cv": chosen by held-out log-loss, see `pooling_`
-    sphericity : γ, from 0 to 1 (spheres), or "ledoit_wolf", "oas" or "cv": what `shrinkage` is
-        elsewhere; in use as `shrinkage_`
+    shrinkage : γ, from 0 to 1 (spheres), or "ledoit_wolf", "oas" or "cv"; in use as `shrinkage_`
 
     The other parameters are those of :class:`QDA`.
 
@@ -177,7 +192,7 @@ class RDA(FullGaussianClassifier):
     --------
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = RDA(pooling=0.3, sphericity=0.0).fit(X, y)
+    >>> model = RDA(pooling=0.3, shrinkage=0.0).fit(X, y)
     >>> float(model.score(X, y))
     1.0
     >>> model.set_params(pooling=1.0).n_parameters_  # LDA now, without the data
@@ -186,8 +201,8 @@ class RDA(FullGaussianClassifier):
 
     def __init__(
         self,
-        pooling: float = 0.5,
-        sphericity: float | str = 0.1,
+        pooling: float | str = 0.5,
+        shrinkage: float | str = 0.1,
         priors: Any = None,
         covariance: str = "mle",
         floor: float = 0.0,
@@ -196,35 +211,26 @@ class RDA(FullGaussianClassifier):
         robust: bool = False,
     ) -> None:
         self.pooling = pooling
-        self.sphericity = sphericity
         self.priors = priors
         self.covariance = covariance
+        self.shrinkage = shrinkage
         self.floor = floor
         self.missing = missing
         self.on_singular = on_singular
         self.robust = robust
 
-    @property
-    def shrinkage(self) -> Any:
-        return self.sphericity
-
-    def _mixing(self) -> float:
-        pooling = self._asked("pooling")
-        finite("pooling", pooling, 0, 1)
-        return float(pooling)
-
-    def _shrink(self) -> Any:
-        sphericity = self._asked("sphericity")
-        return None if sphericity == 0 else sphericity
+    def spec(self) -> RDASpec:
+        return RDASpec(**self.settings(RDASpec))
 
     @property
     def pooling_(self) -> float:
         """The pooling in use: the setting, or what `fit` chose for "cv"."""
-        self._fitted("pooling_")
-        return self._mixing()
+        return float(self.fitted("pooling_").spec.setting("pooling"))
+
+    convergence_ = property(convergence)
 
 
-class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGaussianClassifier):
+class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier):
     """Linear discriminant analysis: one full covariance shared by all classes.
 
     δ_k(x) = w_kᵀx + b_k,   w_k = Σ⁻¹(μ_k − μ),   b_k = log π_k − ½ (μ_k − μ)ᵀΣ⁻¹(μ_k − μ) − w_kᵀμ
@@ -252,9 +258,6 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
     (150, 2)
     """
 
-    _pooling = 1.0
-    _keeps_most = False  # past a budget, one scatter for all classes
-
     def __init__(
         self,
         priors: Any = None,
@@ -266,19 +269,35 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
         n_components: int | None = None,
         robust: bool = False,
     ) -> None:
-        super().__init__(priors, covariance, shrinkage, floor, missing, on_singular, robust)
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.missing = missing
+        self.on_singular = on_singular
         self.n_components = n_components
+        self.robust = robust
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
-        C, d = axes.size("class"), axes.size("column")
-        if C * d * d > SCATTER_BUDGET and self.shrinkage != "ledoit_wolf":
-            return Moments(axes, layout="pooled")
-        return super()._plan(axes, X, weights)
+    def spec(self) -> LDASpec:
+        return LDASpec(pooling=1.0, **self.settings(LDASpec))
 
-    def _density(self) -> FullGaussian | EMGaussian:
-        if self.n_components is not None:
-            whole("n_components", self.n_components, least=1)
-        return super()._density()
+    convergence_ = property(convergence)
+
+    # Weights: for people, predictions do not go through them -------------------------------
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """(C, d) w_k; for two classes (1, d), their difference."""
+        return gaussian_weights(self.fitted("coef_")).weights[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """(C,) b_k; for two classes (1,), their difference."""
+        return gaussian_weights(self.fitted("intercept_")).weights[1]
+
+    signed_distance = signed_distance
+
+    # Fisher's directions -------------------------------------------------------------------
 
     @property
     def scalings_(self) -> np.ndarray:
@@ -294,8 +313,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
 
     def _fisher(self) -> tuple[np.ndarray, np.ndarray]:
         """Directions and singular values of the class means in whitened space."""
-        self._current()
-        params = self._params
+        params = self.checked_state().params
         shift = params.reference[2]  # (C, d)
         W = params.whitener[0]
         weighted = np.sqrt(params.share)[:, None] * (shift @ W.T)
@@ -317,21 +335,23 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
 
         With `missing="marginalise"`, a row with missing cells is where the model expects it.
         """
-        self._current()
-        scalings = self._fisher()[0]
-        pivot, centre, _ = self._params.reference
+        return self.along(X, self._fisher()[0])
 
-        def along(rule: Rule, rows: Any) -> np.ndarray:
-            out = np.empty((rows.shape[0], scalings.shape[1]))
+    def along(self, X: Any, directions: np.ndarray) -> np.ndarray:
+        """(n, m) the rows about the overall mean, along directions (d, m)."""
+        pivot, centre, _ = self.checked_state().params.reference
+
+        def project(rule: Rule, rows: Any) -> np.ndarray:
+            out = np.empty((rows.shape[0], directions.shape[1]))
 
             def work(start: int, stop: int) -> None:
                 block = rule.params.read(rows[start:stop])
                 if isinstance(rule.params, EMParams):
                     block = rule.params.expected(block, rule.log_prior)
-                np.matmul((block - pivot) - centre, scalings, out=out[start:stop])
+                np.matmul((block - pivot) - centre, directions, out=out[start:stop])
                 rule.params.check(block, out[start:stop], rule.columns, start)
 
             map_rows(work, rows)
             return out
 
-        return self._scores(X, along)
+        return self.evaluate(X, project)

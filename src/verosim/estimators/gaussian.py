@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,16 +12,58 @@ from verosim.bayes.boundary import Quadratic, boundary
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Rule
 from verosim.data import ArraySource, SparseRows
-from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.densities import DiagonalGaussian, LinearForm
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.distance import Weighted
-from verosim.estimators.parameters import finite, one_of
-from verosim.estimators.robust import NeedsAllRows, check_all_rows_count, screened
+from verosim.estimators.distance import signed_distance
+from verosim.estimators.robust import Refused, screened
+from verosim.models import Spec, State
+from verosim.models.settings import finite, one_of
 from verosim.stats import Moments
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GaussianSpec(Spec):
+    """The settings that all Gaussian classifiers have."""
+
+    covariance: str = "mle"
+    shrinkage: Any = None
+    floor: float = 0.0
+    robust: bool = False
+
+    @property
+    def statistic_settings(self) -> dict[str, Any]:
+        return {"robust": self.robust}
+
+    @property
+    def is_decomposable(self) -> bool:
+        return super().is_decomposable and not self.robust
+
+    def counted_rows(
+        self, source: ArraySource | TableSource, groups: Groups
+    ) -> ArraySource | TableSource:
+        return screened(source, groups, self.allows_missing) if self.robust else source
+
+    def check_updates(self, verb: str) -> None:
+        """Which rows a robust model keeps depends on all of them."""
+        if self.robust:
+            raise Refused(
+                f"robust=True, so {verb} is refused: the rows it kept were chosen by looking at "
+                "all of them, and with other rows it would have kept others.",
+                "fit again on all rows, or use robust=False.",
+            )
+
+    def check_gaussian(self) -> None:
+        if not isinstance(self.robust, bool | np.bool_):
+            raise VerosimError(f"robust={self.robust!r} is not known.", "True or False.")
+        one_of("covariance", self.covariance, ("mle", "unbiased"))
+        finite("floor", self.floor, least=0)
+        if isinstance(self.shrinkage, str):
+            one_of("shrinkage", self.shrinkage, ("ledoit_wolf", "oas", "cv"))
+        elif self.shrinkage is not None:
+            finite("shrinkage", self.shrinkage, 0, 1)
 
 
 def _mahalanobis(rule: Rule, rows: Any) -> np.ndarray:
@@ -42,123 +85,69 @@ def _mahalanobis(rule: Rule, rows: Any) -> np.ndarray:
 class GaussianClassifier(GenerativeClassifier):
     """Means, covariances, distances and boundaries."""
 
-    covariance: str
-    shrinkage: Any
-    floor: float
-    robust: bool
-    _statistic_parameters = ("robust",)
-    _holes = True  # whether rows may have missing cells
-
-    def _check_gaussian(self) -> None:
-        if not isinstance(self.robust, bool | np.bool_):
-            raise VerosimError(f"robust={self.robust!r} is not known.", "True or False.")
-        one_of("covariance", self.covariance, ("mle", "unbiased"))
-        finite("floor", self.floor, least=0)
-        if isinstance(self.shrinkage, str):
-            one_of("shrinkage", self.shrinkage, ("ledoit_wolf", "oas", "cv"))
-        elif self.shrinkage is not None:
-            finite("shrinkage", self.shrinkage, 0, 1)
-
-    # Without outliers, where `robust` asks for it -----------------------------------------
-
-    def _screened(
-        self, source: ArraySource | TableSource, groups: Groups
-    ) -> ArraySource | TableSource:
-        return screened(source, groups, self._holes) if self.robust else source
-
-    partial_fit = NeedsAllRows(GenerativeClassifier.partial_fit)
-    forget = NeedsAllRows(GenerativeClassifier.forget)
-
-    def merge(self, other: GenerativeClassifier) -> Self:
-        """A new model of the rows of both, with this one's parameters."""
-        for model in (self, other):
-            check_all_rows_count(model, "merge")
-        return super().merge(other)
-
-    # What it shows ------------------------------------------------------------------------
-
     @property
     def shrinkage_(self) -> Any:
         """The shrinkage in use: the setting, or what `fit` chose for "cv"."""
-        self._fitted("shrinkage_")
-        return self._shrink()
-
-    def _shrink(self) -> Any:
-        return self._asked("shrinkage")
+        return self.fitted("shrinkage_").spec.setting("shrinkage")
 
     @property
     def means_(self) -> np.ndarray:
         """(C, d) class means."""
-        self._fitted("means_")
-        return self._params.means
+        return self.fitted("means_").params.means
 
     @property
     def covariances_(self) -> np.ndarray:
         """The covariances in use: (C, d, d), shared (d, d); diagonals (C, d), shared (d,)."""
-        self._fitted("covariances_")
-        return self._params.covariances()
+        return self.fitted("covariances_").params.covariances()
 
     def mahalanobis(self, X: Any) -> np.ndarray:
         """(n, C) Mahalanobis distance of every row to every class mean, not squared."""
-        return self._scores(X, _mahalanobis)
+        return self.evaluate(X, _mahalanobis)
 
     def boundary(self, i: Any, j: Any) -> Quadratic:
         """Where classes i and j (labels) tie, as the equation δ_i(x) − δ_j(x) = 0."""
-        self._current()
+        state = self.checked_state()
         wanted = np.empty(2, dtype=object)
         wanted[:] = [i, j]
-        check_known(wanted, self.classes_)
-        self._check_has_rows(wanted)
+        self.check_has_rows(wanted)
         labels = self.classes_.tolist()
         return boundary(
-            self._rule.params, self._rule.log_prior, labels.index(i), labels.index(j),
-            tuple(self.stats_.axes.columns),
+            state.params, state.rule.log_prior, labels.index(i), labels.index(j),
+            tuple(state.statistic.axes.columns),
         )  # fmt: skip
 
 
-class LinearMixin(Weighted):
-    """Weights for people. Predictions do not go through them: see `Located.linear`."""
+def gaussian_weights(state: State) -> LinearScores:
+    """The weights of Gaussians that share a covariance, for people. Predictions do not go through
+    them: see `Located.linear`."""
+    pivot, centre, _ = state.params.reference
+    coef, bias = state.params.linear
+    return LinearScores(LinearForm(pivot, centre, coef, bias + state.rule.log_prior))
 
-    _rule: Any
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DiagonalSpec(GaussianSpec):
+    """Independent Gaussian columns within a class."""
+
+    shared: bool = False  # one variance for all classes
+
+    reads_sparse = True
 
     @property
-    def _linear(self) -> LinearScores:
-        self._fitted("coef_")  # type: ignore[attr-defined]
-        pivot, centre, _ = self._rule.params.reference
-        coef, bias = self._rule.params.linear
-        return LinearScores(LinearForm(pivot, centre, coef, bias + self._rule.log_prior))
+    def family(self) -> str:
+        return "diagonal"
 
-
-class DiagonalClassifier(GaussianClassifier):
-    """Independent columns within a class."""
-
-    _sparse = True
-    _family = "diagonal"
-    _shared = False
-
-    def __init__(
-        self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
-        floor: float = 1e-9,
-        robust: bool = False,
-    ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
-        self.robust = robust
-
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Moments:
+    def plan(self, axes: Axes, source: Any) -> Moments:
         return Moments(axes, layout="diagonal")
 
-    def _density(self) -> DiagonalGaussian:
-        self._check_gaussian()
-        return DiagonalGaussian(self._shared, self.covariance, self._shrink(), self.floor)
+    @property
+    def density(self) -> DiagonalGaussian:
+        self.check_gaussian()
+        shrinkage = self.setting("shrinkage")
+        return DiagonalGaussian(self.shared, self.covariance, shrinkage, self.floor)
 
 
-class GaussianNB(DiagonalClassifier):
+class GaussianNB(GaussianClassifier):
     """Gaussian naive Bayes: independent Gaussians, one variance per class and column.
 
     δ_k(x) = log π_k − ½ Σ_j [ log 2πσ²_kj + (x_j − μ_kj)²/σ²_kj ]
@@ -190,8 +179,25 @@ class GaussianNB(DiagonalClassifier):
     array([0, 1])
     """
 
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 1e-9,
+        robust: bool = False,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.robust = robust
 
-class NaiveLDA(LinearMixin, DiagonalClassifier):
+    def spec(self) -> DiagonalSpec:
+        return DiagonalSpec(**self.settings(DiagonalSpec))
+
+
+class NaiveLDA(GaussianClassifier):
     """Naive LDA: independent Gaussians with one variance per column, shared by all classes.
 
     δ_k(x) = log π_k − ½ Σ_j [ log 2πσ²_j + (x_j − μ_kj)²/σ²_j ], linear in x
@@ -212,4 +218,31 @@ class NaiveLDA(LinearMixin, DiagonalClassifier):
     ((4,), 18)
     """
 
-    _shared = True
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 1e-9,
+        robust: bool = False,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.robust = robust
+
+    def spec(self) -> DiagonalSpec:
+        return DiagonalSpec(shared=True, **self.settings(DiagonalSpec))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """(C, d) w_k; for two classes (1, d), their difference."""
+        return gaussian_weights(self.fitted("coef_")).weights[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """(C,) b_k; for two classes (1,), their difference."""
+        return gaussian_weights(self.fitted("intercept_")).weights[1]
+
+    signed_distance = signed_distance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,35 +11,49 @@ import numpy as np
 from verosim.axes import Axes, Bins, Categories, Cells
 from verosim.axes.bins import edges_of
 from verosim.bayes.enough import rows_for_histogram
+from verosim.data import ArraySource
 from verosim.data.look import LOOK
 from verosim.data.stream import TableSource
-from verosim.data.tables import Table
-from verosim.densities import Histogram, JointHistogramDensity
+from verosim.densities import Density, Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import one_of
-from verosim.stats import Counts, Statistic
+from verosim.models import Spec
+from verosim.models.settings import one_of
+from verosim.stats import Counts
 
 PER_CELL = 10  # rows a cell needs to say something
 HOPELESS = 1000  # times as many cells as rows
 MOST_CELLS = 1_000_000  # fewer are harmless, however few the rows
 
 
-class _BinnedClassifier(GenerativeClassifier):
-    bins: Any
-    strategy: str
-    alpha: float | str
-    _statistic_parameters = ("bins", "strategy")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HistogramSpec(Spec):
+    """A histogram for each column, its bins settled by the first rows."""
 
-    def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Statistic:
-        batches = [chunk.batch() for chunk in source.first(LOOK)]
-        rows = np.concatenate([batch.block for batch in batches])[:LOOK]
-        return self._plan(axes, rows, np.concatenate([b.weights for b in batches])[:LOOK])
+    bins: Any = 10
+    strategy: str = "quantile"
+    alpha: Any = 1.0
 
-    def _edges(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Bins:
+    @property
+    def statistic_settings(self) -> dict[str, Any]:
+        return {"bins": self.bins, "strategy": self.strategy}
+
+    def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
+        return Counts(axes.with_codes(self.edges(axes, *first_rows(source))), what="codes")
+
+    @property
+    def density(self) -> Density:
+        return Histogram(self.pseudo_count())
+
+    def number_of_bins(self, n: float, d: int) -> Any:
+        """The setting `bins`, where it depends on the n rows and d columns."""
+        return self.bins
+
+    def edges(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Bins:
+        """The bins of every column: as given, or by the first rows."""
         one_of("strategy", self.strategy, ("uniform", "quantile"))
         d = axes.size("column")
-        bins = self._number_of_bins(weights.sum() if len(weights) else len(X), d)
+        bins = self.number_of_bins(weights.sum() if len(weights) else len(X), d)
         if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
             if bins < 1:
                 raise VerosimError(f"bins={bins}: at least one bin is needed.")
@@ -74,19 +89,66 @@ class _BinnedClassifier(GenerativeClassifier):
                 )
         return Bins(edges)
 
-    def _number_of_bins(self, n: float, d: int) -> Any:
-        return self.bins
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointHistogramSpec(HistogramSpec):
+    """One histogram over all columns at once."""
 
     @property
-    def bin_edges_(self) -> list[np.ndarray]:
-        """The edges of every column; the end bins are open."""
-        codes = self._fitted("bin_edges_").axes.codes
-        bins = codes.bins if isinstance(codes, Cells) else codes
-        assert isinstance(bins, Bins)
-        return list(bins.edges)
+    def allows_missing(self) -> bool:
+        return False
+
+    def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
+        X, weights = first_rows(source)
+        bins = self.edges(axes, X, weights)
+        cells = Cells(bins, Categories.empty(1))
+        if cells.possible > max(MOST_CELLS, HOPELESS * len(X)):
+            B, d = int(bins.counts().max()), axes.size("column")
+            need = PER_CELL * cells.possible
+            raise VerosimError(
+                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With {PER_CELL} "
+                f"rows in each it would need {need:.1e} rows, and there are {len(X)}.",
+                f"HistogramNB needs about {rows_for_histogram(d, B, PER_CELL, naive=True):,}; or "
+                "use fewer columns or bins.",
+            )
+        return Counts(axes.with_codes(cells), what="codes")
+
+    @property
+    def density(self) -> Density:
+        return JointHistogramDensity(self.pseudo_count())
+
+    def number_of_bins(self, n: float, d: int) -> Any:
+        if not isinstance(self.bins, str) or self.bins != "auto":
+            return self.bins
+        affordable = int((n / PER_CELL) ** (1 / d) + 1e-9)
+        hope = 2.0**d <= max(MOST_CELLS, HOPELESS * n)
+        if affordable < 2 and not hope:
+            warn(
+                f"{n:g} rows cannot fill a joint histogram of {d} columns with even two bins "
+                "each: one bin is left, and only the priors count. HistogramNB can use them.",
+                VerosimWarning,
+            )
+        return max(affordable, 2 if hope else 1)
 
 
-class HistogramNB(_BinnedClassifier):
+def first_rows(source: ArraySource | TableSource) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (m, d) and weights (m,) that settle the bins: all of an array, the first of a table."""
+    if not isinstance(source, TableSource):
+        return source.X, source.weights
+    batches = [chunk.batch() for chunk in source.first(LOOK)]
+    rows = np.concatenate([batch.block for batch in batches])[:LOOK]
+    return rows, np.concatenate([batch.weights for batch in batches])[:LOOK]
+
+
+def bin_edges(model: GenerativeClassifier) -> list[np.ndarray]:
+    """The edges of every column; the end bins are open."""
+    codes = model.fitted("bin_edges_").statistic.axes.codes
+    bins = codes.bins if isinstance(codes, Cells) else codes
+    assert isinstance(bins, Bins)
+    return list(bins.edges)
+
+
+class HistogramNB(GenerativeClassifier):
     """Naive Bayes with a histogram per column.
 
     log p(x | k) = Σ_j log [ (n_bjk + α) / (n_jk + αB_j) / width_b ],  b the bin of x_j
@@ -122,14 +184,13 @@ class HistogramNB(_BinnedClassifier):
         self.alpha = alpha
         self.priors = priors
 
-    def _plan(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Counts:
-        return Counts(axes.with_codes(self._edges(axes, X, weights)), what="codes")
+    def spec(self) -> HistogramSpec:
+        return HistogramSpec(**self.settings(HistogramSpec))
 
-    def _density(self) -> Histogram:
-        return Histogram(self._alpha())
+    bin_edges_ = property(bin_edges)
 
 
-class JointHistogram(_BinnedClassifier):
+class JointHistogram(GenerativeClassifier):
     """The joint histogram of all columns: the B^d cells that naive Bayes saves you from.
 
     p(x | k) = (n_cell,k + α) / (n_k + α B^d) / volume
@@ -165,51 +226,21 @@ class JointHistogram(_BinnedClassifier):
         self.alpha = alpha
         self.priors = priors
 
-    def _plan(self, axes: Axes, X: np.ndarray, weights: np.ndarray) -> Counts:
-        bins = self._edges(axes, X, weights)
-        cells = Cells(bins, Categories.empty(1))
-        if cells.possible > max(MOST_CELLS, HOPELESS * len(X)):
-            B, d = int(bins.counts().max()), axes.size("column")
-            need = PER_CELL * cells.possible
-            raise VerosimError(
-                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With {PER_CELL} "
-                f"rows in each it would need {need:.1e} rows, and there are {len(X)}.",
-                f"HistogramNB needs about {rows_for_histogram(d, B, PER_CELL, naive=True):,}; or "
-                "use fewer columns or bins.",
-            )
-        return Counts(axes.with_codes(cells), what="codes")
+    def spec(self) -> JointHistogramSpec:
+        return JointHistogramSpec(**self.settings(JointHistogramSpec))
 
-    def _number_of_bins(self, n: float, d: int) -> Any:
-        if not isinstance(self.bins, str) or self.bins != "auto":
-            return self.bins
-        affordable = int((n / PER_CELL) ** (1 / d) + 1e-9)
-        hope = 2.0**d <= max(MOST_CELLS, HOPELESS * n)
-        if affordable < 2 and not hope:
-            warn(
-                f"{n:g} rows cannot fill a joint histogram of {d} columns with even two bins "
-                "each: one bin is left, and only the priors count. HistogramNB can use them.",
-                VerosimWarning,
-            )
-        return max(affordable, 2 if hope else 1)
-
-    def _density(self) -> JointHistogramDensity:
-        return JointHistogramDensity(self._alpha())
+    bin_edges_ = property(bin_edges)
 
     @property
     def n_cells_(self) -> int:
         """How many cells there are, B^d."""
-        codes = self._fitted("n_cells_").axes.codes
+        codes = self.fitted("n_cells_").statistic.axes.codes
         assert isinstance(codes, Cells)
         return int(codes.possible)
 
     @property
     def n_occupied_(self) -> int:
         """How many of them have ever held a row."""
-        codes = self._fitted("n_occupied_").axes.codes
+        codes = self.fitted("n_occupied_").statistic.axes.codes
         assert codes is not None
         return codes.size
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags

@@ -2,19 +2,110 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Categories
+from verosim.axes import Axes, Categories, Words
 from verosim.axes.groups import sorted_labels
 from verosim.data import SparseRows
+from verosim.data.readers import Reader, ValueReader, WordReader
+from verosim.data.schema import Schema
+from verosim.data.stream import TableSource
 from verosim.densities import Bernoulli, Categorical, Complement, Multinomial
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.distance import Distances
-from verosim.estimators.parameters import finite
+from verosim.estimators.distance import signed_distance
+from verosim.models import Spec
+from verosim.models.settings import finite
 from verosim.stats import Counts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CategoricalSpec(Spec):
+    """Categories: any values in the cells."""
+
+    alpha: Any = 1.0
+
+    reads_values = True
+
+    def reader(self, schema: Schema) -> Reader:
+        return WordReader(schema)
+
+    def reader_of_arrays(self, schema: Schema) -> Reader:
+        return ValueReader(schema)
+
+    def plan(self, axes: Axes, source: Any) -> Counts:
+        codes: Any = Categories.empty(axes.size("column"))
+        if isinstance(source, TableSource):
+            schema = source.reader.schema
+            frequent = tuple(column.frequent for column in schema.used)
+            codes = Words.none_yet((schema.max_categories,) * len(frequent), frequent)
+        return Counts(axes.with_codes(codes), what="codes")
+
+    @property
+    def density(self) -> Categorical:
+        return Categorical(self.pseudo_count())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BernoulliSpec(Spec):
+    """Presence and absence of columns."""
+
+    alpha: Any = 1.0
+    binarize: float | None = 0.0
+
+    reads_sparse = True
+
+    @property
+    def statistic_settings(self) -> dict[str, Any]:
+        return {"binarize": self.binarize}
+
+    def matrix(self, X: Any, names: Any) -> Any:
+        rows = super().matrix(X, names)
+        if isinstance(rows, SparseRows) and (self.binarize or 0) < 0:
+            raise VerosimError(
+                f"binarize={self.binarize:g} makes every zero present; sparse rows store no zeros.",
+                "X.toarray(), or a threshold of zero or more.",
+            )
+        return rows
+
+    def plan(self, axes: Axes, source: Any) -> Counts:
+        threshold = 0.0 if self.binarize is None else self.binarize
+        finite("binarize", threshold)
+        return Counts(axes, what="presence", threshold=float(threshold))
+
+    @property
+    def density(self) -> Bernoulli:
+        return Bernoulli(self.pseudo_count())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MultinomialSpec(Spec):
+    """Amounts of columns."""
+
+    alpha: Any = 1.0
+
+    reads_sparse = True
+
+    def plan(self, axes: Axes, source: Any) -> Counts:
+        return Counts(axes, what="amount")
+
+    @property
+    def density(self) -> Any:
+        return Multinomial(self.pseudo_count())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComplementSpec(MultinomialSpec):
+    """Amounts, scored by the counts of the other classes."""
+
+    norm: bool = False
+
+    @property
+    def density(self) -> Complement:
+        return Complement(self.pseudo_count(), self.norm)
 
 
 class CategoricalNB(GenerativeClassifier):
@@ -38,22 +129,17 @@ class CategoricalNB(GenerativeClassifier):
     ['b', 'a']
     """
 
-    _values = True
-
     def __init__(self, alpha: float | str = 1.0, priors: Any = None) -> None:
         self.alpha = alpha
         self.priors = priors
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Counts:
-        return Counts(axes.with_codes(Categories.empty(axes.size("column"))), what="codes")
-
-    def _density(self) -> Categorical:
-        return Categorical(self._alpha())
+    def spec(self) -> CategoricalSpec:
+        return CategoricalSpec(**self.settings(CategoricalSpec))
 
     @property
     def categories_(self) -> list[list[Any]]:
         """The values seen in every column, sorted."""
-        codes = self._fitted("categories_").axes.codes
+        codes = self.fitted("categories_").statistic.axes.codes
         assert isinstance(codes, Categories)
         return [sorted_labels(values) for values in codes.values]
 
@@ -64,22 +150,21 @@ class CategoricalNB(GenerativeClassifier):
         return tags
 
 
-class _ColumnClassifier(Distances, GenerativeClassifier):
-    """Counts of columns rather than of codes; sparse rows are read as they are."""
-
-    alpha: float | str
-    _sparse = True
+class CountClassifier(GenerativeClassifier):
+    """What the classifiers of presence and amounts show; sparse rows are read as they are."""
 
     @property
     def feature_log_prob_(self) -> np.ndarray:
         """(C, d) log φ."""
-        self._fitted("feature_log_prob_")
-        return self._params.log_mass.T
+        return self.fitted("feature_log_prob_").params.log_mass.T
 
     @property
-    def _normals(self) -> np.ndarray:
-        weights = self._params.table.T  # (C, d)
+    def boundary_normals(self) -> np.ndarray:
+        """(C, d) the weights of every class, or (1, d) their difference."""
+        weights = self.fitted("boundary_normals").params.table.T  # (C, d)
         return weights[1:] - weights[:1] if len(weights) == 2 else weights
+
+    signed_distance = signed_distance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -87,7 +172,7 @@ class _ColumnClassifier(Distances, GenerativeClassifier):
         return tags
 
 
-class BernoulliNB(_ColumnClassifier):
+class BernoulliNB(CountClassifier):
     """Naive Bayes for presence and absence; a column that is absent counts too.
 
     φ_i|k = (n_ik + α) / (n_k + 2α),   log p(x | k) = Σ_i [x_i log φ_i|k + (1 − x_i) log(1 − φ_i|k)]
@@ -105,8 +190,6 @@ class BernoulliNB(_ColumnClassifier):
     ['spam']
     """
 
-    _statistic_parameters = ("binarize",)
-
     def __init__(
         self, alpha: float | str = 1.0, binarize: float | None = 0.0, priors: Any = None
     ) -> None:
@@ -114,25 +197,24 @@ class BernoulliNB(_ColumnClassifier):
         self.binarize = binarize
         self.priors = priors
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Counts:
-        threshold = 0.0 if self.binarize is None else self.binarize
-        finite("binarize", threshold)
-        return Counts(axes, what="presence", threshold=float(threshold))
-
-    def _matrix(self, X: Any, names: Any) -> Any:
-        rows = super()._matrix(X, names)
-        if isinstance(rows, SparseRows) and (self.binarize or 0) < 0:
-            raise VerosimError(
-                f"binarize={self.binarize:g} makes every zero present; sparse rows store no zeros.",
-                "X.toarray(), or a threshold of zero or more.",
-            )
-        return rows
-
-    def _density(self) -> Bernoulli:
-        return Bernoulli(self._alpha())
+    def spec(self) -> BernoulliSpec:
+        return BernoulliSpec(**self.settings(BernoulliSpec))
 
 
-class MultinomialNB(_ColumnClassifier):
+def decision_function_once_fitted(model: CountClassifier) -> Any:
+    """scikit-learn's check of this method gives an unfitted model negative counts, whatever its
+    positive_only tag says; so the method is there only after fit."""
+    model.checked_state()
+    return super(CountClassifier, model).decision_function
+
+
+def with_counts_only(tags: Any) -> Any:
+    """Tags of a model that reads counts, which are not negative."""
+    tags.input_tags.positive_only = True
+    return tags
+
+
+class MultinomialNB(CountClassifier):
     """Naive Bayes for counts, such as tokens: amounts matter, absence does not.
 
     φ_i|k = (ñ_ik + α) / (ñ_k + αV),   log p(x | k) = Σ_i x_i log φ_i|k
@@ -151,26 +233,16 @@ class MultinomialNB(_ColumnClassifier):
         self.alpha = alpha
         self.priors = priors
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Counts:
-        return Counts(axes, what="amount")
+    def spec(self) -> MultinomialSpec:
+        return MultinomialSpec(**self.settings(MultinomialSpec))
 
-    def _density(self) -> Any:
-        return Multinomial(self._alpha())
-
-    @property
-    def decision_function(self) -> Any:
-        # There once the model is fitted: scikit-learn's check of this method gives an unfitted
-        # model negative counts, whatever its positive_only tag says.
-        self._current()
-        return super().decision_function
+    decision_function = property(decision_function_once_fitted)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+        return with_counts_only(super().__sklearn_tags__())
 
 
-class ComplementNB(MultinomialNB):
+class ComplementNB(CountClassifier):
     """Complement naive Bayes: each class is judged by the counts of all the others.
 
     score_k(x) = log π_k − Σ_i x_i log φ̃_i|k,   φ̃ from the rows outside class k
@@ -204,5 +276,10 @@ class ComplementNB(MultinomialNB):
         self.norm = norm
         self.priors = priors
 
-    def _density(self) -> Complement:
-        return Complement(self._alpha(), self.norm)
+    def spec(self) -> ComplementSpec:
+        return ComplementSpec(**self.settings(ComplementSpec))
+
+    decision_function = property(decision_function_once_fitted)
+
+    def __sklearn_tags__(self) -> Any:
+        return with_counts_only(super().__sklearn_tags__())

@@ -13,10 +13,8 @@ determinant estimator; Hardin & Rocke (2005), The distribution of robust distanc
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce, update_wrapper
-from types import MethodType
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -42,30 +40,6 @@ FAR = 1e6  # deviations: nothing is told apart beyond, and nothing overflows
 
 class Refused(VerosimError, AttributeError):
     """What a robust model does not offer."""
-
-
-def check_all_rows_count(model: Any, verb: str) -> None:
-    """Which rows are kept depends on all of them, so they cannot come or go one by one."""
-    if getattr(model, "robust", False):
-        raise Refused(
-            f"robust=True, so {verb} is refused: the rows it kept were chosen by looking at all "
-            "of them, and with other rows it would have kept others.",
-            "fit again on all rows, or use robust=False.",
-        )
-
-
-class NeedsAllRows:
-    """A method that adds or removes rows; a robust model does not have it."""
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        update_wrapper(self, method)  # type: ignore[arg-type]
-
-    def __get__(self, model: Any, owner: type) -> Any:
-        if model is None:
-            return self.method
-        check_all_rows_count(model, self.method.__name__)
-        return MethodType(self.method, model)
 
 
 # The rows of a source ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from verosim.axes import Axes, Bins, Columns, Vocabulary, Words
 from verosim.data.look import look
 from verosim.data.readers import MixedReader
 from verosim.data.schema import Schema, as_density
-from verosim.data.stream import TableSource
 from verosim.data.tables import Table
 from verosim.densities import (
     Bernoulli,
@@ -24,11 +24,92 @@ from verosim.densities import (
 )
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import finite, generator, one_of, whole
+from verosim.estimators.checks import generator
 from verosim.estimators.sampling import as_table, gap_rates
+from verosim.models import Spec
+from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Counts, Moments, Product, Statistic, Tokens
 
 CLOCKED = 100  # more than there are hours, weekdays or months
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableSpec(Spec):
+    """Independent columns of any kinds."""
+
+    columns: Any = "auto"
+    alpha: Any = 1.0
+    covariance: str = "mle"
+    missing: str = "skip"
+    max_categories: int = 1000
+    floor: float = 1e-9
+
+    reads_values = True
+    reads_only_tables = True
+
+    @property
+    def statistic_settings(self) -> dict[str, Any]:
+        return {
+            "columns": self.columns, "missing": self.missing,
+            "max_categories": self.max_categories,
+        }  # fmt: skip
+
+    def look(self, table: Table, target: str | None, **given: Any) -> Schema:
+        whole("max_categories", self.max_categories, least=1)
+        most = int(self.max_categories)
+        return look(table, target, columns=self.columns, max_categories=most, **given)
+
+    def reader(self, schema: Schema) -> MixedReader:
+        one_of("missing", self.missing, ("skip", "category"))
+        for name, density in {} if isinstance(self.columns, str) else dict(self.columns).items():
+            found = next((c.density for c in schema if c.name == name), None)
+            if found is not None and as_density(density, name) != found:
+                raise VerosimError(
+                    f"Column {name!r} is {found} in the schema and {density} in columns=.",
+                    f"schema.edit({{{name!r}: {density!r}}}), or leave it out of columns=.",
+                )
+        return MixedReader(schema, gaps=self.missing == "category")
+
+    def plan(self, axes: Axes, source: Any) -> Product:
+        reader = source.reader
+        assert isinstance(reader, MixedReader)
+        schema = reader.schema
+        cap, edges = schema.max_categories, {c.name: c.edges for c in schema}
+        frequent = {c.name: c.frequent for c in schema}
+        parts: dict[str, Statistic] = {}
+        for part, names in reader.parts.items():
+            on = Axes(axes.groups, Columns(len(names), names))
+            if part in ("gaussian", "poisson"):
+                parts[part] = Moments(on, layout="diagonal")
+            elif part == "histogram":
+                bins = Bins(np.array(edges[name]) for name in names)
+                parts[part] = Counts(on.with_codes(bins), what="codes")
+            elif part == "category":
+                caps = tuple(cap if name in frequent else CLOCKED for name in names)
+                kept = tuple(frequent.get(name, ()) for name in names)
+                parts[part] = Counts(on.with_codes(Words.none_yet(caps, kept)), what="codes")
+            elif part in ("boolean", "missing"):
+                parts[part] = Counts(on, what="presence", threshold=0.5)
+            else:
+                parts[part] = Tokens(on.with_codes(Vocabulary.empty()))
+        return Product(parts)
+
+    @property
+    def density(self) -> ProductDensity:
+        alpha = self.pseudo_count()
+        finite("floor", self.floor, least=0)
+        one_of("covariance", self.covariance, ("mle", "unbiased"))
+        return ProductDensity(
+            {
+                "gaussian": DiagonalGaussian(False, self.covariance, None, self.floor),
+                "poisson": Poisson(alpha),
+                "histogram": Histogram(alpha),
+                "category": Categorical(alpha, constants=False),
+                "boolean": Bernoulli(alpha, constants=False),
+                "missing": Bernoulli(alpha, constants=False),
+                "text": Multinomial(alpha),
+            }
+        )
 
 
 class NaiveBayes(GenerativeClassifier):
@@ -68,9 +149,6 @@ class NaiveBayes(GenerativeClassifier):
     array([[0.73, 0.27]])
     """
 
-    _values = True
-    _statistic_parameters = ("columns", "missing", "max_categories")
-
     def __init__(
         self,
         columns: str | Mapping[str, str] = "auto",
@@ -89,68 +167,8 @@ class NaiveBayes(GenerativeClassifier):
         self.max_categories = max_categories
         self.floor = floor
 
-    # From rows to statistics ---------------------------------------------------------------
-
-    def _by_table(self, X: Any, y: Any = None, schema: Any = None) -> bool:
-        return True
-
-    def _look(self, table: Table, target: str | None, **given: Any) -> Schema:
-        whole("max_categories", self.max_categories, least=1)
-        most = int(self.max_categories)
-        return look(table, target, columns=self.columns, max_categories=most, **given)
-
-    def _reader(self, schema: Schema) -> MixedReader:
-        one_of("missing", self.missing, ("skip", "category"))
-        for name, density in {} if isinstance(self.columns, str) else dict(self.columns).items():
-            found = next((c.density for c in schema if c.name == name), None)
-            if found is not None and as_density(density, name) != found:
-                raise VerosimError(
-                    f"Column {name!r} is {found} in the schema and {density} in columns=.",
-                    f"schema.edit({{{name!r}: {density!r}}}), or leave it out of columns=.",
-                )
-        return MixedReader(schema, gaps=self.missing == "category")
-
-    def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Product:
-        reader = source.reader
-        assert isinstance(reader, MixedReader)
-        schema = reader.schema
-        cap, edges = schema.max_categories, {c.name: c.edges for c in schema}
-        frequent = {c.name: c.frequent for c in schema}
-        parts: dict[str, Statistic] = {}
-        for part, names in reader.parts.items():
-            on = Axes(axes.groups, Columns(len(names), names))
-            if part in ("gaussian", "poisson"):
-                parts[part] = Moments(on, layout="diagonal")
-            elif part == "histogram":
-                bins = Bins(np.array(edges[name]) for name in names)
-                parts[part] = Counts(on.with_codes(bins), what="codes")
-            elif part == "category":
-                caps = tuple(cap if name in frequent else CLOCKED for name in names)
-                kept = tuple(frequent.get(name, ()) for name in names)
-                parts[part] = Counts(on.with_codes(Words.none_yet(caps, kept)), what="codes")
-            elif part in ("boolean", "missing"):
-                parts[part] = Counts(on, what="presence", threshold=0.5)
-            else:
-                parts[part] = Tokens(on.with_codes(Vocabulary.empty()))
-        return Product(parts)
-
-    def _density(self) -> ProductDensity:
-        alpha = self._alpha()
-        finite("floor", self.floor, least=0)
-        one_of("covariance", self.covariance, ("mle", "unbiased"))
-        return ProductDensity(
-            {
-                "gaussian": DiagonalGaussian(False, self.covariance, None, self.floor),
-                "poisson": Poisson(alpha),
-                "histogram": Histogram(alpha),
-                "category": Categorical(alpha, constants=False),
-                "boolean": Bernoulli(alpha, constants=False),
-                "missing": Bernoulli(alpha, constants=False),
-                "text": Multinomial(alpha),
-            }
-        )
-
-    # Simulating ------------------------------------------------------------------------------
+    def spec(self) -> TableSpec:
+        return TableSpec(**self.settings(TableSpec))
 
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None, missing: bool = False
@@ -171,7 +189,7 @@ class NaiveBayes(GenerativeClassifier):
             gone = {
                 name: rng.random(len(at)) < rate[at] for name, rate in gap_rates(statistic).items()
             }
-        reader = self._reader(schema)
+        reader = self.spec().reader(schema)
         parts: Any = drawn
         return as_table(reader, parts, gone, schema.native), labels
 

@@ -3,26 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _get_feature_names
 
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Documents
 from verosim.data.adapters import streams
 from verosim.data.look import look
+from verosim.data.names import feature_names
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
 from verosim.data.tables import Table
 from verosim.densities import Bernoulli, Complement, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import finite, one_of
+from verosim.models import Spec, derive
+from verosim.models.settings import finite, one_of
 from verosim.stats import Tokens
 
 MODELS = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextSpec(Spec):
+    """Tokens of one column of texts."""
+
+    model: str = "multinomial"
+    ngrams: Any = (1, 1)
+    min_count: float = 1
+    vocabulary: Any = None
+    hashed: int | None = None
+    lowercase: bool = True
+    alpha: Any = 1.0
+
+    reads_values = True
+
+    @property
+    def presence(self) -> bool:
+        """Whether a document counts each token once."""
+        return isinstance(self.model, str) and self.model == "bernoulli"
+
+    @property
+    def statistic_settings(self) -> dict[str, Any]:
+        return {
+            "ngrams": self.ngrams, "vocabulary": self.vocabulary, "hashed": self.hashed,
+            "lowercase": self.lowercase, "model": self.presence,
+        }  # fmt: skip
+
+    @property
+    def prior_setting(self) -> Any:
+        """Complement scores are usually given no priors of their own."""
+        return "uniform" if self.priors is None and self.model == "complement" else self.priors
+
+    # Reading texts -------------------------------------------------------------------------
+
+    def matrix(self, X: Any, names: Any) -> Documents:
+        texts = Documents.of(X)
+        if not len(texts):
+            raise VerosimError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return texts
+
+    def value_matrix(self, X: Any) -> np.ndarray:
+        texts = self.matrix(X, None)
+        return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
+
+    def look(self, table: Table, target: str | None, **given: Any) -> Schema:
+        weight = given.get("weight")
+        names = [name for name in table.names if name not in (target, weight)]
+        if len(names) == 1:
+            given["columns"] = {names[0]: "text"}
+        return look(table, target, **given)
+
+    def reader(self, schema: Schema) -> TextReader:
+        texts = schema.used if len(schema.used) == 1 else schema.of("text")
+        if len(texts) != 1:
+            what = f"several texts, {listed([c.name for c in texts])}" if texts else "no text"
+            raise VerosimError(
+                f"TextNB reads one column of texts, and the table has {what}.",
+                "give the column alone, or say which it is: "
+                "schema=verosim.look(…).edit({'body': 'text', 'title': 'ignore'}).",
+            )
+        others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
+        return TextReader(schema.edit(others))
+
+    # Counting tokens -----------------------------------------------------------------------
+
+    def plan(self, axes: Axes, source: Any) -> Tokens:
+        self.density  # noqa: B018  bad parameters are reported before the texts are read
+        return Tokens(
+            axes.with_codes(self.codes()),
+            ngrams=_ngrams(self.ngrams),
+            lowercase=bool(self.lowercase),
+            presence=self.presence,
+        )
+
+    def codes(self) -> TokenCodes:
+        """The tokens that are counted: growing, given, or hashed."""
+        if self.hashed is not None:
+            if self.vocabulary is not None:
+                raise VerosimError(
+                    "Both `vocabulary` and `hashed` are given, and tokens are counted by one.",
+                    "leave one of them None.",
+                )
+            whole = isinstance(self.hashed, int | np.integer) and not isinstance(self.hashed, bool)
+            if not whole:
+                raise VerosimError(f"hashed={self.hashed!r}: a power of two is needed.")
+            return Hashed(int(self.hashed))
+        if self.vocabulary is None:
+            return Vocabulary.empty()
+        tokens = _listed_tokens(self.vocabulary)
+        if self.lowercase and any(token != token.lower() for token in tokens):
+            odd = next(token for token in tokens if token != token.lower())
+            warn(
+                f"The vocabulary has {odd!r}, which no lowercased text has. "
+                "Lower it, or set lowercase=False.",
+                VerosimWarning,
+            )
+        return Vocabulary.of(tokens, open=False)
+
+    @property
+    def density(self) -> Density:
+        one_of("model", self.model, tuple(MODELS))
+        finite("min_count", self.min_count, least=0)
+        return MODELS[self.model](self.pseudo_count(), min_count=self.min_count)
 
 
 class TextNB(GenerativeClassifier):
@@ -65,9 +170,6 @@ class TextNB(GenerativeClassifier):
     ['at', 'lunch']
     """
 
-    _values = True
-    _statistic_parameters = ("ngrams", "vocabulary", "hashed", "lowercase", "_presence")
-
     def __init__(
         self,
         model: str = "multinomial",
@@ -88,99 +190,18 @@ class TextNB(GenerativeClassifier):
         self.alpha = alpha
         self.priors = priors
 
-    @property
-    def _presence(self) -> bool:
-        """Whether a document counts each token once."""
-        return isinstance(self.model, str) and self.model == "bernoulli"
+    def spec(self) -> TextSpec:
+        return TextSpec(**self.settings(TextSpec))
 
-    # What the base asks for --------------------------------------------------------------
-
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Tokens:
-        self._density()  # bad parameters are reported before the texts are read
-        return Tokens(
-            axes.with_codes(self._codes()),
-            ngrams=_ngrams(self.ngrams),
-            lowercase=bool(self.lowercase),
-            presence=self._presence,
-        )
-
-    def _codes(self) -> TokenCodes:
-        if self.hashed is not None:
-            if self.vocabulary is not None:
-                raise VerosimError(
-                    "Both `vocabulary` and `hashed` are given, and tokens are counted by one.",
-                    "leave one of them None.",
-                )
-            whole = isinstance(self.hashed, int | np.integer) and not isinstance(self.hashed, bool)
-            if not whole:
-                raise VerosimError(f"hashed={self.hashed!r}: a power of two is needed.")
-            return Hashed(int(self.hashed))
-        if self.vocabulary is None:
-            return Vocabulary.empty()
-        tokens = _listed_tokens(self.vocabulary)
-        if self.lowercase and any(token != token.lower() for token in tokens):
-            odd = next(token for token in tokens if token != token.lower())
-            warn(
-                f"The vocabulary has {odd!r}, which no lowercased text has. "
-                "Lower it, or set lowercase=False.",
-                VerosimWarning,
-            )
-        return Vocabulary.of(tokens, open=False)
-
-    def _density(self) -> Density:
-        one_of("model", self.model, tuple(MODELS))
-        finite("min_count", self.min_count, least=0)
-        return MODELS[self.model](self._alpha(), min_count=self.min_count)
-
-    def _matrix(self, X: Any, names: Any) -> Documents:
-        texts = Documents.of(X)
-        if not len(texts):
-            raise VerosimError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return texts
-
-    def _matrix_of_values(self, X: Any) -> np.ndarray:
-        texts = self._matrix(X, None)
-        return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
-
-    def _look(self, table: Table, target: str | None, **given: Any) -> Schema:
-        weight = given.get("weight")
-        names = [name for name in table.names if name not in (target, weight)]
-        if len(names) == 1:
-            given["columns"] = {names[0]: "text"}
-        return look(table, target, **given)
-
-    def _reader(self, schema: Schema) -> TextReader:
-        texts = schema.used if len(schema.used) == 1 else schema.of("text")
-        if len(texts) != 1:
-            what = f"several texts, {listed([c.name for c in texts])}" if texts else "no text"
-            raise VerosimError(
-                f"TextNB reads one column of texts, and the table has {what}.",
-                "give the column alone, or say which it is: "
-                "schema=verosim.look(…).edit({'body': 'text', 'title': 'ignore'}).",
-            )
-        others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
-        return TextReader(schema.edit(others))
-
-    def _plan_table(self, axes: Axes, table: Table, source: TableSource) -> Tokens:
-        return self._plan(axes, None, np.empty(0))
-
-    def _check_columns(self, X: Any) -> None:
-        if self._schema is not None or streams(X):
+    def check_columns(self, X: Any) -> None:
+        if self.state_.schema is not None or streams(X):
             return  # a table's columns are found by name
-        names, known = _get_feature_names(X), self.stats_.axes.columns.names
+        names, known = feature_names(X), self.stats_.axes.columns.names
         if names is not None and known is not None and tuple(names) != known:
             raise VerosimError(
                 f"The column of texts is {names[0]!r} here and was {known[0]!r} at fit.",
                 "give the same column, or its values alone.",
             )
-
-    @property
-    def _priors(self) -> Any:
-        """Complement scores are usually given no priors of their own."""
-        return "uniform" if self.priors is None and self.model == "complement" else self.priors
-
-    def _stale(self) -> list[str]:
-        return ["model" if name == "_presence" else name for name in super()._stale()]
 
     # Tokens ------------------------------------------------------------------------------
 
@@ -191,15 +212,15 @@ class TextNB(GenerativeClassifier):
         nothing, and documents that held pruned ones can still be forgotten.
         """
         finite("min_count", min_count, least=0)
-        statistic = self._current()
-        assert isinstance(statistic, Tokens)
-        return self._adopt(statistic.pruned(float(min_count)), self._schema)
+        state = self.checked_state()
+        assert isinstance(state.statistic, Tokens)
+        kept = state.statistic.pruned(float(min_count))
+        return self.set_state(derive(self.spec(), kept, state.schema, state.tuned, streaming=True))
 
     @property
     def tokens_(self) -> np.ndarray:
         """(V,) the tokens in use, in the order of `feature_log_prob_`."""
-        self._fitted("tokens_")
-        codes = self._params.codes
+        codes = self.fitted("tokens_").params.codes
         if not isinstance(codes, Vocabulary):
             raise AttributeError("Buckets of hashed tokens have no names.")
         return np.array(codes.tokens(), dtype=object)
@@ -212,8 +233,7 @@ class TextNB(GenerativeClassifier):
     @property
     def feature_log_prob_(self) -> np.ndarray:
         """(C, V) log φ."""
-        self._fitted("feature_log_prob_")
-        return self._params.log_mass.T
+        return self.fitted("feature_log_prob_").params.log_mass.T
 
     def top_tokens(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """For every class the n tokens that mark it most, and how much, for a person to read.
@@ -221,7 +241,7 @@ class TextNB(GenerativeClassifier):
         Ranked by φ_ik log(φ_ik / φ_i), φ_i = Σ_k π_k φ_ik: what token i adds to the divergence of
         class k's texts from all texts, so common and rare words both stand back.
         """
-        if not isinstance(self._current().axes.codes, Vocabulary):
+        if not isinstance(self.checked_state().statistic.axes.codes, Vocabulary):
             raise VerosimError("Buckets of hashed tokens have no names.", "fit with hashed=None.")
         tokens = self.tokens_
         mass = np.exp(self.feature_log_prob_)  # (C, V)

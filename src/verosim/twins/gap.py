@@ -20,11 +20,11 @@ from sklearn.base import clone
 
 from verosim.data.labels import positions
 from verosim.errors import VerosimError, VerosimWarning
-from verosim.estimators.folds import array_folds
+from verosim.folds import first_warning_only
+from verosim.folds.splits import array_folds
 from verosim.linalg import EPS
-from verosim.twins.comparison.draws import pool_of, rows_of
+from verosim.twins.comparison.resampling import pool_of, rows_of
 from verosim.twins.twin import Twin, check_generative
-from verosim.validate.cross import one_warning
 
 STRENGTHS = (0.01, 1.0, 100.0, 10_000.0)  # of the twin, tried in turn
 
@@ -146,9 +146,9 @@ def generative_gap(
     name = type(model).__name__
     strengths = [float(c) for c in np.atleast_1d(C)]
     if cv is None:
-        model._current()
+        model.checked_state()
         own = model.predict_log_proba(X)
-        with one_warning() if len(strengths) == 1 else _unsaid():
+        with first_warning_only() if len(strengths) == 1 else _unsaid():
             tried = [
                 Gap(model.classes_, labels, own,
                     Twin(model, c, solver).fit(X, labels).predict_log_proba(X), name, c)
@@ -162,7 +162,7 @@ def generative_gap(
     own, *others = (
         np.full((len(labels), len(classes)), -np.inf) for _ in range(len(strengths) + 1)
     )
-    with one_warning() if len(strengths) == 1 else _unsaid():
+    with first_warning_only() if len(strengths) == 1 else _unsaid():
         for f in range(count):
             rest, held = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
             learnt, rows = rows_of(X, rest), rows_of(X, held)

@@ -20,12 +20,13 @@ from verosim.bayes.rule import Decision
 from verosim.data.sources import take_rows
 from verosim.densities import Density, LinearForm, Scores
 from verosim.densities.central import Scatter
-from verosim.estimators.arrays import only_one_class
+from verosim.estimators.base import StatisticClassifier
+from verosim.estimators.checks import only_one_class
 from verosim.estimators.discriminant import SCATTER_BUDGET
-from verosim.estimators.distance import Weighted
-from verosim.estimators.parameters import finite
-from verosim.estimators.summed import Summed
+from verosim.estimators.distance import signed_distance
 from verosim.linalg import EPS, Inverse, inverse
+from verosim.models import Spec
+from verosim.models.settings import finite
 from verosim.stats import Moments, Statistic
 from verosim.validate.loo import again, scorer
 from verosim.validate.loo.leaving import Leaving, Scorer
@@ -69,7 +70,45 @@ class OneHotScores(LinearScores):
         return self.solved.rank
 
 
-class LeastSquares(Weighted, Summed):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LeastSquaresSpec(Spec):
+    """The moments of LDA, QDA and RDA, and a regression instead of a density."""
+
+    ridge: float = 0.0
+
+    widest = False
+
+    @property
+    def allows_missing(self) -> bool:
+        return False
+
+    @property
+    def family(self) -> str:
+        return "full, missing=error"
+
+    @property
+    def prior_setting(self) -> Any:
+        return "uniform"  # the shares of the classes are in the intercepts
+
+    def plan(self, axes: Axes, source: Any) -> Statistic:
+        C, d = axes.size("class"), axes.size("column")
+        return Moments(axes, layout="pooled" if C * d * d > SCATTER_BUDGET else "full")
+
+    @property
+    def density(self) -> OneHot:
+        finite("ridge", self.ridge, least=0)
+        return OneHot(float(self.ridge))
+
+    def rule(self, params: Scores, statistic: Statistic, streaming: bool = False) -> Decision:
+        groups = statistic.axes.groups
+        rows = statistic.arrays["rows"][:, 0]
+        if not streaming and (rows > 0).sum() < 2:
+            label = groups.classes[int(np.argmax(rows))]
+            raise only_one_class("LeastSquares", int(rows.sum()), label)
+        return Decision(np.zeros(len(groups.classes)), params, statistic.axes.columns)
+
+
+class LeastSquares(StatisticClassifier):
     """Least squares on one-hot targets: K linear functions fitted to class indicators.
 
     w_k = (S + λI)⁻¹ n_k (μ_k − μ),   b_k = n_k/n − w_kᵀμ,   predict = argmax_k w_kᵀx + b_k
@@ -101,55 +140,36 @@ class LeastSquares(Weighted, Summed):
     True
     """
 
-    priors = None
-    _family = "full, missing=error"  # the moments of LDA, QDA and RDA
-    _keeps_most = False
+    gives_probabilities = False
 
     def __init__(self, ridge: float = 0.0) -> None:
         self.ridge = ridge
 
-    def _plan(self, axes: Axes, X: Any, weights: np.ndarray) -> Statistic:
-        C, d = axes.size("class"), axes.size("column")
-        return Moments(axes, layout="pooled" if C * d * d > SCATTER_BUDGET else "full")
-
-    def _density(self) -> OneHot:
-        finite("ridge", self.ridge, least=0)
-        return OneHot(float(self.ridge))
-
-    def _rule_by(self, params: Scores, statistic: Statistic, streaming: bool) -> Decision:
-        groups = statistic.axes.groups
-        rows = statistic.arrays["rows"][:, 0]
-        if not streaming and (rows > 0).sum() < 2:
-            label = groups.classes[int(np.argmax(rows))]
-            raise only_one_class("LeastSquares", int(rows.sum()), label)
-        return Decision(np.zeros(len(groups.classes)), params, statistic.axes.columns)
+    def spec(self) -> LeastSquaresSpec:
+        return LeastSquaresSpec(**self.settings(LeastSquaresSpec))
 
     @property
-    def _priors(self) -> Any:
-        return "uniform"  # the shares of the classes are in the intercepts
+    def coef_(self) -> np.ndarray:
+        """(C, d) w_k; for two classes (1, d), their difference."""
+        return self.fitted("coef_").params.weights[0]
 
     @property
-    def _linear(self) -> LinearScores:
-        self._fitted("coef_")
-        found: LinearScores = self._params
-        return found
+    def intercept_(self) -> np.ndarray:
+        """(C,) b_k; for two classes (1,), their difference."""
+        return self.fitted("intercept_").params.weights[1]
+
+    signed_distance = signed_distance
 
     @property
     def rank_(self) -> int:
         """How many columns are independent."""
-        self._fitted("rank_")
-        return int(self._params.rank)
+        return int(self.fitted("rank_").params.rank)
 
     @property
     def n_parameters_(self) -> int:
         """Free parameters: K − 1 functions, for their sum is one everywhere."""
-        self._fitted("n_parameters_")
+        self.fitted("n_parameters_")
         return (len(self.classes_) - 1) * (self.rank_ + 1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
 
 
 def _left_out(density: OneHot, statistic: Moments) -> Scorer:

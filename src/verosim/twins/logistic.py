@@ -17,16 +17,21 @@ from sklearn.utils.metaestimators import available_if
 
 from verosim.data.labels import check_known
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning, warn
-from verosim.estimators.judge import Posterior
-from verosim.estimators.parameters import finite, generator, one_of, whole
+from verosim.estimators.checks import generator
 from verosim.linalg import EPS
-from verosim.twins.labelled import Labelled, check_two_classes, class_weights, labelled
-from verosim.twins.linear import LinearTwin
+from verosim.models.settings import finite, one_of, whole
+from verosim.twins.linear import LinearClassifier
 from verosim.twins.solvers.newton import Minimum
 from verosim.twins.solvers.softmax import Softmax, column_squares
 from verosim.twins.solvers.solve import gap_at, minimise
 from verosim.twins.solvers.start import middle
 from verosim.twins.solvers.stochastic import Schedule, Visits, descend, first_rate, one_pass
+from verosim.twins.training_rows import (
+    TrainingRows,
+    check_two_classes,
+    class_weights,
+    training_rows,
+)
 
 SOLVERS = ("auto", "newton", "lbfgs", "sgd")
 TOLERANCE, SGD_TOLERANCE = 1e-9, 1e-4
@@ -45,7 +50,7 @@ def _steps(model: LogisticRegression) -> bool:
     return True
 
 
-class LogisticRegression(Posterior, LinearTwin):
+class LogisticRegression(LinearClassifier):
     """Logistic regression, of two classes or several (softmax).
 
     min  C Σ_i w_i (−log p(y_i | x_i)) + ½ ‖W‖²,   p(k | x) ∝ exp(w_kᵀx + b_k)
@@ -93,6 +98,7 @@ class LogisticRegression(Posterior, LinearTwin):
     array([[0.982, 0.018, 0.   ]])
     """
 
+    gives_probabilities = True
     n_iter_: int
     objective_: float
     gap_: float
@@ -138,7 +144,7 @@ class LogisticRegression(Posterior, LinearTwin):
         sample_weight : (n,) weights; rows of weight zero do not count
         """
         self._check()
-        rows = self._opened(X, y, sample_weight)
+        rows = self.training_rows(X, y, sample_weight)
         objective = self._objective(rows, centred=self.solver != "sgd")
         B = self._warm(rows, objective)
         if self.solver == "sgd":
@@ -164,7 +170,7 @@ class LogisticRegression(Posterior, LinearTwin):
         """
         self._check()
         known = self.classes_ if self.__sklearn_is_fitted__() else None
-        rows = labelled(self, X, y, sample_weight, known, classes)
+        rows = training_rows(self, X, y, sample_weight, known, classes)
         if known is not None:
             check_known(rows.classes, known)
             self._check_same_columns(rows)
@@ -188,7 +194,7 @@ class LogisticRegression(Posterior, LinearTwin):
         self.regularisation_ = self._penalty
         return self._taken(rows, B, objective.pivot)
 
-    def _descend(self, rows: Labelled, objective: Softmax, B: np.ndarray | None) -> Self:
+    def _descend(self, rows: TrainingRows, objective: Softmax, B: np.ndarray | None) -> Self:
         tol = SGD_TOLERANCE if self.tol is None else float(self.tol)
         B = np.zeros(objective.shape) if B is None else np.ascontiguousarray(B)
         rng = generator(self.random_state)
@@ -238,7 +244,7 @@ class LogisticRegression(Posterior, LinearTwin):
     def _penalty(self) -> float:
         return 1.0 / float(self.C)
 
-    def _objective(self, rows: Labelled, centred: bool) -> Softmax:
+    def _objective(self, rows: TrainingRows, centred: bool) -> Softmax:
         weights = rows.weights
         if self.class_weight is not None:
             favour = class_weights(self.class_weight, rows)
@@ -251,7 +257,7 @@ class LogisticRegression(Posterior, LinearTwin):
             bool(self.fit_intercept),
         )  # fmt: skip
 
-    def _schedule(self, rows: Labelled, visits: Visits, going_on: bool) -> Schedule:
+    def _schedule(self, rows: TrainingRows, visits: Visits, going_on: bool) -> Schedule:
         """The first rows choose the rate, and later ones keep to it."""
         rate = self.learning_rate
         if rate == "auto":
@@ -264,7 +270,7 @@ class LogisticRegression(Posterior, LinearTwin):
         """(d + 1, K) as they were settled."""
         return np.ascontiguousarray(np.vstack([self.coef_.T, self.intercept_[None]]))
 
-    def _warm(self, rows: Labelled, objective: Softmax) -> np.ndarray | None:
+    def _warm(self, rows: TrainingRows, objective: Softmax) -> np.ndarray | None:
         if not self.warm_start or not self.__sklearn_is_fitted__():
             return None
         B = self._weights()
@@ -275,7 +281,7 @@ class LogisticRegression(Posterior, LinearTwin):
             B[-1] = 0.0
         return B
 
-    def _check_same_columns(self, rows: Labelled) -> None:
+    def _check_same_columns(self, rows: TrainingRows) -> None:
         if len(rows.columns) != self.n_features_in_:
             raise VerosimError(
                 f"X has {len(rows.columns)} features, but LogisticRegression is expecting "
@@ -283,19 +289,19 @@ class LogisticRegression(Posterior, LinearTwin):
                 "give the same columns as before.",
             )
 
-    def _found(self, rows: Labelled, objective: Softmax, found: Minimum) -> Self:
+    def _found(self, rows: TrainingRows, objective: Softmax, found: Minimum) -> Self:
         self.n_iter_ = found.steps
         self.regularisation_ = objective.penalty
         self.objective_ = found.value / self._penalty if self._penalty else found.value
         self.gap_ = found.gap / found.value if found.value > 0 else 0.0
         return self._taken(rows, objective.centred(found.B), objective.pivot)
 
-    def _taken(self, rows: Labelled, B: np.ndarray, pivot: np.ndarray) -> Self:
+    def _taken(self, rows: TrainingRows, B: np.ndarray, pivot: np.ndarray) -> Self:
         coef = np.ascontiguousarray(B[:-1].T)
         intercept = B[-1] - coef @ pivot
         if not self.fit_intercept:
             intercept = np.zeros(len(coef))
-        return self._settle(rows, coef, intercept)
+        return self.set_weights(rows.classes, rows.columns, coef, intercept)
 
     def _true_value(self, objective: Softmax, B: np.ndarray) -> float:
         value = objective.value(B)[0]

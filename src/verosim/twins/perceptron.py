@@ -20,14 +20,15 @@ from verosim.axes import Columns
 from verosim.bayes.rule import Decision
 from verosim.data import SparseRows, as_matrix
 from verosim.data.labels import check_known
+from verosim.data.names import feature_names
 from verosim.data.sources import as_block
 from verosim.errors import ConvergenceWarning, warn
-from verosim.estimators.arrays import check_features, feature_names
-from verosim.estimators.parameters import finite, generator, whole
+from verosim.estimators.checks import check_features, generator
 from verosim.linalg import padded
+from verosim.models.settings import finite, whole
 from verosim.twins.features import as_given, feature_map, named
-from verosim.twins.labelled import Labelled, check_finite, check_two_classes, labelled
-from verosim.twins.linear import LinearTwin
+from verosim.twins.linear import LinearClassifier
+from verosim.twins.training_rows import TrainingRows, check_finite, check_two_classes, training_rows
 
 
 @dataclass
@@ -44,7 +45,7 @@ class _Course:
         return self.theta - self.late / max(self.seen, 1)
 
     def run(
-        self, rows: Labelled, epochs: int, eta: float, bias: float, shuffle: bool
+        self, rows: TrainingRows, epochs: int, eta: float, bias: float, shuffle: bool
     ) -> tuple[list[int], list[float]]:
         """Mistakes and criterion of each epoch, the last of which may be without a mistake."""
         n, C, X = len(rows), len(rows.classes), rows.X
@@ -83,7 +84,7 @@ class _Course:
         return mistakes, criterion
 
 
-class Perceptron(LinearTwin):
+class Perceptron(LinearClassifier):
     """Perceptron with a feature map, for two classes or several.
 
         t θᵀφ(x) ≤ 0:  θ ← θ + η t φ(x)
@@ -198,7 +199,9 @@ class Perceptron(LinearTwin):
         self._learn(rows, columns, 1)
         return self
 
-    def _begin(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> tuple[Labelled, Columns]:
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any
+    ) -> tuple[TrainingRows, Columns]:
         """The rows, θ = 0 and a feature map fitted to them; and the columns of X."""
         rng = generator(self.random_state)
         seed, waves = int(rng.integers(1 << 62)), int(rng.integers(1 << 31))
@@ -214,11 +217,11 @@ class Perceptron(LinearTwin):
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, known: Any = None, declared: Any = None
-    ) -> tuple[Labelled, Columns]:
+    ) -> tuple[TrainingRows, Columns]:
         """The rows in features, and the columns of X. The map is fitted where no class is known."""
         phi = self.features_
         if named(self.features):  # they read numbers, so X is checked before it is mapped
-            rows = labelled(self, X, y, sample_weight, known, declared)
+            rows = training_rows(self, X, y, sample_weight, known, declared)
             if phi is None:
                 return rows, rows.columns
             given = as_given(rows.X)
@@ -230,10 +233,10 @@ class Perceptron(LinearTwin):
         names = feature_names(X)
         width = X.shape[1] if hasattr(X, "shape") else len(X[0])
         mapped = phi.fit_transform(X, y) if known is None else phi.transform(X)
-        rows = labelled(self, mapped, y, sample_weight, known, declared)
+        rows = training_rows(self, mapped, y, sample_weight, known, declared)
         return rows, Columns(width, None if names is None else tuple(names.tolist()))
 
-    def _learn(self, rows: Labelled, columns: Columns, epochs: int) -> Self:
+    def _learn(self, rows: TrainingRows, columns: Columns, epochs: int) -> Self:
         course = self._course
         mistakes, criterion = course.run(
             rows, epochs, float(self.eta), float(self.fit_intercept), self.shuffle
@@ -243,8 +246,10 @@ class Perceptron(LinearTwin):
         self.n_iter_ = len(self.mistakes_)
         self.converged_ = bool(self.mistakes_[-1] == 0)
         W = course.mean() if course.late.size else course.theta.copy()
-        self._settle(rows, np.ascontiguousarray(W[:, :-1]), W[:, -1].copy())
-        self._reads(columns)
+        self.set_weights(
+            rows.classes, rows.columns, np.ascontiguousarray(W[:, :-1]), W[:, -1].copy()
+        )
+        self.set_columns(columns)
         self._columns = columns
         return self
 
@@ -254,9 +259,9 @@ class Perceptron(LinearTwin):
 
     # Predicting ------------------------------------------------------------------------------
 
-    def _ready(self, X: Any) -> tuple[Decision, Any]:
+    def opened_to_score(self, X: Any) -> tuple[Decision, Any]:
         if not self.__sklearn_is_fitted__() or self.features_ is None:
-            return super()._ready(X)
+            return super().opened_to_score(X)
         check_features(self, X)
         if named(self.features):
             rows = as_matrix(X, sparse_allowed=True, names=self._columns.names)

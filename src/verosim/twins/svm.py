@@ -16,20 +16,21 @@ from verosim.axes.groups import plain
 from verosim.data import SparseRows
 from verosim.engines.local import SMALL
 from verosim.errors import ConvergenceWarning, VerosimError, warn
-from verosim.estimators.parameters import finite, generator, one_of, whole
-from verosim.twins.labelled import Labelled, class_weights
-from verosim.twins.linear import LinearTwin
+from verosim.estimators.checks import generator
+from verosim.models.settings import finite, one_of, whole
+from verosim.twins.linear import LinearClassifier
 from verosim.twins.solvers.descent import by_frequency, descend, squared_norms
 from verosim.twins.solvers.finite_newton import newton
 from verosim.twins.solvers.interior import interior
 from verosim.twins.solvers.margin import Margin, Solution, side_by_side
+from verosim.twins.training_rows import TrainingRows, class_weights
 
 FEW_COLUMNS = 600  # up to which a Newton step can cost less than the passes it saves
 ROWS_PER_COLUMN = 4  # below which coordinate descent has few rows to visit
 LONG = 1000  # passes that a small problem is given before another solver has its turn
 
 
-class LinearSVM(LinearTwin):
+class LinearSVM(LinearClassifier):
     """Linear support vector machine, to a known distance from its optimum.
 
         min_w ½ ‖w‖² + ½ b² + C Σ_i s_i ℓ(t_i (wᵀx_i + b)),   t_i = ±1
@@ -110,7 +111,7 @@ class LinearSVM(LinearTwin):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows and their classes; a row of weight s counts s times."""
         self._check()
-        rows = self._opened(X, y, sample_weight)
+        rows = self.training_rows(X, y, sample_weight)
         cost = self._cost(rows)  # (n,)
         favour = class_weights(self.class_weight, rows)  # (C,)
         problems = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
@@ -146,7 +147,7 @@ class LinearSVM(LinearTwin):
             seen = np.flatnonzero(place >= 0)
             coef = np.zeros((len(W), rows.X.shape[1]))
             coef[:, seen] = W[:, place[seen]]
-        return self._settle(rows, coef, W[:, -1] * bias)
+        return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias)
 
     def _tell(self, found: list[Solution], classes: np.ndarray) -> None:
         """Where the fits stopped, with a warning where that was too early."""
@@ -199,7 +200,7 @@ class LinearSVM(LinearTwin):
             return newton(problem, tol, rounds, None if first is None else first.w)
         return interior(problem, tol, rounds)
 
-    def _cost(self, rows: Labelled) -> np.ndarray:
+    def _cost(self, rows: TrainingRows) -> np.ndarray:
         return self.C * rows.weights if len(rows.weights) else np.full(len(rows), float(self.C))
 
     def _check(self) -> None:

@@ -18,19 +18,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from verosim.axes import Columns
 from verosim.bayes.rule import Decision
-from verosim.data.batch import UNWEIGHTED, Batch
+from verosim.data.batch import Batch
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.densities import Params, Scores
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
-from verosim.estimators.arrays import only_one_class
-from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.fitted import NotFitted
-from verosim.estimators.judge import Posterior
+from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
+from verosim.estimators.checks import only_one_class
+from verosim.folds import inputs_of
+from verosim.models import open_rows
 from verosim.twins.expansion import Expansion, expansion
-from verosim.twins.labelled import Labelled
 from verosim.twins.logistic import LogisticRegression
 
 
@@ -58,7 +57,7 @@ class FeatureScores(Scores):
             self.params.check(block, self.params.log_density(block), columns, start)
 
 
-class Twin(Posterior, ClassifierMixin, BaseEstimator):
+class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
     """Logistic regression on the features in which a generative model is linear.
 
     φ(x) is x for LDA and NaiveLDA, x and x² for GaussianNB, x and all products for QDA and RDA,
@@ -100,11 +99,11 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
         X, y and sample_weight are what the model takes: arrays, or a table and its target's name.
         """
         check_generative(self.model)
-        model = self.model if self.model._is_fitted() else clone(self.model)
-        if not model._is_fitted():
-            model.fit(X, y, sample_weight)
-        self._begin(model)
-        model._check_columns(X)
+        model = self.model
+        if not model.__sklearn_is_fitted__():
+            model = clone(model).fit(X, y, sample_weight)
+        self.start_from(model)
+        model.check_columns(X)
         features, codes, weights = self._features(X, y, sample_weight)
         self._check_classes(codes)
         # Features that no row has keep the weights of the model.
@@ -119,10 +118,11 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
         coef[:, met] = logistic.coef_
         return self._take(coef, logistic.intercept_, logistic)
 
-    def _begin(self, model: GenerativeClassifier) -> Self:
+    def start_from(self, model: GenerativeClassifier) -> Self:
         """The model itself, as weights on its features."""
-        rule: Any = model._rule
-        self.model_, self._by = model, expansion(rule.params, model._current())
+        state = model.checked_state()
+        rule = state.rule
+        self.model_, self._by = model, expansion(rule.params, state.current)
         if not np.isfinite(rule.log_prior).all():
             lost = model.classes_[~np.isfinite(rule.log_prior)][0]
             raise VerosimError(
@@ -146,17 +146,17 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
         self.coef_, self.intercept_ = coef, self._by.at_zero(coef, bias)
         if len(coef) == 1:
             coef, bias = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, bias)
-        rule: Any = self.model_._rule
+        rule = self.model_.state_.rule
         scores = FeatureScores(rule.params, self._by, coef, bias)
         self._decision = Decision(np.zeros(len(self.classes_)), scores, rule.columns)
         return self
 
     def _features(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
         """(n, F) features in units of their scale, (n,) class numbers and weights."""
-        model, read = self.model_, self.model_._rule.params.read
-        known = model._current()
-        source, plan, _ = model._opened(X, y, sample_weight, known)
-        classes = model.classes_
+        state = self.model_.checked_state()
+        read, classes = state.params.read, state.classes
+        opened = open_rows(state.spec, inputs_of(X, y, sample_weight), state)
+        source, plan = opened.source, opened.plan
 
         def expand(batch: Batch) -> tuple[Any, np.ndarray, np.ndarray]:
             found = self._by.features(read(batch.block))
@@ -188,10 +188,10 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
 
     # Predicting ------------------------------------------------------------------------------
 
-    def _ready(self, X: Any) -> tuple[Decision, Any]:
+    def opened_to_score(self, X: Any) -> tuple[Decision, Any]:
         if not self.__sklearn_is_fitted__():
-            raise NotFitted("This Twin instance is not fitted yet.", "call fit(X, y) first.")
-        return self._decision, self.model_._ready(X)[1]
+            raise NotFitted.of(self)
+        return self._decision, self.model_.opened_to_score(X)[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_decision" in vars(self)
@@ -227,9 +227,8 @@ def _settled(
 ) -> LogisticRegression:
     """A regression that has these weights, and starts from them."""
     classes, d = np.unique(codes), coef.shape[1]
-    none = Labelled(np.empty((0, d)), codes[:0], UNWEIGHTED, classes, Columns(d))
     again = clone(logistic).set_params(warm_start=True)
-    return again._settle(none, np.ascontiguousarray(coef), bias)
+    return again.set_weights(classes, Columns(d), np.ascontiguousarray(coef), bias)
 
 
 def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> Twin:
@@ -262,8 +261,8 @@ def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> T
     True
     """
     check_generative(model)
-    model._current()
-    return Twin(model, C, solver)._begin(model)
+    model.checked_state()
+    return Twin(model, C, solver).start_from(model)
 
 
 def check_generative(model: Any) -> None:

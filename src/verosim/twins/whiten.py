@@ -18,23 +18,6 @@ from verosim.errors import VerosimError
 from verosim.estimators import LDA
 
 
-class _Within(LDA):
-    """LDA along all the axes of whitened space, where Fisher keeps those that part the means."""
-
-    def _fisher(self) -> tuple[np.ndarray, np.ndarray]:
-        self._current()
-        at = np.flatnonzero(self._params.used)
-        directions = np.zeros((len(self._params.used), len(at)))  # (d, m)
-        # Any whitener is Σ^(−½) after a rotation, which the singular vectors take away.
-        _, spread, V = np.linalg.svd(self._params.whitener[0][np.ix_(at, at)])
-        directions[at] = (V.T * spread) @ V
-        return directions, spread
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self._params.used.sum())
-
-
 class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Whiten rows by the pooled within-class covariance: the transformer before distances.
 
@@ -84,11 +67,14 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "This Whiten estimator requires y to be passed, but the target y is None.",
                 "the covariance is that within classes: fit(X, y).",
             )
-        model = _Within(covariance=self.covariance, shrinkage=self.shrinkage)
-        self._model = model.fit(X, y, sample_weight)
-        params = model._params
+        model = LDA(covariance=self.covariance, shrinkage=self.shrinkage).fit(X, y, sample_weight)
+        params, self._model = model.state_.params, model
         pivot, centre, _ = params.reference
-        self.whitener_ = model._fisher()[0].T  # (m, d)
+        at = np.flatnonzero(params.used)
+        self.whitener_ = np.zeros((len(at), len(params.used)))  # (m, d)
+        # Any whitener is Σ^(−½) after a rotation, which the singular vectors take away.
+        _, spread, V = np.linalg.svd(params.whitener[0][np.ix_(at, at)])
+        self.whitener_[:, at] = (V.T * spread) @ V
         self.covariance_ = model.covariances_  # (d, d)
         self.mean_ = pivot + centre  # (d,)
         self.n_features_in_ = model.n_features_in_
@@ -99,7 +85,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """(n, m) the rows in whitened space, about the overall mean."""
         check_is_fitted(self, "whitener_")
-        return self._model.transform(X)
+        return self._model.along(X, self.whitener_.T)
 
     @property
     def _n_features_out(self) -> int:

@@ -24,13 +24,15 @@ from sklearn.isotonic import IsotonicRegression
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
 from verosim.errors import VerosimError
-from verosim.estimators.holdout import Holdout
-from verosim.estimators.parameters import one_of
-from verosim.validate.column_weights import ColumnWeights, Heard, heard
+from verosim.folds import HeldOutEngine, first_warning_only, inputs_of
+from verosim.folds.inputs import without_split_columns
+from verosim.models import Inputs
+from verosim.models.settings import one_of
+from verosim.validate.column_weights import ColumnWeights, Evidence, clipped_evidence
 from verosim.validate.contributions import held_out_contributions, sums_over_columns
-from verosim.validate.cross import check_model, cross_validate, one_warning, parting_aside
+from verosim.validate.cross_validation import check_generative, cross_validate
 from verosim.validate.reliability import Reliability, reliability
-from verosim.validate.wrapper import Wrapper, generative
+from verosim.validate.wrapper import Wrapper, fit_model, generative
 
 FAR = 1e9  # log-odds beyond which nothing is told apart: of classes a fold never saw
 TIE = 1e-9  # parts of the model's own posterior in an isotonic one
@@ -186,15 +188,15 @@ class Calibrated(Wrapper):
     ) -> Self:
         """Fit the model on all rows, and the map on what is said of them out of fold."""
         one_of("method", self.method, tuple(METHODS))
-        generative(self.model, "Calibrating")
-        given = {"sample_weight": sample_weight, "schema": schema, "na": na}
+        inner = generative(self.model, "Calibrating")
         by_columns = self.method == "columns"
         if by_columns:
             _check_columns(self.model, self.cv)
-        given = parting_aside(self.model, X, y, self.cv, groups, given)
-        model = clone(self.model).fit(X, y, **given)
+        inputs = inputs_of(X, y, sample_weight, schema, na)
+        inputs = without_split_columns(inner.spec(), inputs, self.cv, groups)
+        model = fit_model(self.model, inputs)
         look = _columns_of if by_columns else _posteriors_of
-        found = look(self.model, X, y, self.cv, groups, **given)
+        found = look(self.model, inputs, self.cv, groups)
         fit = METHODS[self.method].fit
         mended = _cross_fitted(fit, found)
         self.before_, self.after_ = (
@@ -216,7 +218,7 @@ class Calibrated(Wrapper):
     def after(self) -> Reliability:
         return self.after_
 
-    def _judging(self, rule: Rule) -> Rule:
+    def rule_of(self, rule: Rule) -> Rule:
         if isinstance(self.map_, ColumnWeights):
             return self.map_.rule(rule)
         return CalibratedRule(rule.log_prior, rule.params, rule.columns, rule, self.map_)
@@ -233,34 +235,40 @@ class _Found(NamedTuple):
     classes: np.ndarray  # (C,)
 
 
-def _posteriors_of(model: Any, X: Any, y: Any, cv: Any, groups: Any, **given: Any) -> _Found:
-    found = cross_validate(model, X, y, cv, "accuracy", groups, **given)
+def _posteriors_of(model: Any, inputs: Inputs, cv: Any, groups: Any) -> _Found:
+    found = cross_validate(
+        model, inputs.X, inputs.y, cv, "accuracy", groups, sample_weight=inputs.sample_weight,
+        schema=inputs.schema, na=inputs.na, keep_rows=True,
+    ).out_of_fold  # fmt: skip
+    assert found is not None
     if len(found.folds) != len(found.labels):
-        raise _not_parted()
-    w = found.weights if len(found.weights) else np.ones(len(found.labels))
+        raise VerosimError(
+            "These folds do not hold every row out just once.",
+            "a number of folds, or a splitter that parts the rows, such as KFold.",
+        )
+    w = found.row_weights
     there = w > 0  # rows of zero weight do not exist
-    log_p, codes = found.log_proba[there], positions(found.labels[there], found.classes)
+    log_p, codes = found.scores[there], positions(found.labels[there], found.classes)
     return _Found(log_p, log_p, codes, w[there], found.folds[there], found.classes)
 
 
-def _columns_of(model: Any, X: Any, y: Any, cv: Any, groups: Any, **given: Any) -> _Found:
-    holdout = Holdout(model, X, y, cv, groups, **given)
-    if holdout.pairs is not None:
-        raise _not_parted()
+def _columns_of(model: Any, inputs: Inputs, cv: Any, groups: Any) -> _Found:
+    engine = HeldOutEngine([model.spec()], inputs, cv, groups)
+    engine.rows.check_partition()
     room = 'calibrate on a sample of the rows, or method="temperature".'
-    with one_warning():
-        held = held_out_contributions(clone(model), holdout, X, room)
+    with first_warning_only():
+        held = held_out_contributions(engine, room)
     joint = held.log_prior + held.parts.sum(axis=2)
     log_p = joint - logsumexp(joint, axis=1, keepdims=True)
-    against = heard(held.parts, np.isfinite(held.log_prior))
-    seen = Heard(against, held.log_prior, held.names)
-    return _Found(seen, log_p, held.own, held.weights, held.folds, holdout.classes)
+    against = clipped_evidence(held.parts, np.isfinite(held.log_prior))
+    seen = Evidence(against, held.log_prior, held.names)
+    return _Found(seen, log_p, held.own, held.weights, held.folds, held.classes)
 
 
 def _check_columns(model: Any, cv: Any) -> None:
-    check_model(model)
-    settled = clone(model).set_params(**dict.fromkeys(model._open_settings, 0.5))
-    if not sums_over_columns(settled._density()):
+    check_generative(model)
+    spec = model.spec()
+    if not sums_over_columns(spec.resolved(dict.fromkeys(spec.open_settings, 0.5)).density):
         raise VerosimError(
             f"{type(model).__name__} takes its columns together, so none has a weight of its own.",
             'method="temperature" or "isotonic"; or a naive model: GaussianNB(), NaiveBayes() …',
@@ -269,13 +277,6 @@ def _check_columns(model: Any, cv: Any) -> None:
         raise VerosimError(
             'cv="loo" keeps no columns apart, only their sum.', "a number of folds, such as cv=10."
         )
-
-
-def _not_parted() -> VerosimError:
-    return VerosimError(
-        "These folds do not hold every row out just once.",
-        "a number of folds, or a splitter that parts the rows, such as KFold.",
-    )
 
 
 def _cross_fitted(fit: Any, found: _Found) -> np.ndarray:

@@ -33,30 +33,30 @@ from verosim.engines import one_blas_thread
 
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, rows' worth of belief in columns all alike
 COMMON = 1.0  # rows' worth of belief in τ = 1
-LOUDEST = 100.0  # nats a cell may say against a class: beyond, a density far out in its tail
+MOST_EVIDENCE = 100.0  # nats a cell may say against a class: beyond, a density far out in its tail
 
 
-def heard(parts: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """(n, C, d) what every cell says against each class, none louder than `LOUDEST`.
+def clipped_evidence(parts: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """(n, C, d) what every cell says against each class, none louder than `MOST_EVIDENCE`.
 
     `known` (n, C) or (1, C) tells which classes there are. One variance that was all but zero makes
     a cell of 1e9 nats, and a weight as small as that would be needed to bear it.
     """
     top = parts.max(axis=1, where=known[:, :, None], initial=-np.inf, keepdims=True)
     against = parts - top
-    return np.clip(against, -LOUDEST, 0.0, out=against)
+    return np.clip(against, -MOST_EVIDENCE, 0.0, out=against)
 
 
 @dataclass(frozen=True)
-class Heard:
+class Evidence:
     """What the cells of held-out rows say, as weights are to be fitted on."""
 
     against: np.ndarray  # (n, C, d), at most 0
     log_prior: np.ndarray  # (n, C); −inf for a class unknown to the row's fold
     names: tuple[str, ...] = ()  # (d,)
 
-    def __getitem__(self, rows: np.ndarray) -> Heard:
-        return Heard(self.against[rows], self.log_prior[rows], self.names)
+    def __getitem__(self, rows: np.ndarray) -> Evidence:
+        return Evidence(self.against[rows], self.log_prior[rows], self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class ColumnWeights:
     strength: float  # λ
     names: tuple[str, ...] = field(default=(), repr=False)  # (d,)
 
-    def __call__(self, seen: Heard) -> np.ndarray:
+    def __call__(self, seen: Evidence) -> np.ndarray:
         scores = seen.log_prior + self.offsets + seen.against @ self.weights
         return scores - logsumexp(scores, axis=1, keepdims=True)
 
@@ -85,7 +85,7 @@ class ColumnWeights:
     @classmethod
     def fit(
         cls,
-        seen: Heard,
+        seen: Evidence,
         codes: np.ndarray,
         w: np.ndarray,
         strengths: Sequence[float] = STRENGTHS,
@@ -229,6 +229,6 @@ class WeightedRule(Rule):
             return out
         known = np.isfinite(self.log_prior)[None]
         parts = self.params.contributions(block)
-        np.matmul(heard(parts, known), self.weights, out=out)
+        np.matmul(clipped_evidence(parts, known), self.weights, out=out)
         out[np.isnan(self.params.log_density(block)).any(axis=1)] = np.nan  # named by `check`
         return out

@@ -12,7 +12,7 @@ Reference: Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +22,14 @@ from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import generator, one_of
+from verosim.estimators.checks import generator
+from verosim.folds import HeldOutEngine, inputs_of, reweighted
+from verosim.folds.evaluation import out_of_fold
+from verosim.folds.splits import row_labels, row_weights
+from verosim.models import Inputs, open_rows
+from verosim.models.settings import one_of
 from verosim.validate.calibration import FAR, log_odds
-from verosim.validate.cross import parting_aside
-from verosim.validate.held import held_out
-from verosim.validate.part import Labelled
-from verosim.validate.wrapper import Wrapper
+from verosim.validate.wrapper import Wrapper, fit_model, generative
 
 TIE = 1e-9  # relative: what blocks of rows round differently is the same score
 
@@ -85,17 +87,21 @@ class Conformal(Wrapper):
         """Fit the model, and score the rows it did not learn from."""
         one_of("method", self.method, ("split", "cross"))
         _check_share("coverage", self.coverage)
+        inputs = inputs_of(X, y, sample_weight, schema, na)
         if self.method == "split":
-            self._fit_split(Labelled.of(self.model, X, y, sample_weight, schema, na))
+            self._fit_split(inputs)
         else:
-            self._fit_cross(X, y, {"sample_weight": sample_weight, "schema": schema, "na": na})
+            self._fit_cross(inputs)
         return self
 
-    def _fit_split(self, rows: Labelled) -> None:
-        strata = rows.labels if self.by_class else np.zeros(len(rows.labels))
-        held = _chosen(strata, rows.weights > 0, self.size, generator(self.random_state))
-        model = rows.fit(self.model, ~held)
-        lost = np.setdiff1d(np.unique(rows.labels[rows.weights > 0]), model.classes_)
+    def _fit_split(self, inputs: Inputs) -> None:
+        source = open_rows(generative(self.model, "This").spec(), inputs).source
+        labels = row_labels(source, inputs.y)
+        weights = row_weights(source, len(labels))
+        strata = labels if self.by_class else np.zeros(len(labels))
+        held = _chosen(strata, weights > 0, self.size, generator(self.random_state))
+        model = fit_model(self.model, _subset(self.model, inputs, np.where(held, 0.0, weights)))
+        lost = np.setdiff1d(np.unique(labels[weights > 0]), model.classes_)
         if len(lost):
             warn(
                 f"{len(lost)} classes, {listed([str(c) for c in lost.tolist()])} among them, have "
@@ -103,28 +109,26 @@ class Conformal(Wrapper):
                 "kept. Hold out fewer rows (size=), or by_class=True, which splits every class.",
                 VerosimWarning,
             )
-        log_p = model.predict_log_proba(rows.X)[held]
+        log_p = model.predict_log_proba(inputs.X)[held]
         fold = np.zeros(len(log_p), dtype=int)
-        self._keep(model, [], log_p, rows.labels[held], rows.weights[held], fold)
+        self._keep(model, {}, log_p, labels[held], weights[held], fold)
 
-    def _fit_cross(self, X: Any, y: Any, given: dict[str, Any]) -> None:
+    def _fit_cross(self, inputs: Inputs) -> None:
         if not isinstance(self.model, GenerativeClassifier):
             raise VerosimError(
                 f"method='cross' has no fold models of {type(self.model).__name__}.",
                 "method='split', or the generative classifier inside it.",
             )
-        given = parting_aside(self.model, X, y, self.cv, None, given)
-        model = clone(self.model).fit(X, y, **given)
-        found = held_out(
-            self.model, X, y, self.cv, lambda rule, some: rule.log_posterior(some),
-            keep_rules=True, **given,
-        )  # fmt: skip
-        self._keep(model, found.rules, found.scores, found.labels, found.weights, found.folds)
+        engine = HeldOutEngine([self.model.spec()], inputs, self.cv)
+        found, rules = out_of_fold(engine, lambda rule, some: rule.log_posterior(some))
+        model = clone(self.model).set_state(engine.state(0))
+        weights = found.row_weights
+        self._keep(model, rules, found.scores, found.labels, weights, found.folds)
 
     def _keep(
         self,
         model: Any,
-        rules: list[Rule],
+        rules: dict[int, Rule],
         log_p: np.ndarray,
         labels: np.ndarray,
         weights: np.ndarray,
@@ -142,15 +146,18 @@ class Conformal(Wrapper):
                 for k in range(len(classes) if self.by_class else 1)
                 for some in [(folds == f) & (cell == k)]
             ]
-            for f in range(max(len(rules), 1))
+            for f in rules or [0]
         ]
-        self.model_, self.rules_, self.scores_ = model, rules, scores
+        self.model_, self.rules_, self.scores_ = model, list(rules.values()), scores
+
+    def rule_of(self, rule: Rule) -> Rule:
+        return rule
 
     # Sets -------------------------------------------------------------------------------------
 
     def p_values(self, X: Any) -> np.ndarray:
         """(n, C) how well each class fits each row: the share of rows that fit theirs no better."""
-        self._inner()
+        self.checked_model()
         total = np.sum([[cell.above[0] for cell in fold] for fold in self.scores_], axis=0)
 
         def judged(rule: Rule, rows: Any) -> np.ndarray:
@@ -164,7 +171,7 @@ class Conformal(Wrapper):
                         count[:, k] += cell.at_least(s[:, k])
             return (1 + count) / (1 + total)
 
-        return self._scores(X, judged)
+        return self.evaluate(X, judged)
 
     def predict_set(
         self, X: Any, coverage: float | None = None, labels: bool = False
@@ -178,6 +185,15 @@ class Conformal(Wrapper):
         _check_share("coverage", coverage)
         inside = self.p_values(X) > 1 - coverage + 1e-12  # 1 − 0.9 is a little below 0.1
         return [self.classes_[row] for row in inside] if labels else inside
+
+
+def _subset(model: Any, inputs: Inputs, weights: np.ndarray) -> Inputs:
+    """The rows that have a weight, as `fit` takes them: rows of zero weight do not exist."""
+    some = reweighted(inputs, weights)
+    if not some.ignored:
+        return some
+    schema = open_rows(generative(model, "This").spec(), some).schema
+    return replace(some, schema=schema, na=())
 
 
 def _chosen(

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from verosim.bayes.rule import Rule
+from verosim.bayes.rule import Rule, spread
 from verosim.data import SparseRows
-from verosim.data.labels import positions
 from verosim.densities import (
     Bernoulli,
     Categorical,
@@ -27,9 +26,7 @@ from verosim.densities import (
 )
 from verosim.densities.product import ProductParams
 from verosim.errors import VerosimError
-from verosim.estimators.holdout import Holdout
-from verosim.stats import Statistic
-from verosim.validate.cross import refitted
+from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows
 
 MOST = 1 << 27  # numbers kept at a time: a gigabyte
 
@@ -44,6 +41,7 @@ class Contributions:
     weights: np.ndarray  # (n,)
     folds: np.ndarray  # (n,)
     names: tuple[str, ...]  # (d,)
+    classes: np.ndarray  # (C,)
 
 
 def sums_over_columns(density: Any) -> bool:
@@ -73,47 +71,37 @@ def dense(block: Any) -> Any:
     return block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
 
 
-def held_out_contributions(model: Any, holdout: Holdout, X: Any, hint: str) -> Contributions:
+def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
     """The parts of every held-out row; `hint` says what to do where they do not fit in memory."""
     size, lock = 0, Lock()
     names: tuple[str, ...] = ()
+    classes = np.empty(0)
 
-    def derive(models: Any, training: Statistic) -> tuple[Rule, np.ndarray]:
-        at = positions(training.axes.groups.classes, holdout.classes)
-        return model._derive(training, streaming=True), at
-
-    def look(known: tuple[Rule, np.ndarray], rows: Any) -> list[np.ndarray]:
-        nonlocal size, names
-        rule, at = known
-        names = names_of(rule)
-        found = rule.params.contributions(dense(rule.params.read(rows)))
+    def visit(held: HeldOutRows, known: FoldRules) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal size, names, classes
+        rule: Any = known.seen[0]
+        names, classes = names_of(rule), known.classes
+        found = rule.params.contributions(dense(rule.params.read(held.block)))
         n, _, d = found.shape
-        with lock:  # chunks of a table are looked at side by side
-            size += n * len(holdout.classes) * d
+        C = len(classes)
+        with lock:  # pieces of a table are visited side by side
+            size += n * C * d
         if size > MOST:
             raise VerosimError(
                 "The held-out contributions of all columns do not fit in memory.", hint
             )
-        parts = np.zeros((n, len(holdout.classes), d))
-        log_prior = np.full(parts.shape[:2], -np.inf)
-        parts[:, at], log_prior[:, at] = found, rule.log_prior
-        return [parts, log_prior]
+        log_prior = np.broadcast_to(rule.log_prior, (n, len(rule.log_prior)))
+        return spread(found, known.places, C, 0.0), spread(log_prior, known.places, C)
 
-    seen: list[tuple[int, np.ndarray, list[np.ndarray]]] = []
-    if model._is_sum:
-        for judged in holdout.by_fold([model], derive, look):
-            seen.append((judged.fold, judged.rows, judged.log_proba))
-    else:
-        for f, (rows, block, fitted) in enumerate(refitted(model, holdout, X)):
-            at = positions(fitted.classes_, holdout.classes)
-            seen.append((f, rows, look((fitted._rule, at), block)))
-    rows = np.concatenate([rows for _, rows, _ in seen])
-    folds = np.repeat([f for f, _, _ in seen], [len(rows) for _, rows, _ in seen])
-    weights = holdout.weights[rows] if len(holdout.weights) else np.ones(len(rows))
-    parts, log_prior = (np.concatenate([found[i] for _, _, found in seen]) for i in range(2))
+    visited = list(engine.visits(visit))
+    parts, log_prior = (np.concatenate([one.value[i] for one in visited]) for i in range(2))
+    own, weights = (
+        np.concatenate([getattr(one.held, name) for one in visited])
+        for name in ("codes", "weights")
+    )
+    folds = np.repeat([one.held.fold for one in visited], [len(one.held.rows) for one in visited])
+    weights = weights if len(weights) else np.ones(len(own))
     there = weights > 0  # rows of zero weight do not exist
-    if not there.all():
-        rows, folds, weights = rows[there], folds[there], weights[there]
-        parts, log_prior = parts[there], log_prior[there]
-    own = positions(holdout.labels[rows], holdout.classes)
-    return Contributions(parts, log_prior, own, weights, folds, names)
+    return Contributions(
+        parts[there], log_prior[there], own[there], weights[there], folds[there], names, classes
+    )

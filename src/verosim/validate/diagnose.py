@@ -77,7 +77,7 @@ def diagnose(model: Any, source: Any = None, y: Any = None, sample_weight: Any =
             f"{type(model).__name__} is no generative classifier of verosim.",
             "of a wrapped model, diagnose the model within.",
         )
-    statistic = model._current()
+    statistic = model.checked_state().current
     given = source is not None
     if not given and y is not None:
         raise VerosimError("Labels were given without rows.", "diagnose(model, X, y).")

@@ -21,9 +21,10 @@ from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.stream import check_length
 from verosim.errors import VerosimError
-from verosim.validate.cross import parting_aside
-from verosim.validate.held import held_out
-from verosim.validate.wrapper import Wrapper, generative
+from verosim.folds import HeldOutEngine, inputs_of
+from verosim.folds.evaluation import out_of_fold
+from verosim.folds.inputs import without_split_columns
+from verosim.validate.wrapper import Wrapper, fit_model, generative
 
 NOVEL, UNSURE = "novel", "unsure"
 
@@ -98,9 +99,9 @@ class Reject(Wrapper):
         _check_share("novelty", self.novelty)
         _check_share("confidence", self.confidence)
         inner = generative(self.model, "Rejecting")
-        given = {"sample_weight": sample_weight, "schema": schema, "na": na}
-        given = parting_aside(inner, X, y, self.cv, groups, given)
-        model = clone(self.model).fit(X, y, **given)
+        inputs = inputs_of(X, y, sample_weight, schema, na)
+        inputs = without_split_columns(inner.spec(), inputs, self.cv, groups)
+        model = fit_model(self.model, inputs)
         if self.label is not None and self.label in model.classes_.tolist():
             raise VerosimError(
                 f"label={self.label!r} is one of the classes, so nobody could tell it from them.",
@@ -108,21 +109,20 @@ class Reject(Wrapper):
             )
         self.log_least_ = -np.inf
         if self.novelty:
-            held = held_out(
-                inner, X, y, self.cv, lambda rule, rows: rule.evidence(rows), groups, **given
-            )
-            self.log_least_ = _low_quantile(held.scores, held.weights, self.novelty)
+            engine = HeldOutEngine([inner.spec()], inputs, self.cv, groups)
+            held, _ = out_of_fold(engine, lambda rule, rows: rule.evidence(rows))
+            self.log_least_ = _low_quantile(held.scores, held.row_weights, self.novelty)
         self.model_ = model
         return self
 
-    def _judging(self, rule: Rule) -> RejectRule:
+    def rule_of(self, rule: Rule) -> RejectRule:
         log_sure = -np.inf if not self.confidence else float(np.log(self.confidence))
         return RejectRule(
             rule.log_prior, rule.params, rule.columns, rule, self.log_least_, log_sure
         )  # fmt: skip
 
     @property
-    def _answers(self) -> np.ndarray:
+    def answers(self) -> np.ndarray:
         """The classes, then the label of rows that are none of these."""
         alike = self.label is not None and kind_of(np.array([self.label])) == kind_of(self.classes_)
         dtype = np.result_type(self.classes_, np.array(self.label)) if alike else object
@@ -138,10 +138,10 @@ class Reject(Wrapper):
 
         reader = super().predict_table(source, keep)
         at = reader.schema.get_field_index("prediction")
-        alike = self._answers.dtype != object or self.label is None
+        alike = self.answers.dtype != object or self.label is None
         kind = reader.schema.field(at).type if alike else pa.string()
         none = pa.scalar(self.label if alike else str(self.label), kind)
-        rule = self._judging(self.model_._rule)
+        rule: Any = self.rule()
 
         def judged(batch: pa.RecordBatch) -> pa.RecordBatch:
             p = np.column_stack([batch.column(at + 1 + k) for k in range(len(self.classes_))])
@@ -169,7 +169,7 @@ class Reject(Wrapper):
 
     def reasons(self, X: Any) -> np.ndarray:
         """(n,) "novel" where p(x) is too low, else "unsure" where no class is, else ""."""
-        return self._scores(X, lambda rule, rows: rule.reasons(rows))
+        return self.evaluate(X, lambda rule, rows: rule.reasons(rows))
 
 
 def _low_quantile(scores: np.ndarray, w: np.ndarray, share: float) -> float:

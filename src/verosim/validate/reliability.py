@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from verosim.data import as_weights, encode_labels
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
-from verosim.estimators.parameters import one_of
+from verosim.models.settings import one_of
 
 
 @dataclass(frozen=True)

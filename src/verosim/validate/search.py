@@ -20,20 +20,19 @@ from sklearn.base import clone
 
 from verosim.axes.groups import plain
 from verosim.engines.progress import Progress
-from verosim.errors import VerosimError, VerosimWarning, warn
-from verosim.estimators.holdout import Holdout
-from verosim.estimators.parameters import same
-from verosim.validate.cross import (
-    ALONE,
-    check_sums,
-    judge,
+from verosim.errors import VerosimError
+from verosim.folds import HeldOutEngine, first_warning_only, fit, inputs_of
+from verosim.folds.evaluation import score_specs
+from verosim.folds.scores import LOG_LOSS, Score
+from verosim.models import Inputs, Spec
+from verosim.validate.cross_validation import (
+    alone,
+    check_statistic_classifier,
+    is_leave_one_out,
     keeps_priors,
-    no_groups_alone,
-    one_warning,
-    scored,
+    scores_of,
 )
-from verosim.validate.left_out import judged_one_by_one
-from verosim.validate.scoring import LOG_LOSS, Score, has_posteriors, scorers
+from verosim.validate.left_out import leave_one_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +115,15 @@ def _shown(value: Any) -> str:
 
 def search(
     model: Any,
-    grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]],
     X: Any,
-    y: Any = None,
+    y: Any,
+    grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]],
     cv: Any = 10,
     scoring: Any = None,
     groups: Any = None,
     *,
     sample_weight: Any = None,
-    priors: str = "fit",
+    fold_priors: str = "fit",
     schema: Any = None,
     na: Any = (),
 ) -> Search:
@@ -133,8 +132,9 @@ def search(
     Parameters
     ----------
     model : a generative classifier or :class:`LeastSquares`; it is left as it is
+    X, y : rows and labels, or any table and the name of its target, as in `fit`
     grid : {parameter: values}, every combination of which is tried, or a list of settings
-    X, y, cv, groups, sample_weight, priors, schema, na : as in :func:`cross_validate`
+    cv, groups, sample_weight, fold_priors, schema, na : as in :func:`cross_validate`
     scoring : as there, and the first score chooses; None is neg_log_loss, or accuracy of a model
         without probabilities
 
@@ -150,113 +150,54 @@ def search(
     >>> from sklearn.datasets import load_wine
     >>> from verosim import RDA, search
     >>> X, y = load_wine(return_X_y=True)
-    >>> found = search(RDA(), {"pooling": [0, 0.5, 1], "sphericity": [0, 1e-4, 0.1]}, X, y)
+    >>> found = search(RDA(), X, y, {"pooling": [0, 0.5, 1], "shrinkage": [0, 1e-4, 0.1]})
     >>> found.best_settings
-    {'pooling': 0.5, 'sphericity': 0}
+    {'pooling': 0.5, 'shrinkage': 0}
     """
-    check_sums(model)
-    keep = keeps_priors(priors)
+    check_statistic_classifier(model)
+    keep_priors = keeps_priors(fold_priors)
     settings = _settings(grid)
-    probable = has_posteriors(model)
-    if scoring is None:
-        scoring = LOG_LOSS if probable else "accuracy"
-    score_by = scorers(scoring, probable)
-    given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
+    score_by = scores_of(model, scoring, (LOG_LOSS,))
+    inputs = inputs_of(X, y, sample_weight, schema, na)
     models = [_with(model, setting) for setting in settings]
-    with one_warning():
-        found = judge_all(models, X, y, cv, groups, score_by, keep, given)
-        best = int(np.nanargmax(_means(found.table[next(iter(found.table))])))
-        winner = found.fitted(best, X, y)
-    return Search(settings, found.table, winner, found.complete)
+    specs = [one.spec() for one in models]
+    with first_warning_only():
+        if is_leave_one_out(cv, groups):
+            table, complete = _leave_one_out(specs, inputs, score_by, keep_priors), True
+            best = _best(table)
+            state = fit(specs[best], inputs)
+        else:
+            engine = HeldOutEngine(specs, inputs, cv, groups, keep_priors)
+            found = score_specs(engine, score_by)
+            table, complete, best = found.table, found.complete, _best(found.table)
+            state = engine.state(best)
+    return Search(settings, table, models[best].set_state(state), complete)
 
 
-@dataclass
-class Scored:
-    """Models and their scores on held-out rows, and the sums they came from."""
-
-    models: list[Any]
-    table: dict[str, np.ndarray]  # (models, F) by name
-    holdouts: list[tuple[list[int], Holdout]]
-    given: dict[str, Any]  # what else `fit` takes
-    complete: bool = True
-
-    def fitted(self, i: int, X: Any, y: Any) -> Any:
-        """The i-th model, fitted on all rows: their sums are here already."""
-        model = self.models[i]
-        holdout = next((holdout for of, holdout in self.holdouts if i in of), None)
-        if holdout is None or not model._is_sum:
-            return model.fit(X, y, **self.given)
-        return model._adopt(holdout.total, holdout.schema, streaming=False)
+def _best(table: dict[str, np.ndarray]) -> int:
+    return int(np.nanargmax(_means(next(iter(table.values())))))
 
 
-def judge_all(
-    models: list[Any],
-    X: Any,
-    y: Any,
-    cv: Any,
-    groups: Any,
-    score_by: dict[str, Score],
-    keep: bool,
-    given: dict[str, Any],
-) -> Scored:
-    """Every model's scores on the same held-out rows; an interrupt leaves what is known."""
-    if isinstance(cv, str) and cv == ALONE:
-        no_groups_alone(groups)
-        return _judge_alone(models, X, y, score_by, keep, given)
-    holdouts: list[tuple[list[int], Holdout]] = []
-    for of in _alike(models):
-        reader = next((models[i] for i in of if models[i]._keeps_most), models[of[0]])
-        holdouts.append((of, Holdout(reader, X, y, cv, groups, **given)))
-    F = holdouts[0][1].count
-    table = {name: np.full((len(models), F), np.nan) for name in score_by}
-    out = Scored(models, table, holdouts, given)
-    try:
-        with Progress(len(models) * F, "models") as bar:
-            for of, holdout in holdouts:
-                for part in judge(holdout, [models[i] for i in of], keep, X):
-                    for m in range(len(part.log_proba)):
-                        at = of[part.first + m]
-                        for name, found in scored(part, m, holdout, score_by).items():
-                            out.table[name][at, part.fold] = found
-                    bar.advance(len(part.log_proba))
-    except KeyboardInterrupt:
-        if np.isnan(out.table[next(iter(out.table))]).any(axis=0).all():
-            raise  # nothing is known of all of them yet
-        out.complete = False
-        warn("Interrupted: the scores are of the folds done so far.", VerosimWarning)
-    if out.complete:  # hashing a small table may leave a fold without rows: it is no fold
-        kept = ~np.isnan(next(iter(out.table.values()))).all(axis=0)
-        out.table = {name: found[:, kept] for name, found in out.table.items()}
-    return out
-
-
-def _judge_alone(
-    models: list[Any],
-    X: Any,
-    y: Any,
-    score_by: dict[str, Score],
-    keep: bool,
-    given: dict[str, Any],
-) -> Scored:
-    """Every row by the model of all others: one score of them all together."""
-    table = {name: np.full((len(models), 1), np.nan) for name in score_by}
-    with Progress(len(models), "models") as bar:
-        for i, model in enumerate(models):
-            log_proba, labels, classes, weights = judged_one_by_one(
-                clone(model), X, y, keep_priors=keep, **given
-            )
-            for name, score in score_by.items():
-                table[name][i] = score(labels, log_proba, classes, weights)
+def _leave_one_out(
+    specs: list[Spec], inputs: Inputs, score_by: dict[str, Score], keep_priors: bool
+) -> dict[str, np.ndarray]:
+    """By name, (specs, 1) scores of all rows, each by the model of all others."""
+    table = {name: np.full((len(specs), 1), np.nan) for name in score_by}
+    with Progress(len(specs), "models") as bar:
+        for i, spec in enumerate(specs):
+            found = leave_one_out(spec, inputs, keep_priors)
+            for name, value in alone(found, score_by).items():
+                table[name][i] = value
             bar.advance(1)
-    return Scored(models, table, [], given)
+    return table
 
 
 def path(
     model: Any,
-    parameter: str,
-    grid: Iterable[Any],
     X: Any,
-    y: Any = None,
+    y: Any,
+    name: str,
+    values: Iterable[Any],
     cv: Any = 10,
     scoring: Any = None,
     groups: Any = None,
@@ -269,15 +210,15 @@ def path(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from verosim import LDA, path
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> path(LDA(), "shrinkage", [0, 1e-6, 1e-3], X, y, scoring="accuracy")
+    >>> path(LDA(), X, y, "shrinkage", [0, 1e-6, 1e-3], scoring="accuracy")
     shrinkage  accuracy ± se
     0          0.9560 ± 0.0088  ← best
     1e-06      0.9525 ± 0.0083
     0.001      0.9403 ± 0.0087
     """
-    if not isinstance(parameter, str):
-        raise VerosimError(f"parameter={parameter!r} is no name.", "'shrinkage', for one.")
-    return search(model, {parameter: grid}, X, y, cv, scoring, groups, **given)
+    if not isinstance(name, str):
+        raise VerosimError(f"name={name!r} is no name of a parameter.", "'shrinkage', for one.")
+    return search(model, X, y, {name: values}, cv, scoring, groups, **given)
 
 
 def _settings(grid: Any) -> list[dict[str, Any]]:
@@ -306,16 +247,3 @@ def _with(model: Any, setting: dict[str, Any]) -> Any:
         return clone(model).set_params(**setting)
     except ValueError as error:
         raise VerosimError(str(error)) from None
-
-
-def _alike(models: list[Any]) -> list[list[int]]:
-    """Models that read the rows alike, and so share their sums."""
-    groups: list[list[int]] = []
-    for i, model in enumerate(models):
-        for group in groups:
-            if same(models[group[0]]._reading, model._reading):
-                group.append(i)
-                break
-        else:
-            groups.append([i])
-    return groups

@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,20 +24,27 @@ from sklearn.base import clone
 
 from verosim import kernels
 from verosim.bayes.rule import LOG_POSTERIOR
-from verosim.data.labels import positions
 from verosim.data.stream import TableSource
 from verosim.densities import DiagonalGaussian, FullGaussian
 from verosim.densities.central import Scatter
 from verosim.engines import one_blas_thread
 from verosim.engines.progress import Progress
 from verosim.errors import SingularWarning, VerosimError, VerosimWarning, warn
-from verosim.estimators.choose import LEAST
-from verosim.estimators.fitted import derive_all
-from verosim.estimators.holdout import Holdout
-from verosim.estimators.parameters import finite, one_of
+from verosim.folds import (
+    FoldRules,
+    HeldOutEngine,
+    HeldOutRows,
+    HoldOut,
+    first_warning_only,
+    fit,
+    inputs_of,
+)
+from verosim.folds.scores import LEAST, own_log_proba
+from verosim.models import Spec, State, derive, derive_rules
+from verosim.models.settings import finite, one_of
 from verosim.stats import Counts, Moments, Statistic
 from verosim.validate.contributions import additive, dense, held_out_contributions
-from verosim.validate.cross import check_model, one_warning
+from verosim.validate.cross_validation import check_generative
 
 LEFT = 1e-10  # share of a column's scatter below which the others explain it all
 
@@ -127,31 +134,31 @@ def select(
     + proline  0.0478  p = 2.1e-29
     kept: flavanoids, color_intensity, proline
     """
-    check_model(model)
+    check_generative(model)
     one_of("by", by, ("log_loss", "wilks"))
     one_of("direction", direction, ("forward", "backward"))
     finite("level", level, 0, 1)
     if most is not None:
         finite("most", most, least=1)
-    if not model._is_sum:
+    spec = model.spec()
+    if not spec.is_decomposable:
         raise VerosimError(
             f"{model!r} is chosen by its rows, so its columns cannot be taken apart.",
             "give the setting a value.",
         )
-    holdout = Holdout(
-        model, X, y, cv, groups, sample_weight=sample_weight, schema=schema, na=na
-    )  # fmt: skip
+    inputs = inputs_of(X, y, sample_weight, schema, na)
+    engine = HeldOutEngine([spec], inputs, cv, groups)
     forward = direction == "forward"
-    with one_warning():
+    with first_warning_only():
         trial: _Wilks | _HeldOut
         if by == "wilks":
-            trial = _Wilks(_full_moments(model, holdout), level)
+            trial = _Wilks(_full_moments(spec, engine.rows), level)
         else:
-            trial = _HeldOut.of(model, holdout)
+            trial = _held_out(spec, engine)
         kept, steps, start, complete = _stepwise(trial, forward, most)
         numbers = np.array(sorted(kept), dtype=np.intp)
         names = [trial.names[j] for j in numbers]
-        winner = _fitted(model, holdout, X, y, numbers, names, sample_weight)
+        winner = clone(model).set_state(_fitted(spec, engine.rows, numbers, names))
     return Selection(names, numbers, steps, start, by, winner, complete)
 
 
@@ -191,14 +198,13 @@ def _stepwise(
 # Wilks' λ ----------------------------------------------------------------------------------
 
 
-def _full_moments(model: Any, holdout: Holdout) -> Moments:
-    for _ in holdout.trainings():
-        break
-    total = holdout.total
+def _full_moments(spec: Spec, rows: HoldOut) -> Moments:
+    next(iter(rows.trainings()))  # which knows the total, too
+    total = rows.total
     complete = getattr(total, "complete", total)
     if not isinstance(complete, Moments) or complete.layout == "diagonal":
         raise VerosimError(
-            f"Wilks' λ needs the scatter of complete rows, and {type(model).__name__} keeps none.",
+            f"Wilks' λ needs the scatter of complete rows, and {spec.name} keeps none.",
             'by="log_loss", or select with LDA and fit with another.',
         )
     return complete
@@ -265,23 +271,6 @@ class _Wilks:
 class _HeldOut(ABC):
     """Held-out log-loss of any set of columns."""
 
-    def __init__(self, model: Any, holdout: Holdout) -> None:
-        self.model, self.holdout = clone(model), holdout
-
-    @classmethod
-    def of(cls, model: Any, holdout: Holdout) -> _HeldOut:
-        density = model._density()
-        if additive(density):
-            return _Additive(model, holdout)
-        if isinstance(density, FullGaussian | DiagonalGaussian) or type(model).__name__ in (
-            "MultinomialNB", "ComplementNB",
-        ):  # fmt: skip
-            return _Marginals(model, holdout)
-        raise VerosimError(
-            f"The columns of {type(model).__name__} cannot be taken apart.",
-            "naive Bayes, LDA, QDA and RDA on complete rows can.",
-        )
-
     names: list[str]
 
     @abstractmethod
@@ -304,12 +293,10 @@ class _HeldOut(ABC):
 class _Additive(_HeldOut):
     """One look at the held-out rows gives every column's part of log p(x | k): the rest is sums."""
 
-    def __init__(self, model: Any, holdout: Holdout) -> None:
-        super().__init__(model, holdout)
-        room = "select on a sample of the rows."
-        held = held_out_contributions(self.model, holdout, None, room)
+    def __init__(self, engine: HeldOutEngine) -> None:
+        held = held_out_contributions(engine, "select on a sample of the rows.")
         self.own, self.weights, self.prior = held.own, held.weights, held.log_prior
-        self.names, of = _column_names(holdout)
+        self.names, of = _column_names(engine.rows)
         self.parts = np.zeros((len(self.names), *self.prior.shape))  # (d, n, C)
         for at, j in enumerate(of):
             self.parts[j] += held.parts[:, :, at]
@@ -321,8 +308,7 @@ class _Additive(_HeldOut):
     def _loss(self, joint: np.ndarray) -> float:
         C = joint.shape[1]
         kernels.normalise(joint, np.zeros(C), LOG_POSTERIOR, np.empty(len(joint)))
-        told = np.maximum(joint[np.arange(len(joint)), self.own], LEAST)
-        return -float(self.weights @ told) / float(self.weights.sum())
+        return -float(self.weights @ own_log_proba(joint, self.own)) / float(self.weights.sum())
 
     def scores(
         self, kept: Sequence[int], rest: Sequence[int], forward: bool
@@ -333,11 +319,11 @@ class _Additive(_HeldOut):
         return found, np.full(len(rest), np.nan)
 
 
-def _column_names(holdout: Holdout) -> tuple[list[str], list[int]]:
+def _column_names(rows: HoldOut) -> tuple[list[str], list[int]]:
     """The user's columns, and which of them each part of a score belongs to."""
-    source = holdout.source
+    source = rows.source
     if not isinstance(source, TableSource):
-        names = list(holdout.plan.axes.columns)
+        names = list(rows.plan.axes.columns)
         return names, list(range(len(names)))
     reader = source.reader
     names = list(reader.names)
@@ -357,61 +343,71 @@ def _column_names(holdout: Holdout) -> tuple[list[str], list[int]]:
 class _Marginals(_HeldOut):
     """The statistics of some columns are parts of the statistics of all."""
 
-    def __init__(self, model: Any, holdout: Holdout) -> None:
-        super().__init__(model, holdout)
-        self.names = list(holdout.plan.axes.columns)
-        self.folds: list[tuple[Statistic, Any, np.ndarray, np.ndarray]] = []
-        trainings: list[Statistic] = []
+    def __init__(self, spec: Spec, engine: HeldOutEngine) -> None:
+        self.spec, self.names = spec, list(engine.rows.plan.axes.columns)
+        # By fold the statistic outside it, its rows, their classes outside it, and their weights.
+        self.folds: list[tuple[Statistic, np.ndarray, np.ndarray, np.ndarray]] = []
 
-        def keep(models: Any, training: Statistic) -> None:
-            trainings.append(training)
+        def visit(held: HeldOutRows, known: FoldRules) -> Any:
+            place = np.full(len(known.classes), -1)
+            place[known.places] = np.arange(len(known.places))
+            rows = np.asarray(dense(held.block), dtype=np.float64)
+            weights = held.weights if len(held.weights) else np.ones(len(rows))
+            return known.training, rows, place[held.codes], weights
 
-        def look(known: None, rows: Any) -> list[np.ndarray]:
-            return [np.asarray(dense(rows), dtype=np.float64)]
-
-        for part in holdout.by_fold([self.model], keep, look):
-            training = trainings[part.fold]
-            own = positions(holdout.labels[part.rows], training.axes.groups.classes)
-            weights = (
-                holdout.weights[part.rows] if len(holdout.weights) else np.ones(len(part.rows))
-            )
-            self.folds.append((training, part.log_proba[0], own, weights))
+        self.folds = [visited.value for visited in engine.visits(visit)]
 
     def loss(self, columns: Sequence[int]) -> float:
         at, loss, total = np.array(sorted(columns), dtype=np.intp), 0.0, 0.0
         for training, rows, own, weights in self.folds:
-            told = np.full(len(own), LEAST)
+            log_proba = self._log_proba(training, rows, at)
             known = own >= 0
-            if len(at):
-                with one_blas_thread, warnings.catch_warnings():
-                    warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns
-                    rule = derive_all([self.model], self._narrowed(training, at))[0]
-                log_proba = rule.log_posterior(np.ascontiguousarray(rows[:, at]))
-            else:
-                weight = training.arrays["weight"][:, 0]
-                log_proba = np.tile(np.log(weight / weight.sum()), (len(own), 1))
-            told[known] = np.maximum(log_proba[known, own[known]], LEAST)
-            loss -= float(weights @ told)
+            of_rows = np.full(len(own), LEAST)
+            of_rows[known] = own_log_proba(log_proba[known], own[known])
+            loss -= float(weights @ of_rows)
             total += float(weights.sum())
         return loss / total
 
-    def _narrowed(self, training: Statistic, at: np.ndarray) -> Statistic:
-        if isinstance(training, Moments | Counts):
-            return training.narrowed(at)
-        raise VerosimError(
-            "Columns of rows with missing cells cannot be taken apart.",
-            "GaussianNB and NaiveBayes can; or fill the cells in.",
-        )
+    def _log_proba(self, training: Statistic, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """(n, C) by the model of these columns alone; by the priors if there are none."""
+        if not len(at):
+            weight = training.arrays["weight"][:, 0]
+            return np.tile(np.log(weight / weight.sum()), (len(rows), 1))
+        with one_blas_thread, warnings.catch_warnings():
+            warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns
+            rule = derive_rules([self.spec], _narrowed(training, at))[0]
+        return rule.log_posterior(np.ascontiguousarray(rows[:, at]))
 
 
-def _fitted(
-    model: Any, holdout: Holdout, X: Any, y: Any, numbers: np.ndarray, names: list[str], weight: Any
-) -> Any:
-    """The model of the kept columns."""
-    total = holdout.total
-    if isinstance(total, Moments | Counts) and not isinstance(holdout.source, TableSource):
-        return clone(model)._adopt(total.narrowed(numbers), None, streaming=False)
-    schema = holdout.schema
+def _narrowed(training: Statistic, at: np.ndarray) -> Statistic:
+    if isinstance(training, Moments | Counts):
+        return training.narrowed(at)
+    raise VerosimError(
+        "Columns of rows with missing cells cannot be taken apart.",
+        "GaussianNB and NaiveBayes can; or fill the cells in.",
+    )
+
+
+def _held_out(spec: Spec, engine: HeldOutEngine) -> _HeldOut:
+    density = spec.density
+    if additive(density):
+        return _Additive(engine)
+    if isinstance(density, FullGaussian | DiagonalGaussian) or spec.name in (
+        "MultinomialNB", "ComplementNB",
+    ):  # fmt: skip
+        return _Marginals(spec, engine)
+    raise VerosimError(
+        f"The columns of {spec.name} cannot be taken apart.",
+        "naive Bayes, LDA, QDA and RDA on complete rows can.",
+    )
+
+
+def _fitted(spec: Spec, rows: HoldOut, numbers: np.ndarray, names: list[str]) -> State:
+    """The state of the kept columns."""
+    total = rows.total
+    if isinstance(total, Moments | Counts) and not isinstance(rows.source, TableSource):
+        return derive(spec, total.narrowed(numbers))
+    schema = rows.schema
     assert schema is not None
     dropped = {c.name: "ignore" for c in schema.used if c.name not in names}
-    return clone(model).fit(X, y, weight, schema=schema.edit(dropped))
+    return fit(spec, replace(rows.inputs, schema=schema.edit(dropped), na=()))

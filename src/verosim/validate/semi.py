@@ -24,9 +24,9 @@ from sklearn.base import clone
 from verosim.densities import Convergence
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.parameters import finite
-from verosim.estimators.robust import check_all_rows_count
-from verosim.validate.partly import Partly, fit_labelled
+from verosim.models import derive
+from verosim.models.settings import finite
+from verosim.validate.partially_labelled import PartiallyLabelled, fit_labelled
 from verosim.validate.shares import Shared, shared
 from verosim.validate.wrapper import Wrapper, generative
 
@@ -110,7 +110,7 @@ class SemiSupervised(Wrapper):
                 f"wrap the model inside: {type(self.model).__name__}(SemiSupervised(model)).",
             )
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
-        check_all_rows_count(model, "SemiSupervised")
+        model.spec().check_updates("SemiSupervised")
         with _recorded() as first:
             rows = fit_labelled(
                 model, X, y, sample_weight, mark=self.unlabelled, schema=schema, na=na
@@ -130,29 +130,36 @@ class SemiSupervised(Wrapper):
         self.n_iter_ = len(convergence.log_likelihood)
         return self
 
-    def _climb(self, model: GenerativeClassifier, rows: Partly) -> tuple[Convergence, Said]:
+    def _climb(
+        self, model: GenerativeClassifier, rows: PartiallyLabelled
+    ) -> tuple[Convergence, Said]:
         """Iterate EM from the model of the labelled rows, in place; how it went, and what the
         last estimate warned of."""
         hidden = rows.codes < 0
         weights = np.where(hidden, self.weight * rows.weights, rows.weights)
-        labelled, schema = model._current(), model._schema
+        state = model.checked_state()
+        labelled, spec = state.current, state.spec
         share = np.zeros((len(hidden), len(model.classes_)))  # (n, C)
         summed: Shared | None = None
         history: list[float] = []
         said: Said = []
         while True:
-            log_posterior, told = rows.judged(model)
-            told[~hidden] += log_posterior[~hidden, rows.codes[~hidden]]
-            history.append(float(weights @ told))
+            log_posterior, log_joint = rows.scored(state)
+            log_joint[~hidden] += log_posterior[~hidden, rows.codes[~hidden]]
+            history.append(float(weights @ log_joint))
             converged = not weights[hidden].any() or self._settled(history, float(weights.sum()))
             if converged or len(history) > self.max_iter:
+                model.set_state(state)
                 return Convergence(len(history) - 1, converged, np.array(history)), said
             if summed is None:
-                summed = shared(labelled.zero(), rows.blocks, model._values)
+                summed = shared(labelled.zero(), rows.blocks, spec.reads_values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
             with _recorded() as said:
                 statistic = (labelled + summed(share)).recentred()
-                model._adopt(statistic, schema, streaming=False)
+                state = derive(spec, statistic, state.schema, state.tuned)
+
+    def rule_of(self, rule: Any) -> Any:
+        return rule
 
     def _settled(self, history: list[float], total: float) -> bool:
         if len(history) < 2:

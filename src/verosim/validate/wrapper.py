@@ -1,4 +1,4 @@
-"""A wrapper judges by a model's rule and by thresholds of its own.
+"""A wrapper answers by a model's rule and by thresholds of its own.
 
     wrapper = model ∘ data,  answer = thresholds ∘ rule(model)
 
@@ -7,55 +7,54 @@ The model stays a function of its statistics: merge, forget and the rest are had
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
 from verosim.bayes.rule import Rule
-from verosim.data import as_weights
 from verosim.errors import VerosimError
-from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.fitted import NotFitted
-from verosim.estimators.predictions import accuracy, prediction_reader
+from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
+from verosim.estimators.predictions import prediction_reader
+from verosim.models import Inputs, State
+from verosim.models.opening import open_table_to_score
 
 
-class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """What calibrated, conformal and rejecting classifiers share."""
 
     model: Any
     model_: Any  # fitted
 
-    def _judging(self, rule: Rule) -> Rule:
+    @abstractmethod
+    def rule_of(self, rule: Rule) -> Rule:
         """The rule that answers, given the model's."""
-        return rule
 
     # The model inside -----------------------------------------------------------------------
 
-    @property
-    def _generative(self) -> GenerativeClassifier:
-        """The innermost model, which reads rows."""
-        inner = self._inner()
-        return inner._generative if isinstance(inner, Wrapper) else inner
-
-    def _inner(self) -> Any:
+    def checked_model(self) -> Any:
+        """The fitted model."""
         if "model_" not in vars(self):
-            raise NotFitted(
-                f"This {type(self).__name__} instance is not fitted yet.", "call fit(X, y) first."
-            )
+            raise NotFitted.of(self)
         return self.model_
+
+    def checked_state(self) -> State:
+        """The state of the innermost model, which reads rows."""
+        state: State = self.checked_model().checked_state()
+        return state
+
+    def rule(self) -> Rule:
+        """The rule that answers."""
+        inner = self.checked_model()
+        return self.rule_of(inner.rule() if isinstance(inner, Wrapper) else inner.state_.rule)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
 
     @property
-    def _rule(self) -> Rule:
-        return self._judging(self._inner()._rule)
-
-    @property
-    def classes_(self) -> np.ndarray:
+    def classes_(self) -> np.ndarray:  # type: ignore[override]
         return self._fitted("classes_").classes_
 
     @property
@@ -72,47 +71,44 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.model_
 
     @property
-    def _answers(self) -> np.ndarray:
+    def answers(self) -> np.ndarray:
         """What `Rule.decide` numbers: the classes, and whatever else may be answered."""
         return self.classes_
 
     # Predicting -----------------------------------------------------------------------------
 
-    def _scores(self, X: Any, score: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
-        """score(rule, rows), a piece at a time where X streams."""
-        return self._inner()._scores(X, lambda rule, rows: score(self._judging(rule), rows))
+    def opened_to_score(self, X: Any) -> tuple[Any, Any]:
+        rule, rows = self.checked_model().opened_to_score(X)
+        return self.rule_of(rule), rows
 
     def predict(self, X: Any) -> np.ndarray:
         """The answer for every row."""
-        decided = self._scores(X, lambda rule, rows: rule.decide(rows))
-        return self._answers[decided]
+        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
+        return self.answers[decided]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, C) p(k | x), classes in the order of `classes_`."""
-        return self._scores(X, lambda rule, rows: rule.posterior(rows))
+        return self.evaluate(X, lambda rule, rows: rule.posterior(rows))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """(n, C) log p(k | x)."""
-        return self._scores(X, lambda rule, rows: rule.log_posterior(rows))
+        return self.evaluate(X, lambda rule, rows: rule.log_posterior(rows))
 
     def log_density(self, X: Any) -> np.ndarray:
         """(n,) log p(x) of the model."""
-        return self._scores(X, lambda rule, rows: rule.evidence(rows))
+        return self.evaluate(X, lambda rule, rows: rule.evidence(rows))
 
     def predict_table(self, source: Any, keep: Any = ()) -> Any:
         """A record-batch reader that predicts as it is read, as a model's own `predict_table`."""
-        model = self._generative
-        model._check_columns(source)
-        return prediction_reader(self._rule, self.classes_, model._source(source), keep)
+        opened = open_table_to_score(self.checked_state(), source)
+        return prediction_reader(self.rule(), self.classes_, opened, keep)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; y may name the target column, and sample_weight the column of weights."""
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
-        weights = sample_weight
-        if weights is not None and not isinstance(weights, str):
-            weights = as_weights(weights, np.size(weights))
-        return accuracy(self._rule, self._answers, self._generative._source(X, y, weights))
+        state = self.checked_state()
+        return table_accuracy(state, X, y, sample_weight, self.rule(), self.answers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -131,3 +127,10 @@ def generative(model: Any, what: str) -> GenerativeClassifier:
             "NaiveBayes(), LDA(), TextNB() …",
         )
     return inner
+
+
+def fit_model(model: Any, inputs: Inputs) -> Any:
+    """A copy of a model, wrapper or not, fitted."""
+    return clone(model).fit(
+        inputs.X, inputs.y, inputs.sample_weight, schema=inputs.schema, na=inputs.na
+    )

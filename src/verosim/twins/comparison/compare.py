@@ -28,16 +28,16 @@ from sklearn.base import clone
 from verosim import engines
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
-from verosim.twins.comparison.contestants import (
+from verosim.twins.comparison.curves import Comparison, Failure, in_order
+from verosim.twins.comparison.metrics import Metric, metric_of
+from verosim.twins.comparison.models import (
     check_needs,
     described,
     named_models,
     pairs_of,
     seeded,
 )
-from verosim.twins.comparison.curves import Comparison, Failure, in_order
-from verosim.twins.comparison.draws import Pool, in_rows, ladder, pool_of, rows_held, rows_of
-from verosim.twins.comparison.metrics import Metric, metric_of
+from verosim.twins.comparison.resampling import Pool, in_rows, ladder, pool_of, rows_held, rows_of
 from verosim.twins.comparison.resuming import carried_over, earlier, seed_of
 
 Cell = tuple[int, int]  # model, size

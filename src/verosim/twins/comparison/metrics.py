@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import get_scorer
 
+from verosim.bayes.rule import spread
 from verosim.data.labels import positions
 from verosim.errors import VerosimError
-from verosim.validate.scoring import LOG_LOSS, OURS, scorers
+from verosim.folds.scores import LOG_LOSS, MEANS, scores_by_name, squared_errors
 
 Judge = Callable[[Any, Any, np.ndarray, np.ndarray], float]  # model, X, y, all classes
 
@@ -40,22 +41,20 @@ def _accuracy(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
 
 
 def _log_loss(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
-    with np.errstate(divide="ignore"):
-        log_proba = np.log(_over_all(model, model.predict_proba(X), classes))
-    return -OURS[LOG_LOSS](y, log_proba, classes, np.empty(0))
+    rows = MEANS[LOG_LOSS].of_rows(_log_posteriors(model, X, classes), positions(y, classes))
+    return -float(rows.mean())
 
 
 def _brier(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
-    apart = _over_all(model, model.predict_proba(X), classes)
-    apart[np.arange(len(y)), positions(y, classes)] -= 1
-    return float((apart**2).sum(axis=1).mean()) / (2 if len(classes) == 2 else 1)
+    rows = squared_errors(_log_posteriors(model, X, classes), positions(y, classes))
+    return float(rows.mean()) / (2 if len(classes) == 2 else 1)
 
 
-def _over_all(model: Any, found: Any, classes: np.ndarray) -> np.ndarray:
-    """(n, C) the posteriors of the classes a model saw, laid out over all."""
-    out = np.zeros((len(found), len(classes)))
-    out[:, positions(model.classes_, classes)] = found
-    return out
+def _log_posteriors(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """(n, C) log p(k | x) over all classes, of which the model may have seen some."""
+    with np.errstate(divide="ignore"):
+        found = np.log(np.asarray(model.predict_proba(X)))
+    return spread(found, positions(model.classes_, classes), len(classes))
 
 
 KNOWN = {
@@ -75,6 +74,6 @@ def metric_of(metric: Any) -> Metric:
         return KNOWN[metric]
     if not isinstance(metric, str) and not callable(metric):
         raise VerosimError(f"metric={metric!r} is not known.", f"one of {', '.join(KNOWN)}.")
-    (name,) = scorers(metric)  # which checks it
+    (name,) = scores_by_name(metric)  # which checks it
     scorer = get_scorer(metric)
     return Metric(name, False, lambda model, X, y, classes: float(scorer(model, X, y)))

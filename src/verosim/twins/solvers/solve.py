@@ -14,8 +14,8 @@ from verosim.data import SparseRows
 from verosim.engines import one_blas_thread, threads
 from verosim.errors import VerosimError
 from verosim.twins.solvers.lbfgs import Diagonal, lbfgs
-from verosim.twins.solvers.lone import Lone
 from verosim.twins.solvers.newton import Minimum, Root, newton
+from verosim.twins.solvers.singleton_columns import Lone
 from verosim.twins.solvers.softmax import Softmax, column_squares
 from verosim.twins.solvers.start import climb, generative, sample
 from verosim.twins.solvers.truncated import dual_start, truncated_newton

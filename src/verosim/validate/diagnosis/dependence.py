@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from verosim.densities.central import Scatter
-from verosim.estimators.discriminant import FullGaussianClassifier
+from verosim.estimators.discriminant import FullSpec
 from verosim.stats import Moments, Statistic
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows
 from verosim.validate.diagnosis.model import full_moments, kind_of_part, parts_of
@@ -39,7 +39,7 @@ def correlations(
     """Of all classes together, then of each, the most tied first."""
     parts = [kind_of_part(name, part) for name, part in parts_of(statistic)]
     name = "correlation"
-    full = isinstance(model, FullGaussianClassifier)
+    full = isinstance(model.spec(), FullSpec)
     columns = sum(
         len(part.axes.columns) for n, part in parts_of(statistic)
         if kind_of_part(n, part) in ("numbers", "bins")

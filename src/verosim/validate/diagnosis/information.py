@@ -21,7 +21,7 @@ from scipy.stats import f as f_distribution
 
 from verosim.axes import Hashed
 from verosim.densities.central import Centred, Scatter
-from verosim.estimators.discriminant import FullGaussianClassifier
+from verosim.estimators.discriminant import FullSpec
 from verosim.linalg import EPS
 from verosim.stats import Counts, Moments, Patterns, Statistic, Tokens
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, probability
@@ -196,7 +196,7 @@ def uninformative(model: Any, columns: list[Told]) -> list[Finding]:
         return [does_not_apply("information", "one density speaks for all columns at once")]
     if len(model.classes_) < 2:
         return [does_not_apply("information", "there is one class")]
-    naive = not isinstance(model, FullGaussianClassifier)
+    naive = not isinstance(model.spec(), FullSpec)
     out = [_summary(part) for part in _by_kind(columns)]
     for part in columns:
         if part.what == WORDS and len(part.names) > MOST_WORDS:  # their number is the finding

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from verosim.axes import Bins, Cells
-from verosim.estimators.discriminant import FullGaussianClassifier
-from verosim.estimators.gaussian import DiagonalClassifier, GaussianClassifier
+from verosim.estimators.discriminant import FullSpec
+from verosim.estimators.gaussian import DiagonalSpec, GaussianClassifier
 from verosim.estimators.table import NaiveBayes
 from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
 
@@ -22,9 +22,9 @@ def parts_of(statistic: Statistic) -> Iterator[tuple[str, Statistic]]:
 
 def one_covariance(model: Any) -> bool:
     """Whether the classes of a Gaussian model share their covariance."""
-    if isinstance(model, FullGaussianClassifier):
-        return model._mixing() == 1
-    return isinstance(model, DiagonalClassifier) and model._shared
+    if isinstance(model.spec(), FullSpec):
+        return float(model.state_.spec.setting("pooling")) == 1
+    return isinstance(model.spec(), DiagonalSpec) and model.state_.spec.shared
 
 
 def full_moments(statistic: Statistic) -> Moments | None:

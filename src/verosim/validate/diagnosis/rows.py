@@ -8,7 +8,7 @@ Reference: Vitter (1985), Random sampling with a reservoir.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
+from verosim.folds import inputs_of
+from verosim.models import open_rows
 from verosim.stats import Counts, Statistic
 from verosim.validate.diagnosis.model import kind_of_part, parts_of
 
@@ -46,7 +48,7 @@ class Sample:
 
 def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | None:
     """The rows a fitted model can be confronted with; None if it has nothing to look at."""
-    statistic = model._current()
+    statistic = model.checked_state().current
     parts = [(name, part, kind_of_part(name, part)) for name, part in parts_of(statistic)]
     numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
     coded = [(n, p) for n, p, kind in parts if kind == "codes"]
@@ -88,11 +90,12 @@ def _batches(
     model: Any, source: Any, y: Any, sample_weight: Any, statistic: Statistic
 ) -> Iterator[Batch]:
     """The rows in the model's classes; a robust model's without its outliers."""
-    model._check_columns(source)
-    opened, plan, _ = model._opened(source, y, sample_weight, statistic)
+    model.check_columns(source)
+    state = replace(model.state_, statistic=statistic)
+    found = open_rows(state.spec, inputs_of(source, y, sample_weight), state)
     known = Groups(model.classes_)
-    check_known(plan.axes.groups.classes, model.classes_)
-    opened = model._screened(opened, known)
+    check_known(found.plan.axes.groups.classes, model.classes_)
+    opened = state.spec.counted_rows(found.source, known)
     if not isinstance(opened, TableSource):
         yield from opened.batches()
         return

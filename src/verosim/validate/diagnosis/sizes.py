@@ -14,7 +14,7 @@ import numpy as np
 
 from verosim.bayes import prior_error
 from verosim.bayes.priors import free_priors
-from verosim.estimators.discriminant import FullGaussianClassifier
+from verosim.estimators.discriminant import FullSpec
 from verosim.validate.diagnosis.findings import Finding, does_not_apply
 from verosim.validate.diagnosis.model import kind_of_part, one_covariance, parts_of
 
@@ -46,7 +46,7 @@ def rows_per_parameter(model: Any) -> Finding:
 def class_sizes(model: Any) -> list[Finding]:
     """Classes with too few rows for a covariance of their own, or one finding that there are
     none."""
-    if not isinstance(model, FullGaussianClassifier):
+    if not isinstance(model.spec(), FullSpec):
         return [does_not_apply("class size", "the classes have no full covariance to estimate")]
     d, weights = model.n_features_in_, model.class_count_
     there = np.flatnonzero(weights > 0)
@@ -80,7 +80,7 @@ def class_sizes(model: Any) -> list[Finding]:
 
 def error_of_priors(model: Any) -> Finding:
     K, rows = len(model.classes_), float(model.class_count_.sum())
-    if not free_priors(model._priors, K):
+    if not free_priors(model.state_.spec.prior_setting, K):
         return does_not_apply("prior error", "the priors are given, not estimated")
     error = prior_error(rows, DELTA, K)
     c = int(np.argmin(model.class_prior_))

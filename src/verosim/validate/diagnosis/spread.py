@@ -19,8 +19,8 @@ from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
 from verosim.densities.central import Centred, Scatter
-from verosim.estimators.discriminant import LDA, FullGaussianClassifier
-from verosim.estimators.gaussian import DiagonalClassifier
+from verosim.estimators.discriminant import LDA, FullSpec
+from verosim.estimators.gaussian import DiagonalSpec
 from verosim.linalg import EPS, factor
 from verosim.stats import Moments
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, named, probability
@@ -104,10 +104,10 @@ def bartlett(centred: Centred) -> tuple[np.ndarray, np.ndarray]:
 
 def equal_covariances(model: Any, statistic: Any) -> Finding:
     """LDA or QDA?"""
-    if isinstance(model, DiagonalClassifier):
+    if isinstance(model.spec(), DiagonalSpec):
         return _equal_variances(model, statistic)
     name = "Box's M"
-    if not isinstance(model, FullGaussianClassifier):
+    if not isinstance(model.spec(), FullSpec):
         return does_not_apply(name, "no density here has a covariance")
     moments = full_moments(statistic)
     if moments is None:

@@ -20,11 +20,14 @@ from verosim.data.adapters import streams
 from verosim.data.look import NUMBERS
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
-from verosim.estimators.parameters import one_of
-from verosim.estimators.summed import check_several
-from verosim.validate.candidates import Entry, Survey, candidates
-from verosim.validate.cross import check_model, one_warning, parting_aside
-from verosim.validate.jury import Jury
+from verosim.folds import first_warning_only, inputs_of
+from verosim.folds.inputs import without_split_columns
+from verosim.models import Inputs
+from verosim.models.settings import one_of
+from verosim.pool.candidate_scores import CandidateScorer
+from verosim.pool.candidates import Entry, FoldPlan, candidates
+from verosim.validate.cross_validation import check_generative
+from verosim.validate.wrapper import fit_model
 
 
 @dataclass(frozen=True)
@@ -130,79 +133,78 @@ def auto(
     >>> X, y = load_iris(return_X_y=True)
     >>> model, table = auto(X, y)
     >>> model
-    RDA(pooling=0.1, sphericity=0.001)
+    RDA(pooling=0.1, shrinkage=0.001)
     >>> print(table[0].name, round(table[0].score, 3), "±", round(table[0].error, 3))
-    RDA(pooling=0.1, sphericity=0.001) 0.044 ± 0.024
+    RDA(pooling=0.1, shrinkage=0.001) 0.044 ± 0.024
     """
     one_of("by", by, ("log_loss", "bic"))
     if isinstance(cv, str) and cv == "loo":
         raise VerosimError('auto compares models fold by fold, and cv="loo" has none.', "cv=10.")
-    given: dict[str, Any] = {"sample_weight": sample_weight, "schema": schema, "na": na}
+    inputs = inputs_of(X, y, sample_weight, schema, na)
     cv = 2 if by == "bic" else cv
-    with one_warning():
-        given = parting_aside(NaiveBayes(), X, y, cv, groups, given)
+    with first_warning_only():
+        inputs = without_split_columns(NaiveBayes().spec(), inputs, cv, groups)
         if models is None:
             named = isinstance(y, str) or schema is not None or streams(X)
-            entries, survey = candidates(X, y, cv, groups, given, named)
+            entries, plan = candidates(inputs, cv, groups, named)
         else:
-            entries, survey = _own(models, X, y, cv, groups, given)
-        jury = Jury(entries, survey, X, y, given)
-        winner, table = _by_bic(jury) if by == "bic" else _by_log_loss(jury)
-        if winner._schema is not None and winner._schema.target is not None:
-            check_several(winner.stats_, winner._schema.target)
+            entries, plan = _own(models, inputs, cv, groups)
+        scorer = CandidateScorer(entries, plan, inputs)
+        winner, table = _by_bic(scorer) if by == "bic" else _by_log_loss(scorer)
     if not table.complete:
         warn("Interrupted: the best of the models judged so far.", VerosimWarning)
     return Choice(winner, table)
 
 
 def _own(
-    models: Iterable[Any], X: Any, y: Any, cv: Any, groups: Any, given: dict[str, Any]
-) -> tuple[list[Entry], Survey]:
+    models: Iterable[Any], inputs: Inputs, cv: Any, groups: Any
+) -> tuple[list[Entry], FoldPlan]:
     """The user's candidates; the folds by the first of them that can read the rows."""
     entries = []
     for model in models:
-        check_model(model)
+        check_generative(model)
         entries.append(Entry(clone(model)))
     problem = VerosimError("models is empty.", "one generative classifier or more.")
     for entry in entries:
         try:
-            return entries, Survey.by(entry.model, X, y, cv, groups, given)
+            return entries, FoldPlan.of(entry.model.spec(), inputs, cv, groups)
         except VerosimError as error:
             problem = error
     raise problem
 
 
-def _by_log_loss(jury: Jury) -> tuple[Any, Candidates]:
-    jury.hear()
-    order = sorted(jury.verdicts, key=lambda i: jury.verdicts[i].loss)
+def _by_log_loss(scorer: CandidateScorer) -> tuple[Any, Candidates]:
+    scorer.run()
+    order = sorted(scorer.scores, key=lambda i: scorer.scores[i].loss)
     if not order:
-        raise _none_of_them(jury)
+        raise _none_of_them(scorer)
     rows = []
     for i in order:
-        verdict = jury.verdicts[i]
-        rows.append(Candidate(
-            jury.entries[i].model, verdict.loss, verdict.error, verdict.accuracy
-        ))  # fmt: skip
-    return jury.fitted(order[0]), Candidates([*rows, *_untried(jury)], "log_loss", jury.complete)
+        found = scorer.scores[i]
+        rows.append(Candidate(scorer.entries[i].model, found.loss, found.error, found.accuracy))
+    table = Candidates([*rows, *_untried(scorer)], "log_loss", scorer.complete)
+    return scorer.fitted(order[0]), table
 
 
-def _by_bic(jury: Jury) -> tuple[Any, Candidates]:
+def _by_bic(scorer: CandidateScorer) -> tuple[Any, Candidates]:
     found: list[tuple[float, Any]] = []
-    for i, entry in enumerate(jury.entries):
+    for i, entry in enumerate(scorer.entries):
         if not _is_density(entry):
-            jury.why.setdefault(i, "true-or-false columns: a density does not compare with shares.")
-        if i in jury.why:
+            scorer.why.setdefault(
+                i, "true-or-false columns: a density does not compare with shares."
+            )
+        if i in scorer.why:
             continue
         try:
-            model = clone(entry.model).fit(jury.X, jury.y, **jury.given_to(entry))
+            model = fit_model(entry.model, entry.inputs(scorer.inputs))
             found.append((bic(model), model))
         except VerosimError as error:
-            jury.why[i] = error.what
+            scorer.why[i] = error.what
     if not found:
-        raise _none_of_them(jury)
+        raise _none_of_them(scorer)
     found.sort(key=lambda one: one[0])
     rows = [Candidate(clone(model), score, np.nan, np.nan) for score, model in found]
-    return found[0][1], Candidates([*rows, *_untried(jury)], "bic")
+    return found[0][1], Candidates([*rows, *_untried(scorer)], "bic")
 
 
 def _is_density(entry: Entry) -> bool:
@@ -212,15 +214,15 @@ def _is_density(entry: Entry) -> bool:
     return all(column.density in NUMBERS for column in entry.schema.used)
 
 
-def _untried(jury: Jury) -> list[Candidate]:
+def _untried(scorer: CandidateScorer) -> list[Candidate]:
     return [
-        Candidate(jury.entries[i].model, np.nan, np.nan, np.nan, why)
-        for i, why in sorted(jury.why.items())
+        Candidate(scorer.entries[i].model, np.nan, np.nan, np.nan, why)
+        for i, why in sorted(scorer.why.items())
     ]
 
 
-def _none_of_them(jury: Jury) -> VerosimError:
-    why = jury.why[max(jury.why)]  # the model that asks the least comes last
+def _none_of_them(scorer: CandidateScorer) -> VerosimError:
+    why = scorer.why[max(scorer.why)]  # the model that asks the least comes last
     return VerosimError(f"No model can be fitted to these rows: {why}", "models=[…] tries others.")
 
 
@@ -237,9 +239,9 @@ def bic(model: Any) -> float:
     >>> [round(bic(model.fit(X, y)), 1) for model in (LDA(), QDA())]
     [646.7, 597.2]
     """
-    statistic = model._current()
+    state = model.checked_state()
     there = model.class_count_ > 0
-    log_x = model._params.generative.log_likelihood(statistic)[there].sum()
-    log_y = (model.class_count_ * model._rule.log_prior)[there].sum()
+    log_x = state.params.generative.log_likelihood(state.current)[there].sum()
+    log_y = (model.class_count_ * state.rule.log_prior)[there].sum()
     n = float(model.class_count_.sum())
     return float(-2 * (log_x + log_y) + model.n_parameters_ * np.log(n))

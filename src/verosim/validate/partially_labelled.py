@@ -20,27 +20,30 @@ from verosim.axes.groups import plain
 from verosim.data import as_weights, encode_labels, values
 from verosim.data.adapters import is_source, open_table, streams
 from verosim.data.look import as_na, check_columns
+from verosim.data.names import feature_names
 from verosim.data.schema import Schema
 from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource, check_length, labels_of, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
-from verosim.estimators.arrays import feature_names, one_column
 from verosim.estimators.base import GenerativeClassifier
+from verosim.folds.inputs import one_column
+from verosim.models import State, open_to_score
+from verosim.models.opening import no_target
 
 
 @dataclass(frozen=True)
-class Partly:
+class PartiallyLabelled:
     """Rows in memory, as a model reads them."""
 
     blocks: list[Any]
     codes: np.ndarray  # (n,) the class of each, −1 if it has no label
     weights: np.ndarray  # (n,)
 
-    def judged(self, model: GenerativeClassifier) -> tuple[np.ndarray, np.ndarray]:
+    def scored(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) log p(c | x) and (n,) log p(x)."""
-        judged = [model._rule.judge(block) for block in self.blocks]
-        log_posterior, log_density = (np.concatenate(part) for part in zip(*judged, strict=True))
+        scored = [state.rule.judge(block) for block in self.blocks]
+        log_posterior, log_density = (np.concatenate(part) for part in zip(*scored, strict=True))
         return log_posterior, log_density
 
 
@@ -53,16 +56,17 @@ def fit_labelled(
     mark: Any,
     schema: Any = None,
     na: Any = (),
-) -> Partly:
+) -> PartiallyLabelled:
     """Fit the model to the rows that have a label; returns all rows that count."""
     y = schema.target if y is None and isinstance(schema, Schema) else y
     if y is None:
-        raise model._no_target()
+        raise no_target(model.spec())
     if isinstance(y, str) or streams(X) or (isinstance(sample_weight, str) and is_source(X)):
         table = _held(open_table(X))
         codes, weights = _fit_table(model, table, y, sample_weight, mark, schema, na)
-        if not isinstance(y, str):  # by scikit-learn's door, whose rules for names hold
-            model.schema_ = replace(model.schema_, named=feature_names(X) is not None)
+        if not isinstance(y, str):  # fit(X, y): scikit-learn's rules for names hold
+            schema = replace(model.schema_, named=feature_names(X) is not None)
+            model.set_state(replace(model.state_, schema=schema))
         X = table
     else:
         codes, weights = _fit_array(model, X, y, sample_weight, mark, schema, na)
@@ -72,12 +76,12 @@ def fit_labelled(
             f"without one, unlabelled={mark!r}.",
             "two classes or more are needed; if that mark is a class, choose another, or None.",
         )
-    _, read = model._ready(X)
+    read = open_to_score(model.state_, X)
     blocks = [c.block() for c in read.chunks()] if isinstance(read, TableSource) else [read]
-    return _counting(Partly(blocks, codes, weights))
+    return _counting(PartiallyLabelled(blocks, codes, weights))
 
 
-def _counting(rows: Partly) -> Partly:
+def _counting(rows: PartiallyLabelled) -> PartiallyLabelled:
     """The rows but for those of zero weight, which do not exist."""
     counts = rows.weights > 0
     if counts.all():
@@ -85,7 +89,7 @@ def _counting(rows: Partly) -> Partly:
     cuts = np.split(counts, np.cumsum([block.shape[0] for block in rows.blocks])[:-1])
     kept = zip(rows.blocks, map(np.flatnonzero, cuts), strict=True)
     blocks = [take_rows(block, at) for block, at in kept if len(at)]
-    return Partly(blocks, rows.codes[counts], rows.weights[counts])
+    return PartiallyLabelled(blocks, rows.codes[counts], rows.weights[counts])
 
 
 # Arrays ------------------------------------------------------------------------------------------

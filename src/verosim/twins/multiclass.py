@@ -24,8 +24,9 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from verosim.data import as_weights, encode_labels
 from verosim.errors import VerosimError
-from verosim.estimators.arrays import one_column, only_one_class
-from verosim.estimators.fitted import NotFitted
+from verosim.estimators.base import NotFitted
+from verosim.estimators.checks import only_one_class
+from verosim.folds.inputs import one_column
 
 
 def binary_function(estimator: Any, X: Any) -> np.ndarray:
@@ -37,7 +38,7 @@ def binary_function(estimator: Any, X: Any) -> np.ndarray:
     return estimator.predict_proba(X)[:, 1] - 0.5
 
 
-class _Several:
+class _Multiclass:
     """Weights for the binary classifiers, which scikit-learn's wrappers keep to themselves."""
 
     estimator: Any
@@ -94,12 +95,10 @@ class _Several:
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "estimators_"):
-            raise NotFitted(
-                f"This {type(self).__name__} instance is not fitted yet.", "call fit(X, y) first."
-            )
+            raise NotFitted.of(self)
 
 
-class OneVsRest(_Several, OneVsRestClassifier):
+class OneVsRest(_Multiclass, OneVsRestClassifier):
     """One binary classifier for each class, against all other rows.
 
     k claims x iff y_k(x) > 0,   predict = argmax_k y_k(x)
@@ -163,7 +162,7 @@ class OneVsRest(_Several, OneVsRestClassifier):
         return tags
 
 
-class OneVsOne(_Several, OneVsOneClassifier):
+class OneVsOne(_Multiclass, OneVsOneClassifier):
     """One binary classifier for each pair of classes; each gives its row to one of the two.
 
     v_k(x) = #{j ≠ k: y_kj(x) > 0},   predict = argmax_k v_k(x)

@@ -1,17 +1,16 @@
-"""Parameters as users give them: checked when a model is derived, never in the constructor."""
+"""Settings as users give them: checked when a model is derived, never in the constructor."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from verosim.errors import VerosimError
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """A parameter that must be one of a few words."""
+    """A setting that must be one of a few words."""
     if value not in allowed:
         raise VerosimError(
             f"{name}={value!r} is not known.", f"one of {', '.join(repr(a) for a in allowed)}."
@@ -19,7 +18,7 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
 
 
 def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
-    """A parameter that must be a finite number within bounds."""
+    """A setting that must be a finite number within bounds."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not np.isfinite(value) or not least <= value <= most:
         bounds = "" if least == -np.inf else f" from {least:g}"
@@ -28,14 +27,14 @@ def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
 
 
 def whole(name: str, value: Any, least: float = -np.inf) -> None:
-    """A parameter that must be a whole number within bounds."""
+    """A setting that must be a whole number within bounds."""
     finite(name, value, least)
     if value != int(value):
         raise VerosimError(f"{name}={value!r}: a whole number is needed.")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values of a parameter are the same, arrays and lists of arrays included."""
+    """Whether two values of a setting are the same, arrays and lists of arrays included."""
     if a is b:
         return True
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
@@ -44,15 +43,3 @@ def same(a: Any, b: Any) -> bool:
         return bool(np.array_equal(a, b))
     except (TypeError, ValueError):
         return bool(a == b)
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """A Generator from whatever scikit-learn accepts as random_state."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or isinstance(random_state, int | np.integer):
-        return np.random.default_rng(random_state)
-    try:
-        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1))
-    except ValueError as error:
-        raise VerosimError(f"random_state: {error}.") from None

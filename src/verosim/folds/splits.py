@@ -1,8 +1,8 @@
-"""Ways to part rows into folds, as users ask for them: a number, a scikit-learn splitter, numbers
+"""Ways to split rows into folds, as users ask for them: a number, a scikit-learn splitter, numbers
 or names given row by row, a column, or a hash where rows stream.
 
-A partition, in which every row is held out once, is a number a row. Other splits, such as repeated
-or random ones, are pairs of training and test rows.
+A partition, in which every row is held out once, is a number for each row. Other splits, such as
+repeated or random ones, are pairs of training and test rows.
 """
 
 from __future__ import annotations
@@ -14,14 +14,21 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
-from verosim.data import encode_labels
+from verosim.data import ArraySource, encode_labels
 from verosim.data.batch import UNWEIGHTED
-from verosim.data.folds import GivenFolds, GroupFolds, RowFolds, TableFolds, column_folds
+from verosim.data.folds import (
+    GivenFolds,
+    GroupFolds,
+    RowFolds,
+    TableFolds,
+    column_folds,
+    is_table_folds,
+)
 from verosim.data.schema import near
-from verosim.data.stream import TableSource
+from verosim.data.stream import TableSource, weights_of
 from verosim.errors import VerosimError
 
-Pairs = list[tuple[np.ndarray, np.ndarray]]
+TrainTestPairs = list[tuple[np.ndarray, np.ndarray]]
 
 ASK = (
     "a number of folds, a scikit-learn splitter, (train, test) pairs, a fold for every row, the "
@@ -40,7 +47,7 @@ def number_of_folds(cv: Any) -> int | None:
 
 def array_folds(
     cv: Any, y: np.ndarray, groups: Any = None, X: Any = None, weights: np.ndarray = UNWEIGHTED
-) -> tuple[np.ndarray, int] | Pairs:
+) -> tuple[np.ndarray, int] | TrainTestPairs:
     """(n,) the fold of every row and how many there are; or pairs where rows are not parted.
 
     Folds by number part the rows that have a weight; the others go to the first.
@@ -107,7 +114,7 @@ def _stratified(y: np.ndarray, count: int) -> np.ndarray:
     return numbers
 
 
-def _pairs(splitter: Any, y: np.ndarray, groups: Any, X: Any) -> Pairs:
+def _pairs(splitter: Any, y: np.ndarray, groups: Any, X: Any) -> TrainTestPairs:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class rarer than the folds is no trouble
         try:
@@ -136,11 +143,11 @@ def _row_by_row(cv: Any, n: int) -> tuple[np.ndarray, int] | None:
     return numbers.astype(np.int32), len(names)
 
 
-def _given_pairs(cv: Any, n: int) -> Pairs:
+def _given_pairs(cv: Any, n: int) -> TrainTestPairs:
     wrong = VerosimError(f"cv={cv!r} is not known.", ASK)
     if not isinstance(cv, Iterable):
         raise wrong
-    pairs: Pairs = []
+    pairs: TrainTestPairs = []
     for pair in cv:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise wrong
@@ -159,7 +166,7 @@ def _given_pairs(cv: Any, n: int) -> Pairs:
     return pairs
 
 
-def _partition(pairs: Pairs, n: int) -> tuple[np.ndarray, int] | None:
+def _partition(pairs: TrainTestPairs, n: int) -> tuple[np.ndarray, int] | None:
     """The fold of every row, if each is held out once and trained on otherwise."""
     numbers = np.full(n, -1, dtype=np.int32)
     for f, (train, test) in enumerate(pairs):
@@ -176,11 +183,9 @@ def _partition(pairs: Pairs, n: int) -> tuple[np.ndarray, int] | None:
 def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any) -> TableFolds:
     """Folds of a table: by hash, by a column, or by a splitter that is shown the labels."""
     names, na = source.table.names, source.reader.na
-    if source.table.once:
-        raise VerosimError(
-            "This source can be read only once, and validation reads it twice.",
-            "give a file, a table, or a list of the pieces.",
-        )
+    check_readable_twice(source)
+    if is_table_folds(cv):
+        return cv
     for name, what in ((cv, "column of folds"), (groups, "column of groups")):
         if isinstance(name, str) and name not in names:
             raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
@@ -211,6 +216,15 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     return GivenFolds(*found)
 
 
+def check_readable_twice(source: TableSource) -> None:
+    """One pass gives the statistics of the folds, another scores their rows."""
+    if source.table.once:
+        raise VerosimError(
+            "This source can be read only once, and validation reads it twice.",
+            "give a file, a table, or a list of the pieces.",
+        )
+
+
 def labels_of_table(source: TableSource) -> np.ndarray:
     """(n,) the label of every row, from a pass over the target alone."""
     if not isinstance(source.target, str):
@@ -220,3 +234,19 @@ def labels_of_table(source: TableSource) -> np.ndarray:
         codes, labels = chunk.labels()
         found.append(labels[codes])
     return np.concatenate(found)
+
+
+def row_labels(source: ArraySource | TableSource, y: Any) -> np.ndarray:
+    """(n,) the label of every row of a source."""
+    if isinstance(source, TableSource) and isinstance(source.target, str):
+        return labels_of_table(source)
+    return np.asarray(y)
+
+
+def row_weights(source: ArraySource | TableSource, n: int) -> np.ndarray:
+    """(n,) the weight of every row of a source."""
+    weights = source.weights
+    if isinstance(source, TableSource) and isinstance(weights, str):
+        batches = source.table.batches({weights})
+        return np.concatenate([weights_of(weights, rows) for rows in batches])
+    return np.ones(n) if weights is None or not len(weights) else weights

@@ -15,17 +15,20 @@ from sklearn.utils.class_weight import compute_class_weight
 from verosim.axes import Columns
 from verosim.data import SparseRows, as_matrix, as_weights
 from verosim.data.adapters import streams
+from verosim.data.labels import encode_counted, labels_of
+from verosim.data.names import feature_names
 from verosim.data.sources import as_block, ready, take_rows
 from verosim.densities import not_a_number
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
-from verosim.estimators.arrays import encode_counted, feature_names, labels_of, only_one_class
+from verosim.estimators.checks import only_one_class
+from verosim.folds.inputs import one_column
 
 TOO_LARGE = 1e145  # squares of larger values overflow, or their sums do
 
 
 @dataclass(frozen=True)
-class Labelled:
+class TrainingRows:
     """n rows, their classes and weights."""
 
     X: np.ndarray | SparseRows  # (n, d)
@@ -38,7 +41,7 @@ class Labelled:
         return len(self.codes)
 
 
-def labelled(
+def training_rows(
     model: Any,
     X: Any,
     y: Any,
@@ -46,7 +49,7 @@ def labelled(
     known: np.ndarray | None = None,
     declared: Any = None,
     sparse: bool = True,
-) -> Labelled:
+) -> TrainingRows:
     """The rows as `model` is to learn them; an error names what stands in the way."""
     who = type(model).__name__
     if isinstance(y, str) or streams(X):
@@ -63,7 +66,7 @@ def labelled(
     rows = as_matrix(X, sparse_allowed=sparse, names=names)
     n, d = rows.shape
     columns = Columns(d, columns_named)
-    y = labels_of(y, n)
+    y = labels_of(one_column(y), n)
     weights = as_weights(sample_weight, n)
     codes, classes = encode_counted(y, weights, known, declared)
     if len(weights) and not weights.all():
@@ -71,7 +74,7 @@ def labelled(
         rows, codes, weights = take_rows(rows, kept), codes[kept], weights[kept]
     rows = rows if ready(rows) else as_block(rows)
     check_finite(rows, columns)
-    return Labelled(rows, codes, weights, classes, columns)
+    return TrainingRows(rows, codes, weights, classes, columns)
 
 
 def check_finite(X: Any, columns: Columns) -> None:
@@ -100,14 +103,14 @@ def check_finite(X: Any, columns: Columns) -> None:
     map_rows(work, X)
 
 
-def check_two_classes(rows: Labelled, who: str) -> None:
+def check_two_classes(rows: TrainingRows, who: str) -> None:
     """There must be something to tell apart."""
     present = np.unique(rows.codes)
     if len(present) < 2:
         raise only_one_class(who, len(rows), rows.classes[present[0]])
 
 
-def class_weights(setting: Any, rows: Labelled) -> np.ndarray:
+def class_weights(setting: Any, rows: TrainingRows) -> np.ndarray:
     """(C,) what a class counts on top of its rows: None, "balanced", or a dict by label."""
     if setting is None:
         return np.ones(len(rows.classes))

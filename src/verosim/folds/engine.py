@@ -1,0 +1,127 @@
+"""The held-out engine: for any list of specs, the rules of models that never saw a fold.
+
+    (fold, its rows, a rule for each spec over all classes)
+
+Specs that share their sums share one pass. A spec that is a sum is taken apart by algebra; another
+is fitted again outside every fold. Everything that validates asks this engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from verosim.data.labels import positions
+from verosim.data.sources import take_rows
+from verosim.data.stream import TableSource
+from verosim.errors import VerosimError
+from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.folds.rules import FoldRules, Visit, Visited, visits_by_sums
+from verosim.folds.splits import row_labels, row_weights
+from verosim.folds.tuning import fit
+from verosim.models import Inputs, Spec, State, open_to_score, share_statistic
+from verosim.models.learning import derived_from
+
+
+class HeldOutEngine:
+    """Specs and rows in folds; `visits` brings them together.
+
+    `keep_priors` gives every fold the priors of all rows. `look_again` fits every spec again
+    outside each fold, its first look at the table included.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[Spec],
+        inputs: Inputs,
+        cv: Any = 10,
+        groups: Any = None,
+        keep_priors: bool = False,
+        look_again: bool = False,
+    ) -> None:
+        self.specs, self.keep_priors, self.look_again = list(specs), keep_priors, look_again
+        self.finished: set[int] = set()  # the specs whose rows were all visited
+        self.holdouts: list[tuple[list[int], HoldOut]] = []
+        for group in share_statistic(self.specs):
+            widest = [self.specs[i] for i in group if self.specs[i].widest]
+            reader = widest[0] if widest else self.specs[group[0]]
+            self.holdouts.append((group, HoldOut(reader, inputs, cv, groups)))
+
+    @property
+    def rows(self) -> HoldOut:
+        """The rows in their folds, as the first specs read them."""
+        return self.holdouts[0][1]
+
+    def visits(self, visit: Visit) -> Iterator[Visited]:
+        """visit(rows, rules) for the rows of every fold and a few specs at a time."""
+        for group, holdout in self.holdouts:
+            sums = [i for i in group if self._is_sum(i)]
+            if sums:
+                specs = [self.specs[i] for i in sums]
+                yield from visits_by_sums(specs, sums, holdout, visit, self.keep_priors)
+                self.finished |= set(sums)
+            for i in group:
+                if i not in sums:
+                    yield from self._visits_by_refits(i, holdout, visit)
+                    self.finished.add(i)
+
+    def state(self, i: int) -> State:
+        """The i-th spec fitted on all rows, from the sums that are here already."""
+        holdout = next(holdout for group, holdout in self.holdouts if i in group)
+        if not self._is_sum(i):
+            return fit(self.specs[i], holdout.inputs)
+        return derived_from(self.specs[i], holdout.total, holdout.schema)
+
+    def _is_sum(self, i: int) -> bool:
+        return self.specs[i].is_decomposable and not self.look_again
+
+    def _visits_by_refits(self, i: int, holdout: HoldOut, visit: Visit) -> Iterator[Visited]:
+        spec = self.specs[i]
+        if self.keep_priors:
+            raise VerosimError(
+                f"{spec.name} is fitted again for each fold, and estimates its own priors.",
+                'fold_priors="fit".',
+            )
+        for state, held, classes in refits(spec, holdout):
+            rule = state.rule
+            rules = FoldRules(lambda rule=rule: [rule], positions(state.classes, classes), classes)
+            yield Visited(replace(held, block=None), [i], visit(held, rules))
+
+
+def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[State, HeldOutRows, np.ndarray]]:
+    """The spec fitted outside every fold, the rows of the fold as it reads them, and all classes.
+
+    The rows outside the fold alone have weight. The rows of a table come a piece at a time.
+    """
+    labels = row_labels(holdout.source, holdout.inputs.y)
+    weights = row_weights(holdout.source, len(labels))
+    folds = holdout.fold_numbers()
+    is_table = isinstance(holdout.source, TableSource)
+    classes = np.unique(labels[weights > 0]) if is_table else holdout.classes
+    for f in range(holdout.count):
+        learnt = folds != f
+        if holdout.pairs is not None:
+            learnt = np.zeros(len(weights), dtype=bool)
+            learnt[holdout.pairs[f][0]] = True
+        state = fit(spec, reweighted(holdout.inputs, np.where(learnt, weights, 0.0)))
+        if not is_table:
+            yield state, holdout.held_out(f), classes
+            continue
+        for chunk in open_to_score(state, holdout.inputs.X).chunks():
+            rows = np.arange(chunk.first, chunk.first + len(chunk))
+            rows = rows[folds[rows] == f]
+            if len(rows):
+                yield state, HeldOutRows(
+                    f, rows, take_rows(chunk.block(), rows - chunk.first), labels[rows],
+                    positions(labels[rows], classes), weights[rows],
+                ), classes  # fmt: skip
+
+
+def reweighted(inputs: Inputs, weights: np.ndarray) -> Inputs:
+    """The same rows with other weights; a column that held weights stays out of the model."""
+    name = inputs.sample_weight
+    ignored = (*inputs.ignored, name) if isinstance(name, str) else inputs.ignored
+    return replace(inputs, sample_weight=weights, ignored=ignored)

@@ -1,0 +1,198 @@
+"""Rows in folds, and the statistic outside every fold, from one pass over the data.
+
+    T(outside fold f) = Σ of the other folds' statistics
+
+Reference: Stone (1974), Cross-validatory choice and assessment of statistical predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim.data import ArraySource
+from verosim.data.labels import positions
+from verosim.data.sources import take_rows
+from verosim.data.stream import Chunk, TableSource, weights_of
+from verosim.engines import map_chunks, summarise
+from verosim.errors import VerosimError
+from verosim.folds.splits import array_folds, table_folds
+from verosim.models import Inputs, Spec, open_rows
+from verosim.stats import Statistic, Tokens
+
+BUDGET = 1 << 25  # numbers in the statistics of all folds; above it rows are read fold by fold
+
+
+@dataclass(frozen=True)
+class HeldOutRows:
+    """Some rows of one fold."""
+
+    fold: int
+    rows: np.ndarray  # (m,) their numbers
+    block: Any
+    labels: np.ndarray  # (m,)
+    codes: np.ndarray  # (m,) class numbers, −1 for a class that no row with a weight has
+    weights: np.ndarray  # (m,), empty if every row counts once
+
+    def counted(self) -> np.ndarray | None:
+        """The places of the rows that have a weight; None if all have."""
+        if not len(self.weights) or self.weights.all():
+            return None
+        return np.flatnonzero(self.weights)
+
+
+Visit = Callable[[HeldOutRows, Any], Any]
+
+
+class HoldOut:
+    """Rows in folds, opened as one spec reads them.
+
+    `classes`, `class_weight` and `class_rows` are known once `trainings` has begun.
+    """
+
+    classes: np.ndarray  # (C,)
+    class_weight: np.ndarray  # (C,) of all rows
+    class_rows: np.ndarray  # (C,)
+    count: int  # folds
+
+    def __init__(self, spec: Spec, inputs: Inputs, cv: Any = 10, groups: Any = None) -> None:
+        split_by = tuple(name for name in (cv, groups) if isinstance(name, str))
+        self.inputs = replace(inputs, ignored=inputs.ignored + split_by)
+        opened = open_rows(spec, self.inputs)
+        self.source, self.plan, self.schema = opened.source, opened.plan, opened.schema
+        self.pairs = None
+        if isinstance(self.source, TableSource):
+            # The labels as given: a row without weight has no code, and yet a label.
+            self.given = None if isinstance(self.source.target, str) else inputs.y
+            self.folds = table_folds(cv, self.source, self.given, groups)
+            self.count = self.folds.count
+            return
+        source, self.labels = self.source, np.asarray(inputs.y)
+        self.classes = self.plan.axes.groups.classes
+        each = source.weights if len(source.weights) else None
+        self.class_weight = np.bincount(source.groups, each, len(self.classes))
+        counted = source.groups if each is None else source.groups[each > 0]
+        self.class_rows = np.bincount(counted, minlength=len(self.classes))
+        found = array_folds(cv, self.labels, groups, inputs.X, source.weights)
+        if isinstance(found, list):
+            self.pairs, self.count, self.numbers = found, len(found), np.empty(0, dtype=np.int32)
+        else:
+            self.numbers, self.count = found
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether every row is held out exactly once."""
+        return self.pairs is None
+
+    def check_partition(self) -> None:
+        if not self.is_partition:
+            raise VerosimError(
+                "These folds do not hold every row out just once.",
+                "a number of folds, or a splitter that parts the rows, such as KFold.",
+            )
+
+    # The statistics outside the folds --------------------------------------------------------
+
+    def trainings(self) -> Iterator[Statistic]:
+        """For every fold the statistic of the rows that may be learnt from."""
+        source = self.source
+        if isinstance(source, TableSource):
+            yield from self._outside(source.folded(self.folds))
+        elif self.pairs is not None:
+            for train, _ in self.pairs:
+                yield summarise(source.take(np.sort(train)), self.plan).prune()
+        elif self._large():
+            for f in range(self.count):
+                part = source.take(np.flatnonzero(self.numbers == f))
+                yield self.total.without(summarise(part, self.total.zero()))
+        else:
+            yield from self._outside(source.folded(self.numbers, self.count))
+
+    def _outside(self, source: ArraySource | TableSource) -> Iterator[Statistic]:
+        statistic = summarise(source, self.plan.folded(self.count))
+        self.classes = statistic.axes.groups.classes
+        self.class_weight, self.class_rows = (
+            statistic.arrays[name].sum(axis=1) for name in ("weight", "rows")
+        )
+        self.total = statistic.total("fold")
+        for f, training in enumerate(statistic.outside()):
+            if not training.arrays["rows"].any():
+                raise VerosimError(
+                    f"All {int(self.class_rows.sum())} rows are in fold {f}: nothing is left to "
+                    "learn from.",
+                    "fewer folds, more rows, or a fold for every row: cv=[0, 1, …].",
+                )
+            yield training.prune()
+
+    @cached_property
+    def total(self) -> Statistic:
+        """The statistic of all rows."""
+        return summarise(self.source, self.plan)
+
+    def _large(self) -> bool:
+        """Whether the statistics of all folds at once would be large, or their size is unknown."""
+        size = 0
+        for leaf in self.plan.leaves():
+            if isinstance(leaf, Tokens) and not leaf.codes.fixed:
+                return True
+            size += sum(array.size for array in (*leaf.arrays.values(), *leaf.lows.values()))
+        return size * self.count > BUDGET
+
+    # The rows of the folds -------------------------------------------------------------------
+
+    def rows_of(self, f: int) -> np.ndarray:
+        """The numbers of the rows of an array that fold f holds out."""
+        return np.flatnonzero(self.numbers == f) if self.pairs is None else self.pairs[f][1]
+
+    def held_out(self, f: int) -> HeldOutRows:
+        """The rows of an array that fold f holds out."""
+        rows, source = self.rows_of(f), self.source
+        assert isinstance(source, ArraySource)
+        weights = source.weights[rows] if len(source.weights) else source.weights
+        block = take_rows(source.X, rows)
+        return HeldOutRows(f, rows, block, self.labels[rows], source.groups[rows], weights)
+
+    def visit_table(self, visit: Visit, known: list[Any]) -> Iterator[tuple[HeldOutRows, Any]]:
+        """visit(rows, known[fold]) for the rows of every piece and fold of a table, in order.
+
+        The blocks are dropped as soon as they were visited, so memory does not grow with rows.
+        """
+        assert isinstance(self.source, TableSource)
+
+        def work(chunk: Chunk) -> list[tuple[HeldOutRows, Any]]:
+            return [
+                (replace(held, block=None), visit(held, known[held.fold]))
+                for held in self._pieces(chunk, chunk.block())
+            ]
+
+        for found in map_chunks(work, self.source.folded(self.folds)):
+            yield from found
+
+    def _pieces(self, chunk: Chunk, block: Any) -> Iterator[HeldOutRows]:
+        """The rows of a piece of a table, fold by fold."""
+        assert chunk.folds is not None
+        fold_of = chunk.folds.of(chunk.rows, block)
+        codes, own = chunk.labels()
+        place = positions(own, self.classes)[codes]
+        weights = weights_of(chunk.weights, chunk.rows)
+        for f in np.unique(fold_of).tolist():
+            at = np.flatnonzero(fold_of == f)
+            rows = at + chunk.first
+            labels = own[codes[at]] if self.given is None else self.given[rows]
+            some = weights[at] if len(weights) else weights
+            yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some)
+
+    def fold_numbers(self) -> np.ndarray:
+        """(n,) the fold of each row; empty where folds overlap."""
+        if not isinstance(self.source, TableSource):
+            return self.numbers
+
+        def work(chunk: Chunk) -> np.ndarray:
+            assert chunk.folds is not None
+            return chunk.folds.of(chunk.rows, chunk.block())
+
+        return np.concatenate(list(map_chunks(work, self.source.folded(self.folds))))

@@ -1,0 +1,106 @@
+"""The rules of models that never saw a fold, derived from the sums of the other folds.
+
+(fold, its rows, a rule for each spec over all classes)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim.bayes.rule import Decision, log_posteriors, spread, widened
+from verosim.data.labels import positions
+from verosim.data.stream import TableSource
+from verosim.engines import one_blas_thread
+from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.models import Spec, derive_rules
+from verosim.stats import Statistic
+
+AT_ONCE = 16  # models whose scores are held at a time
+
+
+@dataclass(frozen=True)
+class FoldRules:
+    """The rules of some specs that never saw a fold, over all classes."""
+
+    derive: Callable[[], list[Decision]]
+    places: np.ndarray  # where the classes outside the fold stand among all
+    classes: np.ndarray  # (C,) all of them
+    training: Statistic | None = None  # what the rules come from, where they share it
+
+    @cached_property
+    def seen(self) -> list[Decision]:
+        """The rules over the classes that there are outside the fold, derived when first used."""
+        with one_blas_thread:  # many small matrices
+            return self.derive()
+
+    @property
+    def rules(self) -> list[Decision]:
+        """One rule for each spec; a class it never saw is impossible."""
+        return [widened(rule, self.places, len(self.classes)) for rule in self.seen]
+
+    def log_posteriors(self, block: Any) -> list[np.ndarray]:
+        """(m, C) log p(k | x) by every rule."""
+        found = log_posteriors(self.seen, block)
+        return [spread(one, self.places, len(self.classes)) for one in found]
+
+
+Visit = Callable[[HeldOutRows, FoldRules], Any]
+
+
+@dataclass(frozen=True)
+class Visited:
+    """What a visit to some rows of a fold gave."""
+
+    held: HeldOutRows  # the block of a table's rows is gone
+    numbers: Sequence[int]  # of the specs
+    value: Any
+
+
+def visits_by_sums(
+    specs: Sequence[Spec],
+    numbers: Sequence[int],
+    holdout: HoldOut,
+    visit: Visit,
+    keep_priors: bool = False,
+) -> Iterator[Visited]:
+    """visit(rows, rules) for every fold, the rows of a table a piece at a time.
+
+    All specs share the statistic that the rows were opened for. `keep_priors` gives every fold
+    the priors of all rows.
+    """
+    if isinstance(holdout.source, TableSource):
+        known = [fold_rules(specs, holdout, t, keep_priors) for t in holdout.trainings()]
+        for held, value in holdout.visit_table(visit, known):
+            yield Visited(held, numbers, value)
+        return
+    for f, training in enumerate(holdout.trainings()):
+        held = holdout.held_out(f)
+        for at in range(0, len(specs), AT_ONCE):
+            some = slice(at, at + AT_ONCE)
+            rules = fold_rules(specs[some], holdout, training, keep_priors)
+            yield Visited(held, numbers[some], visit(held, rules))
+
+
+def fold_rules(
+    specs: Sequence[Spec], holdout: HoldOut, training: Statistic, keep_priors: bool
+) -> FoldRules:
+    """The rules that the statistic outside a fold gives."""
+    classes = holdout.classes
+    places = positions(training.axes.groups.classes, classes)
+
+    def derive() -> list[Decision]:
+        rules = derive_rules(specs, training)
+        if not keep_priors:
+            return rules
+        weight, rows = holdout.class_weight, holdout.class_rows
+        return [
+            replace(rule, log_prior=spec.log_prior(classes, weight, rows, True)[places])
+            for spec, rule in zip(specs, rules, strict=True)
+        ]
+
+    return FoldRules(derive, places, classes, training)

@@ -1,0 +1,69 @@
+"""Fitting, and settings left to the data: shrinkage="cv", alpha="cv".
+
+    θ = argmin_θ − Σ w log p(class | x), x held out, over a fixed grid of θ
+
+by stratified folds of the rows (by hash, in a table), all of it from the sums of two passes. Of
+equals the first, which is the least, is taken. Reference: Stone (1974), Cross-validatory choice.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from verosim.engines.progress import Progress
+from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.folds.rules import FoldRules, visits_by_sums
+from verosim.folds.scores import own_log_proba
+from verosim.models import Inputs, Spec, State, learn
+from verosim.models.learning import derived_from, summarise_rows
+from verosim.models.opening import open_rows
+
+SHARES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+GRIDS: dict[str, tuple[float, ...]] = {
+    "shrinkage": SHARES,
+    "pooling": (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
+    "alpha": (1e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0),
+}
+FOLDS = 10
+
+
+def fit(spec: Spec, inputs: Inputs) -> State:
+    """The state of all rows; settings left open are chosen first, on held-out rows."""
+    if not spec.open_settings:
+        return learn(spec, inputs)
+    tuned, holdout = tune(spec, inputs)
+    if spec.resolved(tuned).is_decomposable:
+        return derived_from(spec, holdout.total, holdout.schema, tuned)
+    opened = open_rows(spec, inputs)
+    return derived_from(spec, summarise_rows(spec, opened), opened.schema, tuned)
+
+
+def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:
+    """The values of the settings that are left open, and the rows in their folds."""
+    names = spec.open_settings
+    settings = [
+        dict(zip(names, values, strict=True)) for values in product(*(GRIDS[n] for n in names))
+    ]
+    specs = [spec.resolved(setting) for setting in settings]
+    n = FOLDS if inputs.y is None or isinstance(inputs.y, str) else len(inputs.y)
+    holdout = HoldOut(specs[0], inputs, max(2, min(FOLDS, n)))
+
+    def losses(held: HeldOutRows, rules: FoldRules) -> list[float]:
+        """The log-loss of the rows by every rule, summed."""
+        counted = held.counted()
+        at = slice(None) if counted is None else counted
+        codes = held.codes[at]
+        weights = held.weights[at] if len(held.weights) else np.ones(len(codes))
+        return [
+            -float(weights @ own_log_proba(log_proba[at], codes))
+            for log_proba in rules.log_posteriors(held.block)
+        ]
+
+    loss = np.zeros(len(specs))
+    with Progress(len(specs) * holdout.count, "models") as bar:
+        for part in visits_by_sums(specs, range(len(specs)), holdout, losses):
+            loss[list(part.numbers)] += part.value
+            bar.advance(len(part.numbers))
+    return settings[int(np.argmin(loss))], holdout

@@ -1,0 +1,124 @@
+"""Learning by sums.
+
+learn        the statistic of the rows, then derive
+merge        statistic + statistic, then derive
+forget_rows  statistic − statistic, then derive
+decay        statistic × factor, then derive
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from verosim.axes.groups import plain
+from verosim.data.labels import check_known
+from verosim.engines import summarise
+from verosim.errors import PrecisionWarning, VerosimError, warn
+from verosim.models.opening import Inputs, Opened, open_rows
+from verosim.models.spec import Spec
+from verosim.models.state import State, derive
+from verosim.stats import Statistic
+
+FEW_DIGITS = 8  # correct digits of a variance below which forgetting warns
+
+
+def learn(spec: Spec, inputs: Inputs) -> State:
+    """Fit from zero: one pass over the rows."""
+    opened = open_rows(spec, inputs)
+    return derived_from(spec, summarise_rows(spec, opened), opened.schema)
+
+
+def derived_from(
+    spec: Spec, statistic: Statistic, schema: Any, tuned: dict[str, Any] | None = None
+) -> State:
+    """The state of a first fit, which needs two classes or more of a named target."""
+    if schema is not None and schema.target is not None:
+        _check_two_classes(statistic, schema.target)
+    return derive(spec, statistic, schema, tuned)
+
+
+def summarise_rows(spec: Spec, opened: Opened) -> Statistic:
+    """The statistic of the rows that count."""
+    plan = opened.plan
+    statistic = summarise(spec.counted_rows(opened.source, plan.axes.groups), plan)
+    if not statistic.arrays["rows"].any():
+        raise VerosimError("The table has no rows that count.", "is it the right one?")
+    return statistic
+
+
+def _check_two_classes(statistic: Statistic, target: str) -> None:
+    rows = statistic.arrays["rows"].sum(axis=1)
+    classes = statistic.axes.groups.classes[rows > 0]
+    if len(classes) < 2:
+        raise VerosimError(
+            f"The target {target!r} is {plain(classes[0])!r} in all {int(rows.sum()):,} rows.",
+            "two classes or more are needed; is it the right column?",
+        )
+
+
+def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = None) -> State:
+    """The state after more rows; the first call learns from zero, and new classes may come."""
+    if state is None:
+        opened = open_rows(spec, inputs, classes=classes)
+        return derive(spec, summarise_rows(spec, opened), opened.schema, streaming=True)
+    known = state.current
+    opened = open_rows(spec, inputs, replace(state, statistic=known.unplaced()), classes)
+    total = (known + summarise_rows(spec, opened)).recentred()
+    return derive(spec, total, opened.schema, state.tuned, streaming=True)
+
+
+def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
+    """The state of the rows that remain."""
+    known = state.current
+    opened = open_rows(spec, inputs, replace(state, statistic=known))
+    part = summarise_rows(spec, opened)
+    check_known(part.axes.groups.classes[part.arrays["rows"].sum(axis=1) > 0], state.classes)
+    rest = known.without(part)
+    if not rest.arrays["rows"].any():
+        raise VerosimError(
+            "Every row would be forgotten, and a model of no rows predicts nothing.",
+            "keep some rows, or start a new model.",
+        )
+    _warn_of_lost_digits(rest)  # first, so that a warning made an error changes nothing
+    return derive(spec, rest, opened.schema, state.tuned, streaming=True)
+
+
+def decay(spec: Spec, state: State, factor: float) -> State:
+    """The state with every weight multiplied by the factor."""
+    if not isinstance(factor, int | float | np.number) or not 0 < factor <= 1:
+        raise VerosimError(f"decay({factor!r}): the factor lies above 0 and is at most 1.")
+    return derive(spec, state.current * factor, state.schema, state.tuned, streaming=True)
+
+
+def merge(spec: Spec, state: State, other: State) -> State:
+    """The state of the rows of both, under the settings of the first."""
+    for one in (state, other):
+        one.spec.check_updates("merge")
+    mine, theirs = state.schema, other.schema
+    if mine is not None and theirs is not None:
+        mine.check_merges(theirs)
+    elif mine is not None or theirs is not None:
+        raise VerosimError(
+            "One model was fitted on a table, the other on arrays.", "fit both the same way."
+        )
+    total = state.current + spec.view(other.statistic)
+    return derive(spec, total, mine, state.tuned, streaming=True)
+
+
+def _warn_of_lost_digits(statistic: Statistic) -> None:
+    for leaf in statistic.leaves():
+        digits = leaf.digits()
+        if digits is None or not (digits < FEW_DIGITS).any():
+            continue
+        groups, columns = leaf.axes.groups, leaf.axes.columns
+        c, j = (int(v) for v in np.argwhere(digits == digits.min())[0])
+        whose = f"class {groups.name(c)}" if len(digits) == len(groups.classes) else "all classes"
+        warn(
+            f"Column {columns.name(j)!r}, {whose}: what was forgotten was so large that about "
+            f"{max(digits[c, j], 0):.0f} digits remain of the variance. "
+            "Refit on the remaining rows to get them back.",
+            PrecisionWarning,
+        )

@@ -1,0 +1,1 @@
+"""The models a table allows, compared on held-out rows: `auto`."""

@@ -1,0 +1,107 @@
+"""The classifiers the columns allow, and one set of folds for all of them.
+
+    numbers      GaussianNB, NaiveLDA (share their sums) · LDA, QDA, RDA (share theirs)
+    any table    NaiveBayes as the first look has it, with Gaussians alone, with histograms alone
+
+Folds of a table go by a hash of what one model reads, and serve all candidates: only scores of the
+same held-out rows compare. Reference: Friedman (1989), Regularized discriminant analysis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from verosim.data.folds import RowFolds
+from verosim.data.look import NUMBERS
+from verosim.data.schema import Schema
+from verosim.data.sources import ArraySource
+from verosim.data.stream import Chunk
+from verosim.engines import map_chunks
+from verosim.errors import VerosimError
+from verosim.estimators import LDA, QDA, RDA, GaussianNB, NaiveBayes, NaiveLDA
+from verosim.folds import HoldOut
+from verosim.models import Inputs, Spec, open_rows
+
+POOLING = (0.1, 0.5, 0.9)
+SHRINKAGE = (0.0, 1e-3, 0.1)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model and the schema it reads the rows by: None where it takes arrays or looks itself."""
+
+    model: Any
+    schema: Schema | None = None
+    why: str = ""  # it cannot read these rows
+
+    def inputs(self, inputs: Inputs) -> Inputs:
+        """The rows as the model is to read them."""
+        return inputs if self.schema is None else replace(inputs, schema=self.schema, na=())
+
+
+@dataclass(frozen=True)
+class FoldPlan:
+    """The folds that all candidates share, and what has to be known of the rows beforehand."""
+
+    folds: Any  # (n,) their numbers, pairs of training and test rows, or a rule for a table
+    rows: int  # n
+    has_missing: bool  # whether a number is missing
+
+    @classmethod
+    def of(cls, spec: Spec, inputs: Inputs, cv: Any, groups: Any) -> FoldPlan:
+        rows = HoldOut(spec, inputs, cv, groups)
+        source = rows.source
+        if isinstance(source, ArraySource):
+            dense = isinstance(source.X, np.ndarray) and source.X.dtype.kind == "f"
+            folds = rows.numbers if rows.pairs is None else rows.pairs
+            return cls(folds, len(source), dense and bool(np.isnan(source.X).any()))
+
+        def read(chunk: Chunk) -> tuple[int, bool]:
+            block = chunk.block()
+            numbers = isinstance(block, np.ndarray)
+            return len(chunk), numbers and bool(np.isnan(block).any())
+
+        found = list(map_chunks(read, source))
+        folds = rows.folds
+        if isinstance(folds, RowFolds):  # other candidates read the rows differently
+            folds = replace(folds, reader=source.reader)
+        return cls(folds, sum(n for n, _ in found), any(missing for _, missing in found))
+
+    @property
+    def is_partition(self) -> bool:
+        return not isinstance(self.folds, list)
+
+
+def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[Entry], FoldPlan]:
+    """The models to try, those that cannot read these rows with the reason, and the folds."""
+    sparse = hasattr(inputs.X, "tocsr")
+    schema = None if sparse else open_rows(NaiveBayes().spec(), inputs).schema
+    by = replace(inputs, schema=schema, na=()) if named else inputs
+    try:
+        plan, why = FoldPlan.of(GaussianNB().spec(), by, cv, groups), ""
+    except VerosimError as error:
+        if schema is None:
+            raise
+        plan, why = FoldPlan.of(NaiveBayes().spec(), by, cv, groups), error.what
+    read_by = schema if named else None
+    models = [*_full(plan.has_missing), GaussianNB(), NaiveLDA()]
+    entries = [Entry(model, read_by, why) for model in models]
+    if schema is None:
+        return entries, plan
+    entries.append(Entry(NaiveBayes(), schema))
+    twin = not why and all(c.density in NUMBERS for c in schema.used)  # GaussianNB
+    for density in ("histogram",) if twin else NUMBERS:
+        numbers = {c.name: density for c in schema.used if c.density in NUMBERS}
+        if any(schema[name].density != density for name in numbers):
+            entries.append(Entry(NaiveBayes(density), schema.edit(numbers)))  # as its look would
+    return entries, plan
+
+
+def _full(has_missing: bool) -> list[Any]:
+    """The Gaussians with full covariances, which share one statistic."""
+    settings: dict[str, Any] = {"missing": "marginalise"} if has_missing else {}
+    square = [RDA(pooling, shrinkage, **settings) for pooling in POOLING for shrinkage in SHRINKAGE]
+    return [LDA(**settings), QDA(**settings), *square]
