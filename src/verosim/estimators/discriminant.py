@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from verosim.axes import Axes
 from verosim.bayes.rule import Rule
-from verosim.densities import Convergence, EMGaussian, EMParams, FullGaussian
+from verosim.densities import Convergence, EMGaussian, FullGaussian
 from verosim.engines import map_rows, one_blas_thread
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
@@ -69,11 +69,7 @@ class FullGaussianClassifier(GaussianClassifier):
     def _seen(self, statistic: Statistic) -> Statistic:
         """A statistic as the setting of `missing` reads it; nothing is copied."""
         if self.missing == "marginalise":
-            if isinstance(statistic, Moments) and statistic.layout == "full":
-                return Patterns.of(statistic)
-            return statistic
-        if not isinstance(statistic, Patterns):
-            return statistic
+            return Patterns.of(statistic)
         complete = statistic.complete
         if complete is None:
             raise VerosimError(
@@ -87,7 +83,7 @@ class FullGaussianClassifier(GaussianClassifier):
 
     def _derive(self, statistic: Statistic, streaming: bool = False) -> Rule:
         statistic = self._seen(statistic)
-        if not isinstance(statistic, Patterns) or statistic.complete is not None:
+        if statistic.complete is not None:
             return super()._derive(statistic, streaming)
         with one_blas_thread:  # EM's matrices are many and small
             return super()._derive(statistic, streaming)
@@ -325,9 +321,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearMixin, FullGa
             out = np.empty((rows.shape[0], scalings.shape[1]))
 
             def work(start: int, stop: int) -> None:
-                block = rule.params.read(rows[start:stop])
-                if isinstance(rule.params, EMParams):
-                    block = rule.params.expected(block, rule.log_prior)
+                params: Any = rule.params
+                block = params.expected(params.read(rows[start:stop]), rule.log_prior)
                 np.matmul((block - pivot) - centre, scalings, out=out[start:stop])
                 rule.params.check(block, out[start:stop], rule.columns, start)
 

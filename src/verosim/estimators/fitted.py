@@ -18,10 +18,10 @@ from verosim.axes import Axes
 from verosim.bayes.priors import free_priors, log_priors
 from verosim.bayes.rule import Rule
 from verosim.data.schema import Column, Schema
-from verosim.densities import Density, FullGaussian, Shared
+from verosim.densities import Density, estimate_all
 from verosim.errors import VerosimError
 from verosim.estimators.parameters import finite, same
-from verosim.stats import Moments, Statistic
+from verosim.stats import Statistic
 
 CHOOSE = "cv"  # a setting that fit chooses by held-out rows
 CHOOSABLE = ("shrinkage", "sphericity", "pooling", "alpha")
@@ -234,13 +234,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
 
 def derive_all(models: Sequence[Fitted], statistic: Statistic) -> list[Rule]:
     """The rules of several settings from one statistic; what they share is worked out once."""
-    densities = [model._density() for model in models]
-    if not isinstance(statistic, Moments) or not all(
-        isinstance(density, FullGaussian) for density in densities
-    ):
-        return [model._derive(statistic, streaming=True) for model in models]
-    shared = Shared(statistic)
+    found = estimate_all([model._density() for model in models], statistic)
     return [
-        model._rule_by(density.estimate(statistic, shared), statistic, True)  # type: ignore[call-arg]
-        for model, density in zip(models, densities, strict=True)
+        model._rule_by(params, statistic, True) for model, params in zip(models, found, strict=True)
     ]

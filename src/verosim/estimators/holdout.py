@@ -29,7 +29,7 @@ from verosim.estimators.arrays import one_column
 from verosim.estimators.door import Door
 from verosim.estimators.fitted import derive_all
 from verosim.estimators.folds import Pairs, array_folds, table_folds
-from verosim.stats import Statistic, Tokens
+from verosim.stats import Statistic
 
 AT_ONCE = 16  # models whose judgements are held at a time
 BUDGET = 1 << 25  # numbers in the statistics of all folds; above it rows are read fold by fold
@@ -143,7 +143,7 @@ class Holdout:
         """Whether the statistics of all folds at once would be large, or nobody knows yet."""
         size = 0
         for leaf in self.plan.leaves():
-            if isinstance(leaf, Tokens) and not leaf.codes.fixed:
+            if leaf.grows:
                 return True
             size += sum(array.size for array in (*leaf.arrays.values(), *leaf.lows.values()))
         return size * self.count > BUDGET

@@ -191,8 +191,7 @@ class TextNB(GenerativeClassifier):
         nothing, and documents that held pruned ones can still be forgotten.
         """
         finite("min_count", min_count, least=0)
-        statistic = self._current()
-        assert isinstance(statistic, Tokens)
+        statistic: Any = self._current()
         return self._adopt(statistic.pruned(float(min_count)), self._schema)
 
     @property

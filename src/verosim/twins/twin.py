@@ -21,7 +21,7 @@ from verosim.bayes.rule import Decision
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
-from verosim.densities import Params, Scores
+from verosim.densities import Expansion, Params, Scores
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -29,7 +29,6 @@ from verosim.estimators.arrays import only_one_class
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.fitted import NotFitted
 from verosim.estimators.judge import Posterior
-from verosim.twins.expansion import Expansion, expansion
 from verosim.twins.labelled import Labelled
 from verosim.twins.logistic import LogisticRegression
 
@@ -122,7 +121,7 @@ class Twin(Posterior, ClassifierMixin, BaseEstimator):
     def _begin(self, model: GenerativeClassifier) -> Self:
         """The model itself, as weights on its features."""
         rule: Any = model._rule
-        self.model_, self._by = model, expansion(rule.params, model._current())
+        self.model_, self._by = model, rule.params.expansion(model._current())
         if not np.isfinite(rule.log_prior).all():
             lost = model.classes_[~np.isfinite(rule.log_prior)][0]
             raise VerosimError(

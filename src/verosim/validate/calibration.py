@@ -27,7 +27,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import one_of
 from verosim.validate.column_weights import ColumnWeights, Heard, heard
-from verosim.validate.contributions import held_out_contributions, sums_over_columns
+from verosim.validate.contributions import held_out_contributions
 from verosim.validate.cross import check_model, cross_validate, one_warning, parting_aside
 from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Wrapper, generative
@@ -260,7 +260,7 @@ def _columns_of(model: Any, X: Any, y: Any, cv: Any, groups: Any, **given: Any) 
 def _check_columns(model: Any, cv: Any) -> None:
     check_model(model)
     settled = clone(model).set_params(**dict.fromkeys(model._open_settings, 0.5))
-    if not sums_over_columns(settled._density()):
+    if not settled._density().has_independent_columns:
         raise VerosimError(
             f"{type(model).__name__} takes its columns together, so none has a weight of its own.",
             'method="temperature" or "isotonic"; or a naive model: GaussianNB(), NaiveBayes() …',

@@ -18,14 +18,6 @@ import numpy as np
 from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.data.labels import positions
-from verosim.densities import (
-    Bernoulli,
-    Categorical,
-    DiagonalGaussian,
-    JointHistogramDensity,
-    ProductDensity,
-)
-from verosim.densities.product import ProductParams
 from verosim.errors import VerosimError
 from verosim.estimators.holdout import Holdout
 from verosim.stats import Statistic
@@ -46,29 +38,6 @@ class Contributions:
     names: tuple[str, ...]  # (d,)
 
 
-def sums_over_columns(density: Any) -> bool:
-    """Whether log p(x | k) is a sum over columns."""
-    return isinstance(
-        density, ProductDensity | DiagonalGaussian | Categorical | Bernoulli
-    ) and not isinstance(density, JointHistogramDensity)
-
-
-def additive(density: Any) -> bool:
-    """Whether log p(x | k) is a sum over columns, each by its own column's sums alone."""
-    return sums_over_columns(density) and getattr(density, "shrinkage", None) is None
-
-
-def names_of(rule: Rule) -> tuple[str, ...]:
-    """(d,) what each part of a score is of: a column, an hour of a date, a gap."""
-    if not isinstance(rule.params, ProductParams):
-        return tuple(rule.columns)
-    return tuple(
-        f"{name} missing" if part == "missing" else name
-        for part, columns in rule.params.columns.items()
-        for name in columns
-    )
-
-
 def dense(block: Any) -> Any:
     return block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
 
@@ -85,7 +54,7 @@ def held_out_contributions(model: Any, holdout: Holdout, X: Any, hint: str) -> C
     def look(known: tuple[Rule, np.ndarray], rows: Any) -> list[np.ndarray]:
         nonlocal size, names
         rule, at = known
-        names = names_of(rule)
+        names = rule.params.column_names(rule.columns)
         found = rule.params.contributions(dense(rule.params.read(rows)))
         n, _, d = found.shape
         with lock:  # chunks of a table are looked at side by side

@@ -2,7 +2,8 @@
 
     log p(k | x_i) from T(all) − T(x_i)
 
-The densities without the row are closed forms (`loo`); here they meet the priors without it.
+The densities without the row are closed forms (`Density.leave_one_out`); here the priors without
+it are added.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
-from verosim.bayes.priors import log_priors
+from verosim.bayes.priors import log_priors, log_priors_left_out
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
 from verosim.data.labels import positions
 from verosim.data.sources import cells_per_row
 from verosim.data.stream import Chunk, TableSource, weights_of
+from verosim.densities.leave_one_out import left_out_scorer
 from verosim.engines import map_chunks, summarise
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.estimators.arrays import one_column
 from verosim.stats import Statistic
-from verosim.validate.loo import leaver, log_priors_left_out
 
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -67,7 +68,7 @@ class _Judge:
 
     def __init__(self, model: Any, statistic: Statistic, keep_priors: bool) -> None:
         density = model._density()
-        self.setting, self.left_out = model._priors, leaver(density, statistic)
+        self.setting, self.left_out = model._priors, left_out_scorer(density, statistic)
         self.classes = statistic.axes.groups.classes
         self.params = density.estimate(statistic)
         weight, rows = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))

@@ -26,7 +26,6 @@ from verosim import kernels
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource
-from verosim.densities import DiagonalGaussian, FullGaussian
 from verosim.densities.central import Scatter
 from verosim.engines import one_blas_thread
 from verosim.engines.progress import Progress
@@ -35,8 +34,8 @@ from verosim.estimators.choose import LEAST
 from verosim.estimators.fitted import derive_all
 from verosim.estimators.holdout import Holdout
 from verosim.estimators.parameters import finite, one_of
-from verosim.stats import Counts, Moments, Statistic
-from verosim.validate.contributions import additive, dense, held_out_contributions
+from verosim.stats import Moments, Statistic
+from verosim.validate.contributions import dense, held_out_contributions
 from verosim.validate.cross import check_model, one_warning
 
 LEFT = 1e-10  # share of a column's scatter below which the others explain it all
@@ -195,13 +194,13 @@ def _full_moments(model: Any, holdout: Holdout) -> Moments:
     for _ in holdout.trainings():
         break
     total = holdout.total
-    complete = getattr(total, "complete", total)
-    if not isinstance(complete, Moments) or complete.layout == "diagonal":
+    if not total.has_scatter:
         raise VerosimError(
             f"Wilks' λ needs the scatter of complete rows, and {type(model).__name__} keeps none.",
             'by="log_loss", or select with LDA and fit with another.',
         )
-    return complete
+    found: Moments = total.complete
+    return found
 
 
 class _Wilks:
@@ -270,12 +269,9 @@ class _HeldOut(ABC):
 
     @classmethod
     def of(cls, model: Any, holdout: Holdout) -> _HeldOut:
-        density = model._density()
-        if additive(density):
+        if model._density().is_additive:
             return _Additive(model, holdout)
-        if isinstance(density, FullGaussian | DiagonalGaussian) or type(model).__name__ in (
-            "MultinomialNB", "ComplementNB",
-        ):  # fmt: skip
+        if holdout.plan.can_narrow:
             return _Marginals(model, holdout)
         raise VerosimError(
             f"The columns of {type(model).__name__} cannot be taken apart.",
@@ -385,7 +381,7 @@ class _Marginals(_HeldOut):
             if len(at):
                 with one_blas_thread, warnings.catch_warnings():
                     warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns
-                    rule = derive_all([self.model], self._narrowed(training, at))[0]
+                    rule = derive_all([self.model], training.narrowed(at))[0]
                 log_proba = rule.log_posterior(np.ascontiguousarray(rows[:, at]))
             else:
                 weight = training.arrays["weight"][:, 0]
@@ -395,21 +391,13 @@ class _Marginals(_HeldOut):
             total += float(weights.sum())
         return loss / total
 
-    def _narrowed(self, training: Statistic, at: np.ndarray) -> Statistic:
-        if isinstance(training, Moments | Counts):
-            return training.narrowed(at)
-        raise VerosimError(
-            "Columns of rows with missing cells cannot be taken apart.",
-            "GaussianNB and NaiveBayes can; or fill the cells in.",
-        )
-
 
 def _fitted(
     model: Any, holdout: Holdout, X: Any, y: Any, numbers: np.ndarray, names: list[str], weight: Any
 ) -> Any:
     """The model of the kept columns."""
     total = holdout.total
-    if isinstance(total, Moments | Counts) and not isinstance(holdout.source, TableSource):
+    if total.can_narrow and not isinstance(holdout.source, TableSource):
         return clone(model)._adopt(total.narrowed(numbers), None, streaming=False)
     schema = holdout.schema
     assert schema is not None

@@ -27,7 +27,7 @@ from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import finite
 from verosim.estimators.robust import check_all_rows_count
 from verosim.validate.partly import Partly, fit_labelled
-from verosim.validate.shares import Shared, shared
+from verosim.validate.soft_assignment import SoftStatistic, soft_statistic
 from verosim.validate.wrapper import Wrapper, generative
 
 Said = list[warnings.WarningMessage]
@@ -137,7 +137,7 @@ class SemiSupervised(Wrapper):
         weights = np.where(hidden, self.weight * rows.weights, rows.weights)
         labelled, schema = model._current(), model._schema
         share = np.zeros((len(hidden), len(model.classes_)))  # (n, C)
-        summed: Shared | None = None
+        summed: SoftStatistic | None = None
         history: list[float] = []
         said: Said = []
         while True:
@@ -148,7 +148,7 @@ class SemiSupervised(Wrapper):
             if converged or len(history) > self.max_iter:
                 return Convergence(len(history) - 1, converged, np.array(history)), said
             if summed is None:
-                summed = shared(labelled.zero(), rows.blocks, model._values)
+                summed = soft_statistic(labelled.zero(), rows.blocks, model._values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
             with _recorded() as said:
                 statistic = (labelled + summed(share)).recentred()

@@ -19,13 +19,11 @@ from scipy.special import xlogy
 from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
-from verosim.axes import Hashed
 from verosim.densities.central import Centred, Scatter
-from verosim.estimators.discriminant import FullGaussianClassifier
 from verosim.linalg import EPS
 from verosim.stats import Counts, Moments, Patterns, Statistic, Tokens
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, probability
-from verosim.validate.diagnosis.model import kind_of_part, one_covariance, parts_of
+from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, params_of
 from verosim.validate.diagnosis.spread import bartlett
 
 LEVEL = 0.05
@@ -63,25 +61,24 @@ class Told:
 def told(model: Any, statistic: Statistic) -> list[Told]:
     """What every column tells, part by part."""
     out = []
-    for name, part in parts_of(statistic):
+    densities = dict(params_of(model).named_parts())
+    part: Any
+    for name, part in statistic.named_parts():
         kind = kind_of_part(name, part)
         if kind == "numbers":
-            own = not one_covariance(model) and name != "poisson"
-            out.append(of_numbers(part, own))
+            density = densities[name]
+            out.append(of_numbers(part, density.is_gaussian and not density.one_covariance))
         elif kind in ("codes", "bins"):
-            assert isinstance(part, Counts)
-            found = of_presence(part) if part.what == "presence" else of_codes(part)
+            found = of_presence(part) if part.sums_of == "presence" else of_codes(part)
             out.append(replace(found, what=BINNED) if kind == "bins" else found)
         elif kind == "amounts":
             out.append(of_amounts(part))
     return out
 
 
-def of_numbers(statistic: Statistic, own_variances: bool) -> Told:
+def of_numbers(moments: Moments | Patterns, own_variances: bool) -> Told:
     """The one-way F test of every column; with `own_variances`, Bartlett's beside it."""
-    if isinstance(statistic, Patterns):
-        statistic = statistic.available()
-    assert isinstance(statistic, Moments)
+    statistic = moments.available()
     centred = Centred(statistic)
     W = centred.weight  # (C, d)
     place = (centred.pivot - centred.pivot[0]) + centred.offset
@@ -137,16 +134,11 @@ def of_presence(statistic: Counts) -> Told:
     return _of_pairs(list(statistic.axes.columns), count, np.maximum(seen - count, 0.0))
 
 
-def of_amounts(statistic: Statistic) -> Told:
+def of_amounts(statistic: Counts | Tokens) -> Told:
     """The G-test of every token against all others."""
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-    if isinstance(statistic, Tokens):
-        codes: Any = statistic.codes
-        hashed = isinstance(codes, Hashed)
-        names = [f"bucket {i}" for i in range(codes.size)] if hashed else list(codes.tokens())
-    else:
-        names = list(statistic.axes.columns)
-    if isinstance(statistic, Tokens) and statistic.presence:
+    names = statistic.count_names()
+    if statistic.what == "presence":
         rest = statistic.arrays["weight"][:, 0, None] - count
     else:
         rest = count.sum(axis=1, keepdims=True) - count
@@ -196,7 +188,7 @@ def uninformative(model: Any, columns: list[Told]) -> list[Finding]:
         return [does_not_apply("information", "one density speaks for all columns at once")]
     if len(model.classes_) < 2:
         return [does_not_apply("information", "there is one class")]
-    naive = not isinstance(model, FullGaussianClassifier)
+    naive = not has_full_covariance(model)
     out = [_summary(part) for part in _by_kind(columns)]
     for part in columns:
         if part.what == WORDS and len(part.names) > MOST_WORDS:  # their number is the finding
