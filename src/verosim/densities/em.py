@@ -82,8 +82,8 @@ class EMGaussian(Density):
         whole = statistic.complete
         if whole is not None:
             params = self.gaussian.estimate(whole)
-            told = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
-            return _with(params, Convergence(0, True, np.array([told])))
+            total = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
+            return _with(params, Convergence(0, True, np.array([total])))
         assert isinstance(statistic, Patterns)
         observed = Observed(statistic)
         params, convergence, trouble = self._iterate(observed)

@@ -18,7 +18,9 @@ from verosim.axes.vocabulary import STATE
 from verosim.data import Batch, Documents, Tokenizer
 from verosim.stats.tokens import Tokens
 
-TOGETHER = 64  # texts read into one vocabulary: what they share is looked up once
+TOGETHER = (
+    16  # texts read into one vocabulary: what they share is looked up once, the rest is narrow
+)
 
 
 def document_terms(

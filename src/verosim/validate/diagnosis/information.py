@@ -36,8 +36,8 @@ NUMBERS, CATEGORIES, BINNED, WORDS = "number columns", "category columns", "binn
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the columns of one part tell: (d,) each."""
+class ColumnInformation:
+    """How much the columns of one part say of the class: (d,) each."""
 
     names: list[str]
     share: np.ndarray  # of the variance that is between classes, or of the class's entropy
@@ -58,7 +58,7 @@ class Told:
         return "of its variance" if self.what == NUMBERS else "of the class's entropy"
 
 
-def told(model: Any, statistic: Statistic) -> list[Told]:
+def column_information(model: Any, statistic: Statistic) -> list[ColumnInformation]:
     """What every column tells, part by part."""
     out = []
     densities = dict(params_of(model).named_parts())
@@ -76,7 +76,7 @@ def told(model: Any, statistic: Statistic) -> list[Told]:
     return out
 
 
-def of_numbers(moments: Moments | Patterns, own_variances: bool) -> Told:
+def of_numbers(moments: Moments | Patterns, own_variances: bool) -> ColumnInformation:
     """The one-way F test of every column; with `own_variances`, Bartlett's beside it."""
     statistic = moments.available()
     centred = Centred(statistic)
@@ -104,7 +104,7 @@ def of_numbers(moments: Moments | Patterns, own_variances: bool) -> Told:
         p = np.minimum(1.0, 2 * np.fmin(p, np.where(df > 0, chi2.sf(T, np.maximum(df, 1)), 1.0)))
         worth = _of_likelihood(centred, within + between)
     names = list(statistic.axes.columns)
-    return Told(names, share, np.where(constant, 1.0, p), constant, worth, NUMBERS)
+    return ColumnInformation(names, share, np.where(constant, 1.0, p), constant, worth, NUMBERS)
 
 
 def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
@@ -117,24 +117,24 @@ def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
     return np.nan_to_num(-np.expm1(gain), nan=0.0)
 
 
-def of_codes(statistic: Counts) -> Told:
+def of_codes(statistic: Counts) -> ColumnInformation:
     """The G-test of every column of categories or bins."""
     codes = statistic.axes.codes
     assert codes is not None
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)  # (C, K)
     found = [_test(count[:, a:b]) for a, b in zip(codes.first[:-1], codes.first[1:], strict=True)]
     share, p, constant = (np.array(v) for v in zip(*found, strict=True))
-    return Told(list(statistic.axes.columns), share, p, constant, share)
+    return ColumnInformation(list(statistic.axes.columns), share, p, constant, share)
 
 
-def of_presence(statistic: Counts) -> Told:
+def of_presence(statistic: Counts) -> ColumnInformation:
     """The G-test of every column that is there or not."""
     count = statistic.arrays["count"][:, 0]  # (C, d)
     seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
     return _of_pairs(list(statistic.axes.columns), count, np.maximum(seen - count, 0.0))
 
 
-def of_amounts(statistic: Counts | Tokens) -> Told:
+def of_amounts(statistic: Counts | Tokens) -> ColumnInformation:
     """The G-test of every token against all others."""
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
     names = statistic.count_names()
@@ -145,7 +145,7 @@ def of_amounts(statistic: Counts | Tokens) -> Told:
     return replace(_of_pairs(names, count, np.maximum(rest, 0.0)), what=WORDS)
 
 
-def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> Told:
+def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> ColumnInformation:
     """Tables of C × 2, one a column, all at once."""
     n_k = there + absent  # (C, d)
     n = n_k.sum(axis=0)
@@ -160,7 +160,7 @@ def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> Told:
     p = np.where(constant | (df == 0), 1.0, chi2.sf(G, np.maximum(df, 1)))
     share = np.where(constant | (entropy <= 0), 0.0, G / 2 / np.where(entropy > 0, entropy, 1.0))
     share = np.minimum(share, 1.0)
-    return Told(names, share, p, constant, share)
+    return ColumnInformation(names, share, p, constant, share)
 
 
 def _test(table: np.ndarray) -> tuple[float, float, bool]:
@@ -177,12 +177,12 @@ def _test(table: np.ndarray) -> tuple[float, float, bool]:
     if n < THIN * C * K:
         tested = float(n * ((table**2 / rows[:, None] / columns).sum() - 1))
     entropy = float(xlogy(n, n) - xlogy(rows, rows).sum())
-    told_by_chance = df / 2  # of a table where nothing is told (Miller 1955)
-    share = max(G / 2 - told_by_chance, 0.0) / entropy
+    by_chance = df / 2  # of a table of independent columns (Miller 1955)
+    share = max(G / 2 - by_chance, 0.0) / entropy
     return min(share, 1.0), float(chi2.sf(tested, df)), False
 
 
-def uninformative(model: Any, columns: list[Told]) -> list[Finding]:
+def uninformative(model: Any, columns: list[ColumnInformation]) -> list[Finding]:
     """How many columns tell the classes apart, and one finding for each that does not."""
     if not columns:
         return [does_not_apply("information", "one density speaks for all columns at once")]
@@ -198,7 +198,7 @@ def uninformative(model: Any, columns: list[Told]) -> list[Finding]:
     return out
 
 
-def _by_kind(columns: list[Told]) -> list[Told]:
+def _by_kind(columns: list[ColumnInformation]) -> list[ColumnInformation]:
     """Parts that are measured alike, as one."""
     out = []
     for what in dict.fromkeys(part.what for part in columns):
@@ -208,11 +208,11 @@ def _by_kind(columns: list[Told]) -> list[Told]:
             np.concatenate([getattr(part, name) for part in same])
             for name in ("share", "p", "constant", "worth")
         )
-        out.append(Told(names, share, p, constant, worth, what))
+        out.append(ColumnInformation(names, share, p, constant, worth, what))
     return out
 
 
-def _summary(part: Told) -> Finding:
+def _summary(part: ColumnInformation) -> Finding:
     telling = int((~part.useless).sum())
     order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, telling)]
     best = [f"{part.names[j]!r} ({part.share[j]:.1%})" for j in order]
@@ -223,7 +223,7 @@ def _summary(part: Told) -> Finding:
     return Finding("information", part.what, float(telling), None, said)
 
 
-def _useless(part: Told, j: int, naive: bool) -> Finding:
+def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
     p = float(part.p[j])
     if part.constant[j]:
         return Finding(
@@ -237,7 +237,7 @@ def _useless(part: Told, j: int, naive: bool) -> Finding:
     return Finding("information", part.names[j], float(part.share[j]), p, said)
 
 
-def best_first(columns: list[Told]) -> list[str]:
+def best_first(columns: list[ColumnInformation]) -> list[str]:
     """The columns by how much they tell."""
     pairs = [
         (float(s), name) for part in columns for name, s in zip(part.names, part.share, strict=True)
