@@ -1,4 +1,4 @@
-"""What a density or a statistic can do is asked of it: no code outside its folder tests its class."""
+"""What a density or a statistic can do is asked of it: only its own folder tests its class."""
 
 from __future__ import annotations
 
