@@ -8,6 +8,9 @@ Factoring the correlation R rather than Σ makes every threshold independent of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -169,3 +172,51 @@ def padded(table: np.ndarray, lanes: int = 8) -> np.ndarray:
     out = room[start : start + K * width].reshape(K, width)
     out[:, :C] = table
     return out
+
+
+# Threads of BLAS ----------------------------------------------------------------------------------
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _let_anyone_limit() -> None:
+    """threadpoolctl lets only the thread that first set a limit set another: the limit here is the
+    process's, and whichever thread comes first, or leaves last, must be able to set it."""
+    import threadpoolctl
+
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    clear = getattr(controller, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+class _OneBlasThread:
+    """Our threads call BLAS; threads of its own would only stand in their way.
+
+    The limit is the process's, so it is counted: the last one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.limit = Lock(), 0, None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                _let_anyone_limit()
+                self.limit = _blas().limit(limits=1)
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0 and self.limit is not None:
+                _let_anyone_limit()
+                self.limit.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()

@@ -22,6 +22,7 @@ import numpy as np
 from verosim.axes import Axes, Columns, Groups
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.densities import Density
+from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
 from verosim.stats import Moments, Patterns, Product, Statistic
 
@@ -230,6 +231,39 @@ def ratio_is_density(density: Density, statistic: Statistic, X: Any) -> None:
     block = params.read(X)
     gap = params.log_ratio(block) - params.log_density(block)
     np.testing.assert_allclose(gap, np.broadcast_to(gap[:, :1], gap.shape), rtol=1e-8, atol=1e-7)
+
+
+def columns_stand_alone(density: Density, statistic: Statistic, X: Any) -> None:
+    """A density that is additive gives each column what that column alone would give it"""
+    if not density.is_additive:
+        return
+    whole = density.estimate(statistic)
+    together = whole.contributions(whole.read(X))
+    for j in range(X.shape[1]):
+        alone = density.estimate(statistic.narrowed(np.array([j])))
+        found = alone.contributions(alone.read(np.ascontiguousarray(X[:, [j]])))
+        np.testing.assert_allclose(found[:, :, 0], together[:, :, j], rtol=1e-10, atol=1e-10)
+
+
+def features_are_linear(density: Density, statistic: Statistic, X: Any) -> None:
+    """wᵀφ(x) + b and log p(x | k) differ by the same amount in all classes of a row"""
+    params = density.estimate(statistic)
+    block = params.read(X)
+    linear = params.expansion(statistic)
+    gap = (linear.features(block) @ linear.coef.T + linear.bias) - params.log_density(block)
+    np.testing.assert_allclose(gap, np.broadcast_to(gap[:, :1], gap.shape), rtol=1e-7, atol=1e-7)
+
+
+def leaves_one_out(density: Density, statistic: Statistic, X: Any, y: Any) -> None:
+    """A closed form without a row is what estimating without it gives"""
+    labels = statistic.axes.groups.classes.tolist()
+    classes = np.array([labels.index(label) for label in np.asarray(y).tolist()])
+    block = density.estimate(statistic).read(X)
+    ours, again = (
+        score(block, classes, np.empty(0))
+        for score in (density.leave_one_out(statistic), refit.scorer(density, statistic))
+    )
+    np.testing.assert_allclose(ours, again, rtol=1e-8, atol=1e-8)
 
 
 def reads_only(density: Density, statistic: Statistic) -> None:

@@ -17,13 +17,14 @@ import verosim
 from tests.texts import statistic_of_texts
 from verosim.axes import Bins, Categories, Cells, Hashed, Vocabulary
 from verosim.axes.bins import edges_of
-from verosim.bayes.priors import log_priors
+from verosim.bayes.priors import log_priors, log_priors_left_out
 from verosim.data import Documents, as_matrix
 from verosim.data.stream import TableSource
 from verosim.densities import (
     Bernoulli,
     Categorical,
     Complement,
+    Density,
     DiagonalGaussian,
     EMGaussian,
     FullGaussian,
@@ -32,10 +33,12 @@ from verosim.densities import (
     Multinomial,
     Poisson,
 )
+from verosim.densities.leave_one_out import left_out_scorer as leaver
+from verosim.densities.leave_one_out import log_density_left_out as left_out
+from verosim.densities.leave_one_out import refit as again
 from verosim.errors import VerosimError
 from verosim.stats import Counts, Moments
 from verosim.testing import statistic_of
-from verosim.validate.loo import again, leaver, left_out, log_priors_left_out
 
 NO_WEIGHTS = np.empty(0)
 
@@ -254,8 +257,9 @@ def test_an_unknown_density_is_estimated_again():
     X, y = load_iris(return_X_y=True)
     statistic = statistic_of(X[::5], y[::5])
 
-    class Foreign:
-        estimate = DiagonalGaussian().estimate
+    class Foreign(Density):
+        def estimate(self, statistic):
+            return DiagonalGaussian().estimate(statistic)
 
     ours = left_out(Foreign(), statistic, X[::5], y[::5], NO_WEIGHTS)
     same(ours, left_out(Other(), statistic, X[::5], y[::5], NO_WEIGHTS))
@@ -288,7 +292,9 @@ def judged(model, X, y, weights=None):
     classes = np.array([place[label] for label in np.asarray(y).tolist()])
     weight, count = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))
     joint = left_out(density, statistic, blocks[0], classes, w)
-    return joint + log_priors_left_out(model.spec().prior_setting, model.classes_, weight, count, classes, w)
+    return joint + log_priors_left_out(
+        model.spec().prior_setting, model.classes_, weight, count, classes, w
+    )
 
 
 def refitted(model, X, y, weights=None, some=None, take=None, **given):

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import verosim
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError
 from verosim.validate.semi import SemiSupervised
-from verosim.validate.shares import shared
+from verosim.validate.soft_assignment import soft_statistic as shared
 
 TEXTS = [
     "win cash now", "cash prize, win", "a cash prize for you", "lunch at noon?", "see you at lunch",

@@ -50,3 +50,85 @@ def test_laws(name, seed, offset):
         testing.agrees_with_its_statistic(density, statistic, X, y)
     testing.adds_up_by_column(density, statistic, X)
     testing.ratio_is_density(density, statistic, X)
+    testing.columns_stand_alone(density, statistic, X)
+    if name != "JointHistogram":  # whose features would be its cells
+        testing.features_are_linear(density, statistic, X)
+    testing.leaves_one_out(density, statistic, X[:5], y[:5])
+
+
+def test_which_densities_are_additive():
+    """Independent columns, each by its own sums: shrinking goes towards a mean of all columns."""
+    found = {name for name, (density, _) in DENSITIES.items() if density.is_additive}
+    assert found == {"GaussianNB", "NaiveLDA", "Categorical", "Histogram", "Bernoulli", "Poisson"}
+    shrunk = densities.DiagonalGaussian(shrinkage=0.5)
+    assert shrunk.has_independent_columns
+    assert not shrunk.is_additive
+    parts = {"a": densities.Poisson(), "text": densities.Multinomial()}
+    assert densities.ProductDensity(parts).is_additive
+    assert not densities.ProductDensity({**parts, "b": shrunk}).is_additive
+
+
+def test_work_that_is_shared_changes_nothing():
+    """Several settings, and families, from one statistic: in the order asked for."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(90, 4)) @ rng.normal(size=(4, 4)), np.arange(90) % 3
+    statistic = testing.statistic_of(X, y, plan=PLANS["full"])
+    some = [
+        densities.FullGaussian(pooling=1.0, shrinkage=0.3),
+        densities.EMGaussian(densities.FullGaussian(pooling=1.0)),
+        densities.FullGaussian(pooling=0.0),
+        densities.FullGaussian(pooling=0.5, shrinkage="oas"),
+    ]
+    for density, params in zip(some, densities.estimate_all(some, statistic), strict=True):
+        alone = density.estimate(statistic)
+        assert type(params) is type(alone)
+        np.testing.assert_allclose(params.log_density(X), alone.log_density(X), rtol=1e-10)
+
+
+# Marginals of Gaussians -------------------------------------------------------------------------
+
+GAUSSIANS = {name: DENSITIES[name] for name in ("GaussianNB", "NaiveLDA", "QDA", "LDA")}
+
+
+@pytest.mark.filterwarnings("ignore:constant columns")
+@pytest.mark.parametrize("columns", [[0], [2, 0], [1, 3]])
+@pytest.mark.parametrize("name", GAUSSIANS)
+def test_a_marginal_is_the_density_of_those_columns(name, columns):
+    """p(x_S | k), the others integrated out, is what the narrowed statistic gives."""
+    density, kind = GAUSSIANS[name]
+    rng = np.random.default_rng(5)
+    X, y = 1e6 + rng.normal(size=(80, 4)) @ rng.normal(size=(4, 4)), np.arange(80) % 3
+    X[:, 3] = 1.0  # constant
+    statistic = testing.statistic_of(X, y, plan=PLANS[kind])
+    at, rows = np.array(columns), np.ascontiguousarray(X[:, columns])
+    ours = density.estimate(statistic).marginal(at)
+    alone = density.estimate(statistic.narrowed(at))
+    assert ours.n_parameters == alone.n_parameters
+    for score in ("log_density", "log_ratio", "mahalanobis"):
+        found, wanted = (getattr(params, score)(rows) for params in (ours, alone))
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(ours.covariances(), alone.covariances(), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("density", "kind"),
+    [
+        (densities.FullGaussian(pooling=0.4, shrinkage=0.3), "full"),
+        (densities.EMGaussian(), "patterns"),
+        (densities.DiagonalGaussian(shrinkage=0.4), "diagonal"),
+    ],
+)
+def test_a_marginal_integrates_the_other_columns_out(density, kind):
+    """∫ p(x₁, x₂ | k) dx₂ by a sum over a fine grid, where settings tie the columns together."""
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(60, 2)) @ np.array([[1.0, 0.6], [0.0, 0.5]]), np.arange(60) % 2
+    if kind == "patterns":
+        X[::7, 1] = np.nan
+    params = density.estimate(testing.statistic_of(X, y, plan=PLANS[kind]))
+    grid = np.linspace(-15, 15, 6001)
+    at = np.array([-1.3, 0.0, 0.4, 2.0])
+    rows = np.stack(np.meshgrid(at, grid, indexing="ij"), axis=-1).reshape(-1, 2)
+    mass = np.exp(params.log_density(rows)).reshape(len(at), len(grid), -1)
+    wanted = np.log(mass.sum(axis=1) * (grid[1] - grid[0]))
+    found = params.marginal(np.array([0])).log_density(at[:, None])
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)

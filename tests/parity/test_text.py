@@ -10,6 +10,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from tests.texts import counted, statistic_of_texts
 from verosim import TextNB
+from verosim.axes import Vocabulary
+from verosim.data import Documents, Tokenizer
+from verosim.stats.document_terms import document_terms
 
 CORPORA = {
     "20news_bydate": ["text"],
@@ -55,6 +58,23 @@ def test_tokens_of_every_corpus(data, name, ngrams, lowercase):
         matrix = vectorizer.fit_transform(texts)
         statistic = statistic_of_texts(texts, groups, ngrams=ngrams, lowercase=lowercase)
         assert_same_counts(texts, matrix, vectorizer.get_feature_names_out(), groups, statistic)
+
+
+@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize(("ngrams", "lowercase"), SETTINGS)
+def test_document_terms(ngrams, lowercase, presence):
+    """The document–term matrix is CountVectorizer's, number for number, unknown tokens left out."""
+    rng = np.random.default_rng(0)
+    words = ["El", "el", "Niño", "ΣΑΣ", "İstanbul", "5:30", "a", "x_1", "día", "ß", "日本", "no-no"]
+    texts = [" ".join(rng.choice(words, rng.integers(0, 30))) for _ in range(100)]
+    options = {"ngram_range": ngrams, "lowercase": lowercase, "binary": presence}
+    tokens = CountVectorizer(**options).fit(texts[:9]).get_feature_names_out().tolist()
+    rng.shuffle(tokens)
+    places = {token: i for i, token in enumerate(tokens)}
+    expected = CountVectorizer(vocabulary=places, **options).transform(texts)
+    tokenizer = Tokenizer(ngrams, lowercase)
+    found = document_terms(Documents.of(texts), Vocabulary.of(tokens), tokenizer, presence)
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
 
 
 def assert_same_posteriors(model, peer, test, matrix, labels):

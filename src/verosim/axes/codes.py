@@ -29,6 +29,11 @@ class Codes(ABC):
     size: int
     first: np.ndarray  # (columns + 1,) where each column's codes begin
 
+    @property
+    def fixed(self) -> bool:
+        """Whether the codes are given rather than found in the rows."""
+        return False
+
     @abstractmethod
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
         """(n, d) values to (n, columns) int32 codes, and whether any value was strange."""

@@ -48,7 +48,6 @@ class TokenCodes(Codes):
 
     @property
     def fixed(self) -> bool:
-        """Whether the axis is given rather than found in the texts."""
         return True
 
     def lookup(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

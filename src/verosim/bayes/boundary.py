@@ -81,14 +81,14 @@ class Quadratic:
 def boundary(
     params: Any, log_prior: np.ndarray, i: int, j: int, names: tuple[str, ...]
 ) -> Quadratic:
-    """δ_i(x) − δ_j(x) as a quadratic about the midpoint of the two means."""
+    """δ_i(x) − δ_j(x) of Gaussian `params` (`Located`), about the midpoint of the two means."""
     pivot = params.pivot[i]
     shift_i = params.offset[i]
     shift_j = (params.pivot[j] - pivot) + params.offset[j]
     centre = pivot + (shift_i + shift_j) / 2
     to_i, to_j = shift_i - (centre - pivot), shift_j - (centre - pivot)  # μ − centre
-    precision_i, log_det_i = precision_of(params, i)
-    precision_j, log_det_j = precision_of(params, j)
+    precision_i, log_det_i = params.precision_of(i)
+    precision_j, log_det_j = params.precision_of(j)
     weight_i, weight_j = precision_i @ to_i, precision_j @ to_j
     A = np.zeros_like(precision_i) if params.shared else -0.5 * (precision_i - precision_j)
     constant = (
@@ -97,12 +97,3 @@ def boundary(
         + (log_prior[i] - log_prior[j])
     )
     return Quadratic.about(centre, A, weight_i - weight_j, float(constant), names)
-
-
-def precision_of(params: Any, k: int) -> tuple[np.ndarray, float]:
-    """Σ_k⁻¹ (d, d) and log|Σ_k| over the columns in use."""
-    if params.precision.ndim == 2:  # diagonal
-        used = params.variance[k] > 0
-        return np.diag(params.precision[k]), float(np.log(params.variance[k][used]).sum())
-    at = 0 if params.shared else k
-    return params.precision[at], float(params.log_det[at])

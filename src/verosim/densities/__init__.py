@@ -1,10 +1,12 @@
 """Densities: from a statistic to the parameters of p(x | class), and from those to numbers."""
 
-from verosim.densities.base import Density, LinearForm, Params, Scores, not_a_number
+from verosim.densities.base import Density, LinearForm, Params, Scores, estimate_all, not_a_number
 from verosim.densities.columns import Bernoulli, Complement, Multinomial
 from verosim.densities.discrete import Categorical
 from verosim.densities.em import Convergence, EMGaussian, EMParams
-from verosim.densities.full import FullGaussian, FullParams, Shared
+from verosim.densities.features import Expansion
+from verosim.densities.full import FullGaussian
+from verosim.densities.full_params import FullParams
 from verosim.densities.gaussian import DiagonalGaussian, DiagonalParams
 from verosim.densities.histogram import Histogram, JointHistogramDensity
 from verosim.densities.poisson import Poisson
@@ -20,6 +22,7 @@ __all__ = [
     "DiagonalParams",
     "EMGaussian",
     "EMParams",
+    "Expansion",
     "FullGaussian",
     "FullParams",
     "Histogram",
@@ -30,6 +33,6 @@ __all__ = [
     "Poisson",
     "ProductDensity",
     "Scores",
-    "Shared",
+    "estimate_all",
     "not_a_number",
 ]

@@ -8,10 +8,13 @@ settings needs no data.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +22,13 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.data.sources import as_block
-from verosim.errors import VerosimError
+from verosim.densities.leave_one_out import Scorer, refit
+from verosim.errors import SingularWarning, VerosimError
+
+if TYPE_CHECKING:
+    from verosim.densities.features import Expansion
+
+_filters = Lock()  # filters of warnings belong to the process
 
 
 @dataclass(frozen=True)
@@ -125,19 +134,97 @@ class Params(Scores):
         """(n, d) one row for each class number."""
 
     @abstractmethod
-    def marginal(self, columns: np.ndarray) -> Params:
-        """The parameters of p(x_columns | k)."""
-
-    @abstractmethod
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         """(C,) Σ over the statistic's rows of log p(x | class of the row), without the rows."""
+
+    # What it can do: asked of the object, never tested by its class ---------------------------
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether some columns have a Gaussian density."""
+        return False
+
+    @property
+    def covariance_form(self) -> str | None:
+        """ "full" or "diagonal" for one Gaussian of all columns, None for any other density."""
+        return None
+
+    @property
+    def one_covariance(self) -> bool:
+        """Whether the classes of a Gaussian share their covariance."""
+        return False
+
+    def expansion(self, statistic: Any) -> Expansion:
+        """The features in which log p(x | k) is linear, named by the statistic's columns."""
+        raise VerosimError(
+            f"{type(self).__name__} has no features in which it is linear.",
+            "LDA, QDA, RDA, NaiveLDA and the naive Bayes models have.",
+        )
+
+    def named_parts(self) -> Iterator[tuple[str, Params]]:
+        """The independent parts by name; itself, without a name, if it is of one piece."""
+        yield "", self
+
+    def column_names(self, columns: Columns) -> tuple[str, ...]:
+        """(d,) what each of the `contributions` is of."""
+        return tuple(columns)
 
 
 class Density(ABC):
     """Hyperparameters of a family; `estimate` reads a statistic and never changes it."""
 
     @abstractmethod
-    def estimate(self, statistic: Any) -> Params: ...
+    def estimate(self, statistic: Any) -> Params:
+        """The parameters the statistic gives."""
+
+    def estimate_quietly(self, statistic: Any) -> Params:
+        """As `estimate`, without a warning where a covariance is singular."""
+        with _filters, warnings.catch_warnings():
+            warnings.simplefilter("ignore", SingularWarning)
+            return self.estimate(statistic)
+
+    # What it can do: asked of the object, never tested by its class ---------------------------
+
+    @property
+    def has_independent_columns(self) -> bool:
+        """Whether log p(x | k) is a sum over columns, a density of its own for each."""
+        return False
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether, beyond that, each column's density comes from that column's sums alone."""
+        return self.has_independent_columns
+
+    def leave_one_out(self, statistic: Any) -> Scorer:
+        """What scores rows by the estimate without each; without a closed form, estimated again."""
+        return refit.scorer(self, statistic)
+
+    @classmethod
+    def estimate_family(cls, densities: Sequence[Any], statistic: Any) -> list[Params]:
+        """The parameters of several densities of this class; a family may share work here."""
+        return [density.estimate(statistic) for density in densities]
+
+
+def estimate_all(densities: Sequence[Density], statistic: Any) -> list[Params]:
+    """The parameters of several densities from one statistic; each family shares its work.
+
+    Examples
+    --------
+    >>> from verosim.densities import FullGaussian
+    >>> from verosim.stats import Moments
+    >>> from verosim.testing import statistic_of
+    >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [5.0, 1.0], [6.0, 4.0], [7.0, 2.0]])
+    >>> rows = statistic_of(X, [0, 0, 0, 1, 1, 1], plan=lambda axes: Moments(axes, layout="full"))
+    >>> grid = [FullGaussian(pooling=1.0, shrinkage=a) for a in (0.1, 0.5)]
+    >>> [float(params.covariances()[0, 1].round(3)) for params in estimate_all(grid, rows)]
+    [0.3, 0.167]
+    """
+    out: dict[int, Params] = {}
+    for family in dict.fromkeys(type(density) for density in densities):
+        at = [i for i, density in enumerate(densities) if type(density) is family]
+        found = family.estimate_family([densities[i] for i in at], statistic)
+        out.update(zip(at, found, strict=True))
+    return [out[i] for i in range(len(densities))]
 
 
 def into(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:

@@ -11,7 +11,7 @@ classification; Rennie et al. (2003), Tackling the poor assumptions of naive Bay
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,9 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
+from verosim.densities.features import MISSING, Amounts, Expansion, Presence
+from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial
+from verosim.densities.smoothing import LEAST_ALPHA, LEFTOVER
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
 from verosim.linalg import padded
@@ -27,8 +30,6 @@ from verosim.stats import Counts, Tokens
 
 MOST_TOKENS = 1e15  # in a simulated row
 STRETCH = 512  # numbers added one after another
-RESIDUE = 1e-12  # parts of a weight that are what forgetting left behind
-LEAST_ALPHA = 1e-10  # smoothing never vanishes altogether: log 0 decides nothing
 
 
 def by_class(table: np.ndarray) -> np.ndarray:
@@ -112,12 +113,6 @@ class ColumnParams(Params):
         share = mass / mass.sum(axis=0)
         return rng.multinomial(lengths, share.T[classes]).astype(np.float64)
 
-    def marginal(self, columns: np.ndarray) -> ColumnParams:
-        if self.presence:
-            return replace(self, table=self.table[columns], absent=self.absent[columns])
-        kept = np.exp(self.log_mass[columns]).sum(axis=0)  # the share of the tokens that is left
-        return replace(self, table=self.table[columns], length=self.length * kept)
-
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]
         score = (count * self.table.T).sum(axis=1)
@@ -125,6 +120,16 @@ class ColumnParams(Params):
             seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
             score += (seen * self.absent.T).sum(axis=1)
         return score
+
+    def expansion(self, statistic: Counts) -> Expansion:
+        names = tuple(statistic.axes.columns)
+        if not self.presence:
+            return Amounts(names, self.table.T, self.base, np.ones(len(names)))
+        return Presence(
+            names + tuple(MISSING.format(name) for name in names),
+            np.hstack([self.table.T, -self.absent.T]), self.base, np.ones(2 * len(names)),
+            self.threshold,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,12 +148,6 @@ class ComplementParams(ColumnParams):
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return self.generative.sample(classes, rng)
-
-    def marginal(self, columns: np.ndarray) -> ComplementParams:
-        kept = np.exp(self.own[columns]).sum(axis=0)
-        return replace(
-            self, table=self.table[columns], own=self.own[columns], length=self.length * kept
-        )
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         return self.generative.log_likelihood(statistic)
@@ -173,7 +172,7 @@ def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of every column in its class's total."""
     count = statistic.arrays["count"][:, 0].T
     out = np.empty(count.shape)
-    kernels.log_shares(count, max(alpha, LEAST_ALPHA), out)
+    kernels.log_shares(count, alpha, out)
     return out.T
 
 
@@ -186,6 +185,11 @@ class ColumnDensity(Density):
 
     alpha: float = 1.0
     min_count: float = field(default=1, kw_only=True)
+
+    @property
+    def pseudo_count(self) -> float:
+        """α, never quite zero."""
+        return max(self.alpha, LEAST_ALPHA)
 
     def estimate(self, statistic: Counts | Tokens) -> Params:
         if not isinstance(statistic, Tokens):
@@ -201,7 +205,14 @@ class ColumnDensity(Density):
 class Bernoulli(ColumnDensity):
     """Presence or absence of every column."""
 
-    constants: bool = True  # whether a column that is always, or never, there is heard at all
+    constants: bool = True  # False ignores a column that is always, or never, there
+
+    @property
+    def has_independent_columns(self) -> bool:
+        return True
+
+    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        return bernoulli.scorer(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
@@ -210,9 +221,9 @@ class Bernoulli(ColumnDensity):
             seen = seen - statistic.arrays["missing"][:, 0]
         if not self.constants:  # such a column is alike in all classes
             n, N = count.sum(axis=0), np.maximum(seen.sum(axis=0), 0.0)
-            alike = (n <= RESIDUE * N) | (N - n <= RESIDUE * N)
+            alike = (n <= LEFTOVER * N) | (N - n <= LEFTOVER * N)
             count, seen = np.where(alike, n, count), np.where(alike, N, seen)
-        alpha = max(self.alpha, LEAST_ALPHA)
+        alpha = self.pseudo_count
         total = np.maximum(seen, 0.0) + 2 * alpha
         present = np.log((count + alpha) / total)
         absent = np.log((np.maximum(seen - count, 0.0) + alpha) / total)
@@ -223,8 +234,11 @@ class Bernoulli(ColumnDensity):
 class Multinomial(ColumnDensity):
     """A sequence of tokens: p(x | k) = Π φ_i^x_i, the chance of the row's tokens in their order."""
 
+    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        return multinomial.multinomial(self, statistic)
+
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
-        return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.alpha)))
+        return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.pseudo_count)))
 
 
 @dataclass(frozen=True)
@@ -233,13 +247,16 @@ class Complement(ColumnDensity):
 
     norm: bool = False
 
+    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        return multinomial.complement(self, statistic)
+
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-        rest = count.sum(axis=0) - count + max(self.alpha, LEAST_ALPHA)
+        rest = count.sum(axis=0) - count + self.pseudo_count
         log_rest = np.log(rest / by_class(rest)[:, None])
         score = -log_rest
         if self.norm:
             total = by_class(log_rest)[:, None]
             score = log_rest / np.where(total != 0, total, 1.0)
-        own = np.ascontiguousarray(_log_shares(statistic, self.alpha).T)
+        own = np.ascontiguousarray(_log_shares(statistic, self.pseudo_count).T)
         return ComplementParams(**_column_fields(statistic, score), own=own)

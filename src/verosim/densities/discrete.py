@@ -8,7 +8,7 @@ Reference: Mitchell (1997), Machine Learning, §6.9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +17,11 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Categories, Codes
 from verosim.densities.base import Density, Params, into
+from verosim.densities.features import Expansion, Indicators
+from verosim.densities.leave_one_out import Scorer, categorical
+from verosim.densities.smoothing import LEFTOVER, NEVER
 from verosim.linalg import padded
 from verosim.stats import Counts
-
-NEVER = 1e-3  # what α = 0 gives a value a class never had, as e1071's `threshold` does
-RESIDUE = 1e-12  # share of a class's weight below which a count is what forgetting left behind
 
 
 @dataclass(frozen=True)
@@ -77,21 +77,20 @@ class CodeParams(Params):
         out[:-1] = flat  # code −1 reads the last, None
         return out[drawn]
 
-    def marginal(self, columns: np.ndarray) -> CodeParams:
-        first = self.codes.first
-        at = np.concatenate([np.arange(first[j], first[j + 1]) for j in columns])
-        at = np.concatenate([at, self.codes.size + np.asarray(columns)])
-        return replace(
-            self,
-            codes=self.codes.narrowed(columns),
-            table=self.table[at],
-            kinds=self.kinds[columns],
-        )
-
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]
         scores = self.table[self._places(statistic.axes.codes)].T  # (C, K)
         return np.where(count > 0, count * scores, 0.0).sum(axis=1)
+
+    def expansion(self, statistic: Counts) -> Expansion:
+        codes, columns = self.codes, statistic.axes.columns
+        names = []
+        for code in range(codes.size):
+            column, value = codes.label(code, columns)
+            names.append(f"{column} = {value}")
+        names += [f"{name} is new" for name in columns]
+        C = self.table.shape[1]
+        return Indicators(tuple(names), self.table.T, np.zeros(C), np.ones(len(names)), codes)
 
     def _places(self, codes: Any) -> np.ndarray:
         """Which row of the table each of the statistic's codes reads; strangers the spare one."""
@@ -114,7 +113,23 @@ class Categorical(Density):
     """Smoothed shares of categories. A value never seen has its α share, in every class."""
 
     alpha: float = 1.0
-    constants: bool = True  # whether a column that shows one value is heard at all
+    constants: bool = True  # False ignores a column that shows one value
+
+    @property
+    def has_independent_columns(self) -> bool:
+        return True
+
+    @property
+    def fixed_values(self) -> bool:
+        """Whether the values of a column are given, whether or not a row has them."""
+        return False
+
+    def leave_one_out(self, statistic: Counts) -> Scorer:
+        return categorical.scorer(self, statistic)
+
+    def log_volume(self, codes: Any, block: Any, at: np.ndarray) -> np.ndarray:
+        """(n,) log volume of the cells (n, d) of some rows, coded `at`; a category has none."""
+        return np.zeros(len(at))
 
     def estimate(self, statistic: Counts) -> CodeParams:
         codes = statistic.axes.codes
@@ -138,7 +153,7 @@ class Categorical(Density):
         """(C, K + d) smoothed mass of every code, then of an unseen value of every column."""
         weight = statistic.arrays["weight"][:, 0, None]
         count = statistic.arrays["count"][:, 0]  # (C, K)
-        count = np.where(count > RESIDUE * weight, count, 0.0)
+        count = np.where(count > LEFTOVER * weight, count, 0.0)
         d = len(kinds)
         edged = np.concatenate([count, np.zeros((len(count), 1))], axis=1)
         total = np.add.reduceat(edged, codes.first[:-1], axis=1)  # (C, d)

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from verosim.densities.base import Density
-from verosim.densities.full import FullGaussian, FullParams, Trouble
-from verosim.densities.holes import holes
+from verosim.densities.full import FullGaussian, Trouble
+from verosim.densities.full_params import FullParams
+from verosim.densities.leave_one_out import Scorer
 from verosim.densities.observed import Observed, Theta
 from verosim.errors import ConvergenceWarning, listed, warn
 from verosim.stats import Moments, Patterns
@@ -65,30 +66,6 @@ class EMParams(FullParams):
         observed = Observed(statistic, self.used)
         return observed.expect(*observed.place(self))[0]
 
-    def expected(self, block: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
-        """The rows with what they miss replaced by what the model expects there.
-
-        E[x_m | x_o] = Σ_k p(k | x_o) (μ_km + B_k (x_o − μ_ko)),   B_k = Σ_mo Σ_oo⁻¹
-        """
-        if not np.isnan(block).any():
-            return block
-        scores = self.log_ratio(block) + log_prior
-        posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        pivot, shift = self.about_one_pivot
-        out = block.astype(np.float64)
-        for at, seen in holes(block):
-            hidden = np.setdiff1d(np.arange(len(pivot)), seen)
-            seen = seen[self.used[seen]]
-            rows, filled = out[np.ix_(at, seen)], np.zeros((len(at), len(hidden)))
-            for c in np.flatnonzero(log_prior > -np.inf).tolist():
-                sigma = self.covariance_[0 if self.shared else c]
-                B = np.linalg.solve(sigma[np.ix_(seen, seen)], sigma[np.ix_(seen, hidden)]).T
-                z = (rows - self.pivot[c, seen]) - self.offset[c, seen]
-                filled += posterior[at, c, None] * (shift[c, hidden] + z @ B.T)
-            out[np.ix_(at, hidden)] = pivot[hidden] + filled
-        return out
-
 
 @dataclass(frozen=True)
 class EMGaussian(Density):
@@ -102,11 +79,11 @@ class EMGaussian(Density):
     most: int = 2000  # iterations
 
     def estimate(self, statistic: Moments | Patterns) -> EMParams:
-        whole = statistic if isinstance(statistic, Moments) else statistic.complete
+        whole = statistic.complete
         if whole is not None:
             params = self.gaussian.estimate(whole)
-            told = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
-            return _with(params, Convergence(0, True, np.array([told])))
+            total = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
+            return _with(params, Convergence(0, True, np.array([total])))
         assert isinstance(statistic, Patterns)
         observed = Observed(statistic)
         params, convergence, trouble = self._iterate(observed)
@@ -115,6 +92,13 @@ class EMGaussian(Density):
         params = _placed(params, missed)
         self.gaussian.report(params, statistic, trouble, _unshown(statistic, missed, params.shared))
         return _with(params, convergence)
+
+    def leave_one_out(self, statistic: Moments | Patterns) -> Scorer:
+        """Of complete rows, the plain Gaussian's; else EM, again for every row."""
+        whole = statistic.complete
+        if whole is None:
+            return super().leave_one_out(statistic)
+        return self.gaussian.leave_one_out(whole)
 
     def _iterate(self, observed: Observed) -> tuple[FullParams, Convergence, Trouble]:
         gaussian = self.gaussian

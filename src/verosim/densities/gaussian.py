@@ -8,7 +8,6 @@ A missing cell is left out, which is its exact marginal.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,71 +16,13 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
-from verosim.densities.base import Density, LinearForm, Params, into
+from verosim.densities.base import Density, into
 from verosim.densities.central import FREE, Centred
+from verosim.densities.features import MISSING, Deviations, Expansion, Squares
+from verosim.densities.leave_one_out import Scorer, diagonal
+from verosim.densities.located import LOG_2PI, Located
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
-
-LOG_2PI = float(np.log(2 * np.pi))
-
-
-class Located(Params):
-    """Parameters with a mean per class, kept as pivot + offset."""
-
-    pivot: np.ndarray  # (C, d)
-    offset: np.ndarray  # (C, d)
-    share: np.ndarray  # (C,) share of the rows, which places the common reference
-    shared: bool  # one covariance for all classes
-
-    @property
-    def means(self) -> np.ndarray:
-        return self.pivot + self.offset
-
-    @cached_property
-    def reference(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The overall mean as pivot (d,) + offset (d,), and each class mean about it (C, d)."""
-        pivot, shift = self.about_one_pivot
-        centre = self.share @ shift
-        return pivot, centre, shift - centre
-
-    @cached_property
-    def about_one_pivot(self) -> tuple[np.ndarray, np.ndarray]:
-        """The largest class's pivot (d,) and every class mean about it (C, d)."""
-        pivot = self.pivot[int(np.argmax(self.share))]
-        return pivot, (self.pivot - pivot) + self.offset
-
-    @cached_property
-    def linear(self) -> tuple[np.ndarray, np.ndarray]:
-        """(C, d) and (C,): log p(x | k) = w_k·(x − reference) + b_k + what classes share.
-
-        w_k = Σ⁻¹(μ_k − μ),  b_k = −½ (μ_k − μ)ᵀ w_k.
-        """
-        shift = self.reference[2]
-        coef = self.solve(shift)
-        return coef, -0.5 * (shift * coef).sum(axis=1)
-
-    @abstractmethod
-    def solve(self, shift: np.ndarray) -> np.ndarray:
-        """Σ⁻¹ applied to rows, Σ the shared covariance."""
-
-    @cached_property
-    def far_apart(self) -> bool:
-        """Whether classes lie so far apart that linear scores would cancel: 10⁵ deviations."""
-        return bool(-2 * self.linear[1].min() > 1e10)
-
-    @property
-    def linear_form(self) -> LinearForm | None:
-        if not self.shared or self.far_apart:
-            return None
-        return self._form
-
-    def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-        return self._form.scores(block, out)
-
-    @cached_property
-    def _form(self) -> LinearForm:
-        pivot, centre, _ = self.reference
-        return LinearForm(pivot, centre, *self.linear)
 
 
 @dataclass(frozen=True)
@@ -197,6 +138,37 @@ class DiagonalParams(Located):
     def covariances(self) -> np.ndarray:
         return self.variance[0] if self.shared else self.variance
 
+    @property
+    def variances(self) -> np.ndarray:
+        return self.variance
+
+    @property
+    def covariance_form(self) -> str:
+        return "diagonal"
+
+    def precision_of(self, k: int) -> tuple[np.ndarray, float]:
+        used = self.variance[k] > 0
+        return np.diag(self.precision[k]), float(np.log(self.variance[k][used]).sum())
+
+    def expansion(self, statistic: Moments) -> Expansion:
+        """z and, where each class has its variances, z²; a missing cell takes its term back."""
+        columns = statistic.axes.columns
+        names, scale = tuple(columns), self.deviations
+        pivot, centre, shift = self.reference
+        linear = self.precision * shift  # (C, d)
+        constant = -0.5 * linear * shift + (0.0 if self.shared else self.log_cell)
+        marks, ones = tuple(MISSING.format(name) for name in names), np.ones(len(names))
+        if self.shared:
+            return Deviations(
+                names + marks, np.hstack([linear, -constant]), constant.sum(axis=1),
+                np.concatenate([scale, ones]), pivot, centre, columns, True,
+            )  # fmt: skip
+        return Squares(
+            names + tuple(f"{name}²" for name in names) + marks,
+            np.hstack([linear, -0.5 * self.precision, -constant]), constant.sum(axis=1),
+            np.concatenate([scale, scale**2, ones]), pivot, centre, columns, True,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class DiagonalGaussian(Density):
@@ -212,12 +184,27 @@ class DiagonalGaussian(Density):
     shrinkage: float | str | None = None
     floor: float = 1e-9
 
+    @property
+    def has_independent_columns(self) -> bool:
+        return True
+
+    @property
+    def is_additive(self) -> bool:
+        return self.shrinkage is None  # shrinking goes towards the mean variance of all columns
+
     def estimate(self, statistic: Moments) -> DiagonalParams:
-        moments = Centred(statistic)
-        share = moments.class_weight / moments.class_weight.sum()
+        return self.from_moments(Centred(statistic))
+
+    def from_moments(self, moments: Centred) -> DiagonalParams:
+        """The parameters of one or of several sets of sums, (…, C, d)."""
+        total = moments.class_weight.sum(axis=-1, keepdims=True)
+        share = moments.class_weight / np.where(total > 0, total, 1.0)
         return DiagonalParams(
             moments.pivot, moments.offset, self.variances(moments), share, self.shared
         )
+
+    def leave_one_out(self, statistic: Moments) -> Scorer:
+        return diagonal.gaussian(self, statistic)
 
     def variances(self, moments: Centred) -> np.ndarray:
         """(…, C, d) the variances of one or of several sets of sums; 0 in constant columns."""

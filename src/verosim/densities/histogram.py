@@ -16,6 +16,7 @@ import numpy as np
 from verosim.axes import Bins, Cells
 from verosim.data.sources import as_block
 from verosim.densities.discrete import Categorical, CodeParams
+from verosim.densities.features import Expansion
 from verosim.errors import VerosimError
 from verosim.stats import Counts
 
@@ -67,19 +68,30 @@ class CellParams(CodeParams):
         low, high = (corner[drawn[:, 0]] for corner in self.codes.corners())
         return low + (high - low) * rng.random(low.shape)
 
-    def marginal(self, columns: np.ndarray) -> CodeParams:
-        raise VerosimError("A joint histogram has no cheap marginal.", "use HistogramNB.")
-
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         low, high = self.codes.corners()
         volume = np.log(np.where(high > low, high - low, 1.0)).sum(axis=1)
         count = statistic.arrays["count"][:, 0]
         return (count * (self.log_mass() - volume[:, None]).T).sum(axis=1)
 
+    def expansion(self, statistic: Counts) -> Expansion:
+        raise VerosimError(
+            "A joint histogram has a share for every cell and class: logistic regression on its "
+            "cells would be the same model.",
+            "twin(HistogramNB()…) regresses on the bins of each column.",
+        )
+
 
 @dataclass(frozen=True)
 class Histogram(Categorical):
     """A histogram per column."""
+
+    @property
+    def fixed_values(self) -> bool:
+        return True
+
+    def log_volume(self, codes: Bins, block: Any, at: np.ndarray) -> np.ndarray:
+        return np.where(at >= 0, log_widths(codes)[at], 0.0).sum(axis=1)
 
     def estimate(self, statistic: Counts) -> BinParams:
         codes = statistic.axes.codes
@@ -93,6 +105,17 @@ class Histogram(Categorical):
 @dataclass(frozen=True)
 class JointHistogramDensity(Categorical):
     """One histogram over all columns; all B^d cells share the smoothing."""
+
+    @property
+    def has_independent_columns(self) -> bool:
+        return False
+
+    @property
+    def fixed_values(self) -> bool:
+        return True
+
+    def log_volume(self, codes: Cells, block: Any, at: np.ndarray) -> np.ndarray:
+        return log_widths(codes.bins)[codes.bins.encode(block)[0]].sum(axis=1)
 
     def estimate(self, statistic: Counts) -> CellParams:
         codes = statistic.axes.codes

@@ -17,7 +17,7 @@ import numpy as np
 from verosim import kernels
 
 if TYPE_CHECKING:
-    from verosim.densities.full import FullParams
+    from verosim.densities.full_params import FullParams
 
 STEEP = 1e4  # variance over variance left unexplained, past which a column's Σ⁻¹ has lost digits
 FAR = 1e6  # squared deviations between classes, past which their differences have

@@ -17,8 +17,9 @@ import numpy as np
 
 from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.central import Centred
-from verosim.densities.full import FullParams, Trouble
-from verosim.densities.gaussian import LOG_2PI
+from verosim.densities.full import Trouble
+from verosim.densities.full_params import FullParams
+from verosim.densities.located import LOG_2PI
 from verosim.stats import Moments, Patterns
 
 LOST = 1e4  # what an E step may lose against sums: regressions of nearly dependent columns

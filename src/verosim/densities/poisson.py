@@ -9,7 +9,7 @@ Reference: Bishop (2006), Pattern Recognition and Machine Learning, §2.3.6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from scipy.special import gammaln
 
 from verosim.densities.base import Density, Params, into
 from verosim.densities.central import Centred
+from verosim.densities.features import MISSING, Deviations, Expansion
+from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.errors import VerosimError
 from verosim.stats import Moments
 
@@ -58,14 +60,24 @@ class PoissonParams(Params):
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(self.rate[classes]).astype(np.float64)
 
-    def marginal(self, columns: np.ndarray) -> PoissonParams:
-        return replace(self, rate=self.rate[:, columns])
-
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         raise VerosimError(
             "A Poisson's likelihood needs Σ log x!, which the statistic does not keep.",
             "compare models by their predictions on held-out rows.",
         )
+
+    def expansion(self, statistic: Moments) -> Expansion:
+        columns = statistic.axes.columns
+        names = tuple(columns)
+        d, log_rate = len(names), self._log_rate
+        mean = self.rate.mean(axis=0)
+        marks = tuple(MISSING.format(name) for name in names)
+        constant = log_rate * mean - self.rate  # of a count at its mean
+        return Deviations(
+            names + marks, np.hstack([log_rate, -constant]), constant.sum(axis=1),
+            np.concatenate([np.sqrt(np.maximum(mean, 1e-12)), np.ones(d)]),
+            mean, np.zeros(d), columns, True,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,13 @@ class Poisson(Density):
     """Rates of counts."""
 
     alpha: float = 1.0
+
+    @property
+    def has_independent_columns(self) -> bool:
+        return True
+
+    def leave_one_out(self, statistic: Moments) -> Scorer:
+        return diagonal.poisson(self, statistic)
 
     def estimate(self, statistic: Moments) -> PoissonParams:
         return PoissonParams(self.rates(Centred(statistic)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from verosim.axes import Columns
 from verosim.data.sources import Parts
 from verosim.densities.base import Density, Params
+from verosim.densities.features import Expansion, SideBySide
+from verosim.densities.leave_one_out import Scorer
 from verosim.errors import VerosimError
 from verosim.stats import Product
 
@@ -45,13 +47,6 @@ class ProductParams(Params):
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> Any:
         return {name: part.sample(classes, rng) for name, part in self.parts.items()}
 
-    def marginal(self, columns: Any) -> ProductParams:
-        """`columns` maps a part's name to its columns; a part left out is marginalised whole."""
-        return ProductParams(
-            {name: self.parts[name].marginal(at) for name, at in columns.items()},
-            {name: self.columns[name].narrowed(at) for name, at in columns.items()},
-        )
-
     def log_likelihood(self, statistic: Product) -> np.ndarray:
         return np.sum(
             [part.log_likelihood(statistic.parts[name]) for name, part in self.parts.items()],
@@ -64,6 +59,26 @@ class ProductParams(Params):
             return
         for name, part in self.parts.items():
             part.check(block[name], part.log_density(block[name]), self.columns[name], start)
+
+    @property
+    def is_gaussian(self) -> bool:
+        return any(part.is_gaussian for part in self.parts.values())
+
+    def expansion(self, statistic: Product) -> Expansion:
+        return SideBySide.of(
+            {name: part.expansion(statistic.parts[name]) for name, part in self.parts.items()}
+        )
+
+    def named_parts(self) -> Iterator[tuple[str, Params]]:
+        yield from self.parts.items()
+
+    def column_names(self, columns: Columns) -> tuple[str, ...]:
+        """Of a column, a piece of a date, or whether a column is missing."""
+        return tuple(
+            f"{name} missing" if part == "missing" else name
+            for part, names in self.columns.items()
+            for name in names
+        )
 
 
 def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
@@ -98,3 +113,33 @@ class ProductDensity(Density):
              for name, density in chosen.items()},
             {name: part.axes.columns for name, part in statistic.parts.items()},
         )  # fmt: skip
+
+    @property
+    def has_independent_columns(self) -> bool:
+        return True  # a part that is one whole, such as a text, counts as one column
+
+    @property
+    def is_additive(self) -> bool:
+        parts = self.parts.values()
+        return all(part.is_additive for part in parts if part.has_independent_columns)
+
+    def density_of(self, part: str) -> Density:
+        """The density of a part by its name or its kind."""
+        found = self.parts.get(part) or self.parts.get(part.split(" ")[0])
+        if found is None:
+            raise VerosimError(f"No density for the part {part!r}.", "give every part one density.")
+        return found
+
+    def leave_one_out(self, statistic: Product) -> Scorer:
+        """Independent parts: their log densities add up."""
+        scorers = {
+            name: self.density_of(name).leave_one_out(part)
+            for name, part in statistic.parts.items()
+        }
+
+        def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+            found = [one(block[name], classes, weights) for name, one in scorers.items()]
+            total: np.ndarray = np.sum(found, axis=0)
+            return total
+
+        return score

@@ -19,6 +19,7 @@ from verosim.axes.vocabulary import STATE
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import WHY, Tables
 from verosim.densities.base import Params, into
+from verosim.densities.features import Expansion, TokenAmounts
 from verosim.errors import VerosimError
 from verosim.linalg import padded
 from verosim.stats import Tokens
@@ -106,11 +107,6 @@ class TextParams(Params):
                 texts[i] = " ".join(words[drawn])
         return texts
 
-    def marginal(self, columns: np.ndarray) -> TextParams:
-        if len(columns) != 1:
-            raise VerosimError("A text is one column: it is there whole or not at all.")
-        return self
-
     def log_likelihood(self, statistic: Tokens) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]  # (C, K)
         if statistic.codes is not self.codes:
@@ -118,6 +114,18 @@ class TextParams(Params):
         tokens = self.tokens.generative
         score = (count * tokens.table.T).sum(axis=1)
         return score + statistic.arrays["weight"][:, 0] * tokens.base
+
+    def expansion(self, statistic: Tokens) -> Expansion:
+        if not isinstance(self.codes, Vocabulary):
+            raise VerosimError(
+                "Buckets of hashed tokens have no names to regress on.",
+                "fit TextNB with hashed=None.",
+            )
+        names = tuple(self.codes.tokens())
+        return TokenAmounts(
+            names, self.tokens.table.T, self.tokens.base, np.ones(len(names)),
+            self.codes, self.tokenizer, self.tokens.presence,
+        )  # fmt: skip
 
     def _known(self, statistic: Tokens) -> np.ndarray:
         """(C, K) its counts of the tokens that are known here."""

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, reduce
 from operator import iadd
-from threading import Lock
 from typing import Any
 
 from verosim.data import ArraySource
@@ -24,6 +23,7 @@ from verosim.data.sources import cells_per_row
 from verosim.data.stream import Chunk, TableSource
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
+from verosim.linalg import one_blas_thread
 from verosim.stats import Statistic
 
 SMALL = 1 << 16  # cells below which threads cost more than they save
@@ -71,51 +71,6 @@ def _pool(count: int) -> ThreadPoolExecutor:
 if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory, not its threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
     os.register_at_fork(after_in_child=_lane.cache_clear)
-
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")
-
-
-def _let_anyone_limit() -> None:
-    """threadpoolctl lets only the thread that first set a limit set another: the limit here is the
-    process's, and whichever thread comes first, or leaves last, must be heard."""
-    import threadpoolctl
-
-    controller = getattr(threadpoolctl, "OpenBLASController", None)
-    clear = getattr(controller, "clear_controlling_thread", None)
-    if clear is not None:
-        clear(force=True)
-
-
-class _OneBlasThread:
-    """Our threads call BLAS; threads of its own would only stand in their way.
-
-    The limit is the process's, so it is counted: the last one out restores it.
-    """
-
-    def __init__(self) -> None:
-        self.lock, self.inside, self.limit = Lock(), 0, None
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if self.inside == 0:
-                _let_anyone_limit()
-                self.limit = _blas().limit(limits=1)
-            self.inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.inside -= 1
-            if self.inside == 0 and self.limit is not None:
-                _let_anyone_limit()
-                self.limit.restore_original_limits()
-
-
-one_blas_thread = _OneBlasThread()
 
 
 def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:

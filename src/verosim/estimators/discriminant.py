@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from verosim.axes import Axes
 from verosim.bayes.rule import Rule
-from verosim.densities import Convergence, EMGaussian, EMParams, FullGaussian
+from verosim.densities import Convergence, EMGaussian, FullGaussian
 from verosim.engines import map_rows, one_blas_thread
 from verosim.errors import VerosimError
 from verosim.estimators.distance import signed_distance
@@ -53,7 +53,7 @@ class FullSpec(GaussianSpec):
         return EMGaussian(gaussian) if self.allows_missing else gaussian
 
     def estimate(self, statistic: Statistic) -> Any:
-        if not isinstance(statistic, Patterns) or statistic.complete is not None:
+        if statistic.complete is not None:
             return super().estimate(statistic)
         with one_blas_thread:  # EM's matrices are many and small
             return super().estimate(statistic)
@@ -62,11 +62,7 @@ class FullSpec(GaussianSpec):
 
     def view(self, statistic: Statistic) -> Statistic:
         if self.allows_missing:
-            if isinstance(statistic, Moments) and statistic.layout == "full":
-                return Patterns.of(statistic)
-            return statistic
-        if not isinstance(statistic, Patterns):
-            return statistic
+            return Patterns.of(statistic)
         complete = statistic.complete
         if complete is None:
             raise VerosimError(
@@ -345,9 +341,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
             out = np.empty((rows.shape[0], directions.shape[1]))
 
             def work(start: int, stop: int) -> None:
-                block = rule.params.read(rows[start:stop])
-                if isinstance(rule.params, EMParams):
-                    block = rule.params.expected(block, rule.log_prior)
+                params: Any = rule.params
+                block = params.expected(params.read(rows[start:stop]), rule.log_prior)
                 np.matmul((block - pivot) - centre, directions, out=out[start:stop])
                 rule.params.check(block, out[start:stop], rule.columns, start)
 

@@ -10,7 +10,7 @@ import numpy as np
 from verosim.data.readers import MixedReader
 from verosim.data.schema import Column
 from verosim.data.values import DAY, TICKS
-from verosim.stats import Counts, Moments, Product
+from verosim.stats import Statistic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,14 +114,15 @@ def _cast(array: pa.Array, name: str) -> pa.Array:
         return array
 
 
-def gap_rates(statistic: Product) -> dict[str, np.ndarray]:
+def gap_rates(statistic: Statistic) -> dict[str, np.ndarray]:
     """By column, (C,) how often each class leaves it empty."""
     rates: dict[str, np.ndarray] = {}
-    counted = statistic.parts.get("missing")  # where what is missing was counted, texts too
-    parts = statistic.parts if counted is None else {"missing": counted}
+    parts = dict(statistic.named_parts())
+    if "missing" in parts:  # where what is missing was counted, texts too
+        parts = {"missing": parts["missing"]}
     for name, part in parts.items():
         weight = part.arrays["weight"][:, 0]
-        seen = _seen(part)
+        seen = part.cell_weights()
         if name == "missing" and seen is not None:
             seen = seen - part.arrays["count"][:, 0]
         for j, column in enumerate(part.axes.columns):
@@ -129,20 +130,3 @@ def gap_rates(statistic: Product) -> dict[str, np.ndarray]:
                 share = seen[:, j] / np.where(weight > 0, weight, 1.0)
                 rates[column] = np.clip(np.where(weight > 0, 1 - share, 0.0), 0.0, 1.0)
     return rates
-
-
-def _seen(part: Any) -> np.ndarray | None:
-    """(C, d) weight of the cells that were there."""
-    if isinstance(part, Moments):
-        return part.arrays["cells"][:, 0]
-    if not isinstance(part, Counts):
-        return None
-    if part.what == "presence":
-        return part.arrays["weight"][:, 0, None] - part.arrays["missing"][:, 0]
-    codes = part.axes.codes
-    assert codes is not None
-    count = part.arrays["count"][:, 0]
-    return np.stack(
-        [count[:, a:b].sum(axis=1) for a, b in zip(codes.first[:-1], codes.first[1:], strict=True)],
-        axis=1,
-    )

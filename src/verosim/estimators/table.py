@@ -183,7 +183,6 @@ class NaiveBayes(GenerativeClassifier):
         statistic, schema = self.stats_, self.schema_
         gone: dict[str, np.ndarray] = {}
         if missing:
-            assert isinstance(statistic, Product)
             place = {label: i for i, label in enumerate(self.classes_.tolist())}
             at = np.array([place[label] for label in labels.tolist()], dtype=np.intp)
             gone = {

@@ -213,8 +213,8 @@ class TextNB(GenerativeClassifier):
         """
         finite("min_count", min_count, least=0)
         state = self.checked_state()
-        assert isinstance(state.statistic, Tokens)
-        kept = state.statistic.pruned(float(min_count))
+        statistic: Any = state.statistic
+        kept = statistic.pruned(float(min_count))
         return self.set_state(derive(self.spec(), kept, state.schema, state.tuned, streaming=True))
 
     @property

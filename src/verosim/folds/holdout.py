@@ -22,7 +22,7 @@ from verosim.engines import map_chunks, summarise
 from verosim.errors import VerosimError
 from verosim.folds.splits import array_folds, table_folds
 from verosim.models import Inputs, Spec, open_rows
-from verosim.stats import Statistic, Tokens
+from verosim.stats import Statistic
 
 BUDGET = 1 << 25  # numbers in the statistics of all folds; above it rows are read fold by fold
 
@@ -137,7 +137,7 @@ class HoldOut:
         """Whether the statistics of all folds at once would be large, or their size is unknown."""
         size = 0
         for leaf in self.plan.leaves():
-            if isinstance(leaf, Tokens) and not leaf.codes.fixed:
+            if leaf.grows:
                 return True
             size += sum(array.size for array in (*leaf.arrays.values(), *leaf.lows.values()))
         return size * self.count > BUDGET

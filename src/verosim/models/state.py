@@ -16,10 +16,10 @@ import numpy as np
 
 from verosim.bayes.rule import Decision
 from verosim.data.schema import Column, Schema
-from verosim.densities import FullGaussian, Shared
+from verosim.densities import estimate_all
 from verosim.models.settings import same
 from verosim.models.spec import Spec
-from verosim.stats import Moments, Statistic
+from verosim.stats import Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +97,9 @@ def derive(
 
 def derive_rules(specs: Sequence[Spec], statistic: Statistic) -> list[Decision]:
     """The rules of several settings from one statistic; what they share is worked out once."""
-    seen = [spec.view(statistic) for spec in specs]
-    densities = [spec.density for spec in specs]
-    shared = None
-    if isinstance(seen[0], Moments) and all(isinstance(d, FullGaussian) for d in densities):
-        shared = Shared(seen[0])
-    if shared is None:
-        estimates = [spec.estimate(one) for spec, one in zip(specs, seen, strict=True)]
-    else:
-        estimates = [density.estimate(seen[0], shared) for density in densities]  # type: ignore[call-arg]
+    seen = specs[0].view(statistic)  # specs that share a statistic view it alike
+    estimates = estimate_all([spec.density for spec in specs], seen)
     return [
-        spec.rule(params, one, streaming=True)
-        for spec, params, one in zip(specs, estimates, seen, strict=True)
+        spec.rule(params, seen, streaming=True)
+        for spec, params in zip(specs, estimates, strict=True)
     ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -176,6 +176,49 @@ class Statistic(ABC):
     def leaves(self) -> Iterator[Statistic]:
         """The statistics this one is made of, itself if it is of one piece."""
         yield self
+
+    # What it can do: asked of the object, never tested by its class -----------------------
+
+    @property
+    def sums_of(self) -> str:
+        """ "numbers", "categories", "bins", "joint", "presence", "amounts", "tokens" or "parts"."""
+        return "numbers"
+
+    @property
+    def can_narrow(self) -> bool:
+        """Whether `narrowed` gives the statistic of some columns."""
+        return False
+
+    @property
+    def grows(self) -> bool:
+        """Whether more rows keep making it much larger, as new tokens of texts do."""
+        return False
+
+    @property
+    def complete(self) -> Any:
+        """The statistic of complete rows; None if rows with missing cells are kept apart in it."""
+        return self
+
+    @property
+    def has_scatter(self) -> bool:
+        """Whether `complete` keeps products of columns, for each class or for all together."""
+        return False
+
+    def cell_weights(self) -> np.ndarray | None:
+        """(C, d) the weight of the cells that were not missing; None where that is not kept."""
+        return None
+
+    def count_names(self) -> list[str]:
+        """What each of its counts is of: the columns or, of texts, the tokens."""
+        return list(self.axes.columns)
+
+    def named_parts(self) -> Iterator[tuple[str, Statistic]]:
+        """The parts by name; itself, without a name, if it is of one piece."""
+        yield "", self
+
+    def map_parts(self, make: Callable[[str], Statistic]) -> Statistic:
+        """A statistic made of `make(name)` for every named part."""
+        return make("")
 
     def _meet(self, other: Self) -> tuple[Self, Self]:
         """Both on the union of their axes, about the same pivots."""

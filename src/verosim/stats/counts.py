@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Axes, Bins, Categories, Coded, Words
+from verosim.axes import Axes, Bins, Categories, Cells, Coded, Words
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
@@ -55,6 +55,27 @@ class Counts(Statistic):
     @property
     def options(self) -> dict[str, Any]:
         return {"what": self.what, "threshold": self.threshold}
+
+    @property
+    def sums_of(self) -> str:
+        if self.what != "codes":
+            return "presence" if self.what == "presence" else "amounts"
+        if isinstance(self.axes.codes, Cells):
+            return "joint"
+        return "bins" if isinstance(self.axes.codes, Bins) else "categories"
+
+    @property
+    def can_narrow(self) -> bool:
+        return self.sums_of != "joint"
+
+    def cell_weights(self) -> np.ndarray | None:
+        if self.what == "presence":
+            return self.arrays["weight"][:, 0, None] - self.arrays["missing"][:, 0]
+        codes, count = self.axes.codes, self.arrays["count"][:, 0]
+        if self.what == "amount" or codes is None:
+            return None
+        spans = zip(codes.first[:-1], codes.first[1:], strict=True)
+        return np.stack([count[:, a:b].sum(axis=1) for a, b in spans], axis=1)
 
     def prepare(self, batch: Batch) -> None:
         """Meet the first values once, so that workers start from the same codes."""

@@ -272,6 +272,21 @@ class Moments(Statistic):
             return self.arrays["cells"]
         return self.arrays["weight"][..., None]
 
+    @property
+    def can_narrow(self) -> bool:
+        return True
+
+    @property
+    def has_scatter(self) -> bool:
+        return self.layout != "diagonal"
+
+    def cell_weights(self) -> np.ndarray:
+        return np.broadcast_to(self.weights[:, 0], self.arrays["pivot"].shape)
+
+    def available(self) -> Self:
+        """The moments of the cells that are there: these."""
+        return self
+
     def squares(self) -> np.ndarray:
         """Σw z² per column: the diagonal of the scatter."""
         if self.layout == "diagonal":

@@ -51,8 +51,10 @@ class Patterns(Statistic):
         self._known: tuple[Groups, np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @classmethod
-    def of(cls, statistic: Moments) -> Self:
-        """Complete rows, seen as a statistic of one pattern; the arrays are shared."""
+    def of(cls, statistic: Any) -> Any:
+        """Full moments as a statistic of one pattern, the arrays shared; any other as it is."""
+        if not isinstance(statistic, Moments) or statistic.layout != "full":
+            return statistic
         axes = statistic.axes
         return cls(axes, statistic.like(_complete_axes(axes), statistic.arrays, statistic.lows))
 
@@ -69,6 +71,13 @@ class Patterns(Statistic):
             arrays = {name: array[at] for name, array in arrays.items()}
             lows = {name: array[at] for name, array in lows.items()}
         return self.parts.like(self.axes, arrays, lows)
+
+    @property
+    def has_scatter(self) -> bool:
+        return self.complete is not None
+
+    def cell_weights(self) -> np.ndarray:
+        return self.available().cell_weights()
 
     # What cohorts are ----------------------------------------------------------------------
 
@@ -191,8 +200,7 @@ class Patterns(Statistic):
         return self if axes is self.axes else self._on(axes, self.parts)
 
     def _combined(self, other: Any, sign: int, owned: bool = False) -> Self:
-        if isinstance(other, Moments) and other.layout == "full":
-            other = type(self).of(other)
+        other = type(self).of(other)
         if not isinstance(other, Patterns):
             raise VerosimError(
                 f"{self!r} and {other!r} are sums of different things.",
@@ -258,8 +266,7 @@ class Patterns(Statistic):
     # Housekeeping --------------------------------------------------------------------------
 
     def without(self, part: Any) -> Self:
-        if isinstance(part, Moments):
-            part = type(self).of(part)
+        part = type(self).of(part)
         axes = self.axes.union(part.axes)
         before = self.align(axes).arrays["rows"]
         rest = self._on(axes, self.parts.without(part.parts))

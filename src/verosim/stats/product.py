@@ -76,6 +76,16 @@ class Product(Statistic):
         for part in self.parts.values():
             yield from part.leaves()
 
+    @property
+    def sums_of(self) -> str:
+        return "parts"
+
+    def named_parts(self) -> Iterator[tuple[str, Statistic]]:
+        yield from self.parts.items()
+
+    def map_parts(self, make: Callable[[str], Statistic]) -> Statistic:
+        return type(self)({name: make(name) for name in self.parts})
+
     def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
         if type(other) is not type(self) or self.parts.keys() != other.parts.keys():
             raise VerosimError(

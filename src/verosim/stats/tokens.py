@@ -69,6 +69,19 @@ class Tokens(Statistic):
         assert isinstance(self.axes.codes, TokenCodes)
         return self.axes.codes
 
+    @property
+    def sums_of(self) -> str:
+        return "tokens"
+
+    @property
+    def grows(self) -> bool:
+        return not self.codes.fixed
+
+    def count_names(self) -> list[str]:
+        if isinstance(self.codes, Vocabulary):
+            return self.codes.tokens()
+        return [f"bucket {i}" for i in range(self.codes.size)]
+
     # Building ----------------------------------------------------------------------------
 
     def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ from verosim.bayes.rule import Decision
 from verosim.data.sources import take_rows
 from verosim.densities import Density, LinearForm, Scores
 from verosim.densities.central import Scatter
+from verosim.densities.leave_one_out import Removal, Scorer
 from verosim.estimators.base import StatisticClassifier
 from verosim.estimators.checks import only_one_class
 from verosim.estimators.discriminant import SCATTER_BUDGET
@@ -28,8 +29,6 @@ from verosim.linalg import EPS, Inverse, inverse
 from verosim.models import Spec
 from verosim.models.settings import finite
 from verosim.stats import Moments, Statistic
-from verosim.validate.loo import again, scorer
-from verosim.validate.loo.leaving import Leaving, Scorer
 
 LONELY = 1e-6  # what is left of 1 − h where the other rows hardly tell of a row's direction
 
@@ -57,6 +56,40 @@ class OneHot(Density):
         coef = solved(weight[:, None] * shift)
         form = LinearForm(scatter.pivot[0], centre, coef, weight / weight.sum())
         return OneHotScores(form, solved)
+
+    def leave_one_out(self, statistic: Moments) -> Scorer:
+        """Scores of every row by the fit of all the others, from one fit.
+
+            ŷ_k without row i = t_ik − (t_ik − ŷ_ik)/(1 − h_i),   h_i = w_i (1/W + zᵢᵀ(S + λI)⁻¹zᵢ)
+
+        Reference: Cook & Weisberg (1982), Residuals and influence in regression, §2.2.
+        """
+        refitted = super().leave_one_out(statistic)
+        params = self.estimate(statistic)
+        form, solved = params.form, params.solved
+        if solved.rank < len(form.pivot):
+            return refitted
+        W = float(statistic.arrays["weight"].sum())
+
+        def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+            Z = (block - form.pivot) - form.centre
+            own = (np.arange(len(classes)), classes)
+            leverage = 1 / W + ((Z @ solved.root.T) ** 2).sum(axis=1)  # (n,)
+            leverage = leverage * weights if len(weights) else leverage
+            target = np.zeros((len(classes), len(form.coef)))
+            target[own] = 1.0
+            alone = leverage > 1 - LONELY  # nothing else tells of the row's direction
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out = target - (target - form.scores(block)) / (1 - leverage)[:, None]
+            gone = Removal.of(statistic, classes, weights).gone
+            out[gone, classes[gone]] = -np.inf
+            rest = np.flatnonzero(alone)
+            if len(rest):
+                heavy = weights[rest] if len(weights) else weights
+                out[rest] = refitted(take_rows(block, rest), classes[rest], heavy)
+            return out
+
+        return score
 
 
 @dataclass(frozen=True)
@@ -170,41 +203,3 @@ class LeastSquares(StatisticClassifier):
         """Free parameters: K − 1 functions, for their sum is one everywhere."""
         self.fitted("n_parameters_")
         return (len(self.classes_) - 1) * (self.rank_ + 1)
-
-
-def _left_out(density: OneHot, statistic: Moments) -> Scorer:
-    """Scores of every row by the fit of all the others, from one fit.
-
-        ŷ_k without row i = t_ik − (t_ik − ŷ_ik)/(1 − h_i),   h_i = w_i (1/W + zᵢᵀ(S + λI)⁻¹zᵢ)
-
-    Reference: Cook & Weisberg (1982), Residuals and influence in regression, §2.2.
-    """
-    anew = again.scorer(density, statistic)
-    params = density.estimate(statistic)
-    form, solved = params.form, params.solved
-    if solved.rank < len(form.pivot):
-        return anew
-    W = float(statistic.arrays["weight"].sum())
-
-    def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        Z = (block - form.pivot) - form.centre
-        own = (np.arange(len(classes)), classes)
-        leverage = 1 / W + ((Z @ solved.root.T) ** 2).sum(axis=1)  # (n,)
-        leverage = leverage * weights if len(weights) else leverage
-        target = np.zeros((len(classes), len(form.coef)))
-        target[own] = 1.0
-        alone = leverage > 1 - LONELY  # nothing else tells of the row's direction
-        with np.errstate(divide="ignore", invalid="ignore"):
-            out = target - (target - form.scores(block)) / (1 - leverage)[:, None]
-        gone = Leaving.of(statistic, classes, weights).gone
-        out[gone, classes[gone]] = -np.inf
-        rest = np.flatnonzero(alone)
-        if len(rest):
-            heavy = weights[rest] if len(weights) else weights
-            out[rest] = anew(take_rows(block, rest), classes[rest], heavy)
-        return out
-
-    return score
-
-
-scorer.register(OneHot, _left_out)

@@ -21,7 +21,7 @@ from verosim.bayes.rule import Decision
 from verosim.data.batch import Batch
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
-from verosim.densities import Params, Scores
+from verosim.densities import Expansion, Params, Scores
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -29,7 +29,6 @@ from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
 from verosim.estimators.checks import only_one_class
 from verosim.folds import inputs_of
 from verosim.models import open_rows
-from verosim.twins.expansion import Expansion, expansion
 from verosim.twins.logistic import LogisticRegression
 
 
@@ -122,7 +121,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         """The model itself, as weights on its features."""
         state = model.checked_state()
         rule = state.rule
-        self.model_, self._by = model, expansion(rule.params, state.current)
+        self.model_, self._by = model, rule.params.expansion(state.current)
         if not np.isfinite(rule.log_prior).all():
             lost = model.classes_[~np.isfinite(rule.log_prior)][0]
             raise VerosimError(

@@ -29,7 +29,7 @@ from verosim.folds.inputs import without_split_columns
 from verosim.models import Inputs
 from verosim.models.settings import one_of
 from verosim.validate.column_weights import ColumnWeights, Evidence, clipped_evidence
-from verosim.validate.contributions import held_out_contributions, sums_over_columns
+from verosim.validate.contributions import held_out_contributions
 from verosim.validate.cross_validation import check_generative, cross_validate
 from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Wrapper, fit_model, generative
@@ -268,7 +268,8 @@ def _columns_of(model: Any, inputs: Inputs, cv: Any, groups: Any) -> _Found:
 def _check_columns(model: Any, cv: Any) -> None:
     check_generative(model)
     spec = model.spec()
-    if not sums_over_columns(spec.resolved(dict.fromkeys(spec.open_settings, 0.5)).density):
+    settled = spec.resolved(dict.fromkeys(spec.open_settings, 0.5))
+    if not settled.density.has_independent_columns:
         raise VerosimError(
             f"{type(model).__name__} takes its columns together, so none has a weight of its own.",
             'method="temperature" or "isotonic"; or a naive model: GaussianNB(), NaiveBayes() …',

@@ -15,16 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from verosim.bayes.rule import Rule, spread
+from verosim.bayes.rule import spread
 from verosim.data import SparseRows
-from verosim.densities import (
-    Bernoulli,
-    Categorical,
-    DiagonalGaussian,
-    JointHistogramDensity,
-    ProductDensity,
-)
-from verosim.densities.product import ProductParams
 from verosim.errors import VerosimError
 from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows
 
@@ -44,29 +36,6 @@ class Contributions:
     classes: np.ndarray  # (C,)
 
 
-def sums_over_columns(density: Any) -> bool:
-    """Whether log p(x | k) is a sum over columns."""
-    return isinstance(
-        density, ProductDensity | DiagonalGaussian | Categorical | Bernoulli
-    ) and not isinstance(density, JointHistogramDensity)
-
-
-def additive(density: Any) -> bool:
-    """Whether log p(x | k) is a sum over columns, each by its own column's sums alone."""
-    return sums_over_columns(density) and getattr(density, "shrinkage", None) is None
-
-
-def names_of(rule: Rule) -> tuple[str, ...]:
-    """(d,) what each part of a score is of: a column, an hour of a date, a gap."""
-    if not isinstance(rule.params, ProductParams):
-        return tuple(rule.columns)
-    return tuple(
-        f"{name} missing" if part == "missing" else name
-        for part, columns in rule.params.columns.items()
-        for name in columns
-    )
-
-
 def dense(block: Any) -> Any:
     return block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
 
@@ -80,7 +49,7 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
     def visit(held: HeldOutRows, known: FoldRules) -> tuple[np.ndarray, np.ndarray]:
         nonlocal size, names, classes
         rule: Any = known.seen[0]
-        names, classes = names_of(rule), known.classes
+        names, classes = rule.params.column_names(rule.columns), known.classes
         found = rule.params.contributions(dense(rule.params.read(held.block)))
         n, _, d = found.shape
         C = len(classes)

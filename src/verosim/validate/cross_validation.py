@@ -23,8 +23,8 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, StatisticClassifier, has_probabilities
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, inputs_of
 from verosim.folds.evaluation import OutOfFold, score_specs
+from verosim.folds.leave_one_out import leave_one_out
 from verosim.folds.scores import LOG_LOSS, Predictions, Score, scores_by_name
-from verosim.validate.left_out import leave_one_out
 
 LOO = "loo"  # every row its own fold
 

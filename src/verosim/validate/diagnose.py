@@ -13,7 +13,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.validate.diagnosis.dependence import associations, correlations
 from verosim.validate.diagnosis.findings import Diagnosis, Finding
-from verosim.validate.diagnosis.information import best_first, told, uninformative
+from verosim.validate.diagnosis.information import best_first, column_information, uninformative
 from verosim.validate.diagnosis.rows import sample_of
 from verosim.validate.diagnosis.shape import gaussian_shape
 from verosim.validate.diagnosis.sizes import class_sizes, error_of_priors, rows_per_parameter
@@ -82,7 +82,7 @@ def diagnose(model: Any, source: Any = None, y: Any = None, sample_weight: Any =
     if not given and y is not None:
         raise VerosimError("Labels were given without rows.", "diagnose(model, X, y).")
     sample = sample_of(model, source, y, sample_weight) if given else None
-    columns = told(model, statistic)
+    columns = column_information(model, statistic)
     findings = [
         rows_per_parameter(model),
         *class_sizes(model),

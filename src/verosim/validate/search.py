@@ -23,6 +23,7 @@ from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.folds import HeldOutEngine, first_warning_only, fit, inputs_of
 from verosim.folds.evaluation import score_specs
+from verosim.folds.leave_one_out import leave_one_out
 from verosim.folds.scores import LOG_LOSS, Score
 from verosim.models import Inputs, Spec
 from verosim.validate.cross_validation import (
@@ -32,7 +33,6 @@ from verosim.validate.cross_validation import (
     keeps_priors,
     scores_of,
 )
-from verosim.validate.left_out import leave_one_out
 
 
 @dataclass(frozen=True, eq=False)

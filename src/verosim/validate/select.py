@@ -25,7 +25,6 @@ from sklearn.base import clone
 from verosim import kernels
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.stream import TableSource
-from verosim.densities import DiagonalGaussian, FullGaussian
 from verosim.densities.central import Scatter
 from verosim.engines import one_blas_thread
 from verosim.engines.progress import Progress
@@ -42,8 +41,8 @@ from verosim.folds import (
 from verosim.folds.scores import LEAST, own_log_proba
 from verosim.models import Spec, State, derive, derive_rules
 from verosim.models.settings import finite, one_of
-from verosim.stats import Counts, Moments, Statistic
-from verosim.validate.contributions import additive, dense, held_out_contributions
+from verosim.stats import Moments, Statistic
+from verosim.validate.contributions import dense, held_out_contributions
 from verosim.validate.cross_validation import check_generative
 
 LEFT = 1e-10  # share of a column's scatter below which the others explain it all
@@ -201,13 +200,13 @@ def _stepwise(
 def _full_moments(spec: Spec, rows: HoldOut) -> Moments:
     next(iter(rows.trainings()))  # which knows the total, too
     total = rows.total
-    complete = getattr(total, "complete", total)
-    if not isinstance(complete, Moments) or complete.layout == "diagonal":
+    if not total.has_scatter:
         raise VerosimError(
             f"Wilks' λ needs the scatter of complete rows, and {spec.name} keeps none.",
             'by="log_loss", or select with LDA and fit with another.',
         )
-    return complete
+    found: Moments = total.complete
+    return found
 
 
 class _Wilks:
@@ -375,26 +374,14 @@ class _Marginals(_HeldOut):
             return np.tile(np.log(weight / weight.sum()), (len(rows), 1))
         with one_blas_thread, warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns
-            rule = derive_rules([self.spec], _narrowed(training, at))[0]
+            rule = derive_rules([self.spec], training.narrowed(at))[0]
         return rule.log_posterior(np.ascontiguousarray(rows[:, at]))
 
 
-def _narrowed(training: Statistic, at: np.ndarray) -> Statistic:
-    if isinstance(training, Moments | Counts):
-        return training.narrowed(at)
-    raise VerosimError(
-        "Columns of rows with missing cells cannot be taken apart.",
-        "GaussianNB and NaiveBayes can; or fill the cells in.",
-    )
-
-
 def _held_out(spec: Spec, engine: HeldOutEngine) -> _HeldOut:
-    density = spec.density
-    if additive(density):
+    if spec.density.is_additive:
         return _Additive(engine)
-    if isinstance(density, FullGaussian | DiagonalGaussian) or spec.name in (
-        "MultinomialNB", "ComplementNB",
-    ):  # fmt: skip
+    if engine.rows.plan.can_narrow:
         return _Marginals(spec, engine)
     raise VerosimError(
         f"The columns of {spec.name} cannot be taken apart.",
@@ -405,7 +392,7 @@ def _held_out(spec: Spec, engine: HeldOutEngine) -> _HeldOut:
 def _fitted(spec: Spec, rows: HoldOut, numbers: np.ndarray, names: list[str]) -> State:
     """The state of the kept columns."""
     total = rows.total
-    if isinstance(total, Moments | Counts) and not isinstance(rows.source, TableSource):
+    if total.can_narrow and not isinstance(rows.source, TableSource):
         return derive(spec, total.narrowed(numbers))
     schema = rows.schema
     assert schema is not None

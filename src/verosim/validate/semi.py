@@ -27,7 +27,7 @@ from verosim.estimators.base import GenerativeClassifier
 from verosim.models import derive
 from verosim.models.settings import finite
 from verosim.validate.partially_labelled import PartiallyLabelled, fit_labelled
-from verosim.validate.shares import Shared, shared
+from verosim.validate.soft_assignment import SoftStatistic, soft_statistic
 from verosim.validate.wrapper import Wrapper, generative
 
 Said = list[warnings.WarningMessage]
@@ -140,7 +140,7 @@ class SemiSupervised(Wrapper):
         state = model.checked_state()
         labelled, spec = state.current, state.spec
         share = np.zeros((len(hidden), len(model.classes_)))  # (n, C)
-        summed: Shared | None = None
+        summed: SoftStatistic | None = None
         history: list[float] = []
         said: Said = []
         while True:
@@ -152,7 +152,7 @@ class SemiSupervised(Wrapper):
                 model.set_state(state)
                 return Convergence(len(history) - 1, converged, np.array(history)), said
             if summed is None:
-                summed = shared(labelled.zero(), rows.blocks, spec.reads_values)
+                summed = soft_statistic(labelled.zero(), rows.blocks, spec.reads_values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
             with _recorded() as said:
                 statistic = (labelled + summed(share)).recentred()

@@ -18,10 +18,9 @@ import numpy as np
 from scipy.stats import chi2
 
 from verosim.densities.central import Scatter
-from verosim.estimators.discriminant import FullSpec
 from verosim.stats import Moments, Statistic
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows
-from verosim.validate.diagnosis.model import full_moments, kind_of_part, parts_of
+from verosim.validate.diagnosis.model import full_moments, has_full_covariance, kind_of_part
 from verosim.validate.diagnosis.rows import Sample
 
 WEAK, STRONG = 0.2, 0.6  # of the strongest pair
@@ -37,11 +36,11 @@ def correlations(
     model: Any, statistic: Statistic, sample: Sample | None, given: bool
 ) -> list[Finding]:
     """Of all classes together, then of each, the most tied first."""
-    parts = [kind_of_part(name, part) for name, part in parts_of(statistic)]
+    parts = [kind_of_part(name, part) for name, part in statistic.named_parts()]
     name = "correlation"
-    full = isinstance(model.spec(), FullSpec)
+    full = has_full_covariance(model)
     columns = sum(
-        len(part.axes.columns) for n, part in parts_of(statistic)
+        len(part.axes.columns) for n, part in statistic.named_parts()
         if kind_of_part(n, part) in ("numbers", "bins")
     )  # fmt: skip
     if "joint" in parts:
@@ -165,11 +164,11 @@ def associations(
     name = "association"
     coded = [
         len(part.axes.columns)
-        for n, part in parts_of(statistic)
+        for n, part in statistic.named_parts()
         if kind_of_part(n, part) == "codes"
     ]
     columns = sum(
-        len(part.axes.columns) for n, part in parts_of(statistic)
+        len(part.axes.columns) for n, part in statistic.named_parts()
         if kind_of_part(n, part) in ("numbers", "bins", "codes")
     )  # fmt: skip
     if not coded or columns < 2:

@@ -19,13 +19,11 @@ from scipy.special import xlogy
 from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
-from verosim.axes import Hashed
 from verosim.densities.central import Centred, Scatter
-from verosim.estimators.discriminant import FullSpec
 from verosim.linalg import EPS
 from verosim.stats import Counts, Moments, Patterns, Statistic, Tokens
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, probability
-from verosim.validate.diagnosis.model import kind_of_part, one_covariance, parts_of
+from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, params_of
 from verosim.validate.diagnosis.spread import bartlett
 
 LEVEL = 0.05
@@ -38,8 +36,8 @@ NUMBERS, CATEGORIES, BINNED, WORDS = "number columns", "category columns", "binn
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the columns of one part tell: (d,) each."""
+class ColumnInformation:
+    """How much the columns of one part say of the class: (d,) each."""
 
     names: list[str]
     share: np.ndarray  # of the variance that is between classes, or of the class's entropy
@@ -60,28 +58,27 @@ class Told:
         return "of its variance" if self.what == NUMBERS else "of the class's entropy"
 
 
-def told(model: Any, statistic: Statistic) -> list[Told]:
+def column_information(model: Any, statistic: Statistic) -> list[ColumnInformation]:
     """What every column tells, part by part."""
     out = []
-    for name, part in parts_of(statistic):
+    densities = dict(params_of(model).named_parts())
+    part: Any
+    for name, part in statistic.named_parts():
         kind = kind_of_part(name, part)
         if kind == "numbers":
-            own = not one_covariance(model) and name != "poisson"
-            out.append(of_numbers(part, own))
+            density = densities[name]
+            out.append(of_numbers(part, density.is_gaussian and not density.one_covariance))
         elif kind in ("codes", "bins"):
-            assert isinstance(part, Counts)
-            found = of_presence(part) if part.what == "presence" else of_codes(part)
+            found = of_presence(part) if part.sums_of == "presence" else of_codes(part)
             out.append(replace(found, what=BINNED) if kind == "bins" else found)
         elif kind == "amounts":
             out.append(of_amounts(part))
     return out
 
 
-def of_numbers(statistic: Statistic, own_variances: bool) -> Told:
+def of_numbers(moments: Moments | Patterns, own_variances: bool) -> ColumnInformation:
     """The one-way F test of every column; with `own_variances`, Bartlett's beside it."""
-    if isinstance(statistic, Patterns):
-        statistic = statistic.available()
-    assert isinstance(statistic, Moments)
+    statistic = moments.available()
     centred = Centred(statistic)
     W = centred.weight  # (C, d)
     place = (centred.pivot - centred.pivot[0]) + centred.offset
@@ -107,7 +104,7 @@ def of_numbers(statistic: Statistic, own_variances: bool) -> Told:
         p = np.minimum(1.0, 2 * np.fmin(p, np.where(df > 0, chi2.sf(T, np.maximum(df, 1)), 1.0)))
         worth = _of_likelihood(centred, within + between)
     names = list(statistic.axes.columns)
-    return Told(names, share, np.where(constant, 1.0, p), constant, worth, NUMBERS)
+    return ColumnInformation(names, share, np.where(constant, 1.0, p), constant, worth, NUMBERS)
 
 
 def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
@@ -120,40 +117,35 @@ def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
     return np.nan_to_num(-np.expm1(gain), nan=0.0)
 
 
-def of_codes(statistic: Counts) -> Told:
+def of_codes(statistic: Counts) -> ColumnInformation:
     """The G-test of every column of categories or bins."""
     codes = statistic.axes.codes
     assert codes is not None
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)  # (C, K)
     found = [_test(count[:, a:b]) for a, b in zip(codes.first[:-1], codes.first[1:], strict=True)]
     share, p, constant = (np.array(v) for v in zip(*found, strict=True))
-    return Told(list(statistic.axes.columns), share, p, constant, share)
+    return ColumnInformation(list(statistic.axes.columns), share, p, constant, share)
 
 
-def of_presence(statistic: Counts) -> Told:
+def of_presence(statistic: Counts) -> ColumnInformation:
     """The G-test of every column that is there or not."""
     count = statistic.arrays["count"][:, 0]  # (C, d)
     seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
     return _of_pairs(list(statistic.axes.columns), count, np.maximum(seen - count, 0.0))
 
 
-def of_amounts(statistic: Statistic) -> Told:
+def of_amounts(statistic: Counts | Tokens) -> ColumnInformation:
     """The G-test of every token against all others."""
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-    if isinstance(statistic, Tokens):
-        codes: Any = statistic.codes
-        hashed = isinstance(codes, Hashed)
-        names = [f"bucket {i}" for i in range(codes.size)] if hashed else list(codes.tokens())
-    else:
-        names = list(statistic.axes.columns)
-    if isinstance(statistic, Tokens) and statistic.presence:
+    names = statistic.count_names()
+    if statistic.what == "presence":
         rest = statistic.arrays["weight"][:, 0, None] - count
     else:
         rest = count.sum(axis=1, keepdims=True) - count
     return replace(_of_pairs(names, count, np.maximum(rest, 0.0)), what=WORDS)
 
 
-def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> Told:
+def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> ColumnInformation:
     """Tables of C × 2, one a column, all at once."""
     n_k = there + absent  # (C, d)
     n = n_k.sum(axis=0)
@@ -168,7 +160,7 @@ def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> Told:
     p = np.where(constant | (df == 0), 1.0, chi2.sf(G, np.maximum(df, 1)))
     share = np.where(constant | (entropy <= 0), 0.0, G / 2 / np.where(entropy > 0, entropy, 1.0))
     share = np.minimum(share, 1.0)
-    return Told(names, share, p, constant, share)
+    return ColumnInformation(names, share, p, constant, share)
 
 
 def _test(table: np.ndarray) -> tuple[float, float, bool]:
@@ -185,18 +177,18 @@ def _test(table: np.ndarray) -> tuple[float, float, bool]:
     if n < THIN * C * K:
         tested = float(n * ((table**2 / rows[:, None] / columns).sum() - 1))
     entropy = float(xlogy(n, n) - xlogy(rows, rows).sum())
-    told_by_chance = df / 2  # of a table where nothing is told (Miller 1955)
-    share = max(G / 2 - told_by_chance, 0.0) / entropy
+    by_chance = df / 2  # of a table of independent columns (Miller 1955)
+    share = max(G / 2 - by_chance, 0.0) / entropy
     return min(share, 1.0), float(chi2.sf(tested, df)), False
 
 
-def uninformative(model: Any, columns: list[Told]) -> list[Finding]:
+def uninformative(model: Any, columns: list[ColumnInformation]) -> list[Finding]:
     """How many columns tell the classes apart, and one finding for each that does not."""
     if not columns:
         return [does_not_apply("information", "one density speaks for all columns at once")]
     if len(model.classes_) < 2:
         return [does_not_apply("information", "there is one class")]
-    naive = not isinstance(model.spec(), FullSpec)
+    naive = not has_full_covariance(model)
     out = [_summary(part) for part in _by_kind(columns)]
     for part in columns:
         if part.what == WORDS and len(part.names) > MOST_WORDS:  # their number is the finding
@@ -206,7 +198,7 @@ def uninformative(model: Any, columns: list[Told]) -> list[Finding]:
     return out
 
 
-def _by_kind(columns: list[Told]) -> list[Told]:
+def _by_kind(columns: list[ColumnInformation]) -> list[ColumnInformation]:
     """Parts that are measured alike, as one."""
     out = []
     for what in dict.fromkeys(part.what for part in columns):
@@ -216,11 +208,11 @@ def _by_kind(columns: list[Told]) -> list[Told]:
             np.concatenate([getattr(part, name) for part in same])
             for name in ("share", "p", "constant", "worth")
         )
-        out.append(Told(names, share, p, constant, worth, what))
+        out.append(ColumnInformation(names, share, p, constant, worth, what))
     return out
 
 
-def _summary(part: Told) -> Finding:
+def _summary(part: ColumnInformation) -> Finding:
     telling = int((~part.useless).sum())
     order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, telling)]
     best = [f"{part.names[j]!r} ({part.share[j]:.1%})" for j in order]
@@ -231,7 +223,7 @@ def _summary(part: Told) -> Finding:
     return Finding("information", part.what, float(telling), None, said)
 
 
-def _useless(part: Told, j: int, naive: bool) -> Finding:
+def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
     p = float(part.p[j])
     if part.constant[j]:
         return Finding(
@@ -245,7 +237,7 @@ def _useless(part: Told, j: int, naive: bool) -> Finding:
     return Finding("information", part.names[j], float(part.share[j]), p, said)
 
 
-def best_first(columns: list[Told]) -> list[str]:
+def best_first(columns: list[ColumnInformation]) -> list[str]:
     """The columns by how much they tell."""
     pairs = [
         (float(s), name) for part in columns for name, s in zip(part.names, part.share, strict=True)

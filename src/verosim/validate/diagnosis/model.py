@@ -2,58 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from verosim.axes import Bins, Cells
-from verosim.estimators.discriminant import FullSpec
-from verosim.estimators.gaussian import DiagonalSpec, GaussianClassifier
-from verosim.estimators.table import NaiveBayes
-from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
+from verosim.densities import Params
+from verosim.stats import Moments, Statistic
+
+# How the columns of a part are looked at, by what its statistic sums.
+LOOKED_AT_AS = {
+    "numbers": "numbers", "categories": "codes", "presence": "codes", "bins": "bins",
+    "joint": "joint", "amounts": "amounts", "tokens": "amounts",
+}  # fmt: skip
 
 
-def parts_of(statistic: Statistic) -> Iterator[tuple[str, Statistic]]:
-    """The pieces of a statistic by name; one without a name where it is of one piece."""
-    if isinstance(statistic, Product):
-        yield from statistic.parts.items()
-    else:
-        yield "", statistic
+def params_of(model: Any) -> Params:
+    """The parameters of the model's densities."""
+    found: Params = model.checked_state().params
+    return found
+
+
+def has_full_covariance(model: Any) -> bool:
+    """Whether all columns have one Gaussian with a full covariance."""
+    return params_of(model).covariance_form == "full"
 
 
 def one_covariance(model: Any) -> bool:
     """Whether the classes of a Gaussian model share their covariance."""
-    if isinstance(model.spec(), FullSpec):
-        return float(model.state_.spec.setting("pooling")) == 1
-    return isinstance(model.spec(), DiagonalSpec) and model.state_.spec.shared
+    return params_of(model).one_covariance
 
 
 def full_moments(statistic: Statistic) -> Moments | None:
     """The full moments of complete rows; None where there are holes, or no such moments."""
-    if isinstance(statistic, Patterns):
-        return statistic.complete
-    if isinstance(statistic, Moments) and statistic.layout != "diagonal":
-        return statistic
-    return None
+    return statistic.complete if statistic.has_scatter else None
 
 
 def kind_of_part(name: str, part: Statistic) -> str:
-    """numbers, codes, amounts, joint (cells) or gaps: how the columns of a part are looked at."""
-    if name == "missing":
-        return "gaps"
-    if isinstance(part, Moments | Patterns):
-        return "numbers"
-    if isinstance(part, Tokens):
-        return "amounts"
-    assert isinstance(part, Counts)
-    if part.what != "codes":
-        return "codes" if part.what == "presence" else "amounts"
-    if isinstance(part.axes.codes, Cells):
-        return "joint"
-    return "bins" if isinstance(part.axes.codes, Bins) else "codes"
-
-
-def is_gaussian(model: Any) -> bool:
-    """Whether some of the model's densities are Gaussian."""
-    if isinstance(model, NaiveBayes):
-        return "gaussian" in dict(parts_of(model.stats_))
-    return isinstance(model, GaussianClassifier)
+    """numbers, codes, bins, amounts, joint (cells) or gaps: how a part's columns are looked at."""
+    return "gaps" if name == "missing" else LOOKED_AT_AS[part.sums_of]

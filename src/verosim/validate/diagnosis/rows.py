@@ -21,8 +21,8 @@ from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.folds import inputs_of
 from verosim.models import open_rows
-from verosim.stats import Counts, Statistic
-from verosim.validate.diagnosis.model import kind_of_part, parts_of
+from verosim.stats import Statistic
+from verosim.validate.diagnosis.model import kind_of_part, params_of
 
 MOST = 20_000  # rows of a class
 WIDEST = 2_000  # columns that are looked at together
@@ -49,7 +49,7 @@ class Sample:
 def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | None:
     """The rows a fitted model can be confronted with; None if it has nothing to look at."""
     statistic = model.checked_state().current
-    parts = [(name, part, kind_of_part(name, part)) for name, part in parts_of(statistic)]
+    parts = [(name, part, kind_of_part(name, part)) for name, part in statistic.named_parts()]
     numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
     coded = [(n, p) for n, p, kind in parts if kind == "codes"]
     if sum(len(part.axes.columns) for _, part in numeric + coded) > WIDEST or not numeric + coded:
@@ -74,10 +74,10 @@ def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | N
     if not kept:
         raise VerosimError("The table has no rows.", "there is nothing to look at.")
     _, classes, weights, number_rows, code_rows = _fewer(kept)
+    densities = dict(params_of(model).named_parts())
     gaussian = [
-        np.full(len(part.axes.columns), name in ("", "gaussian") and kind_of_part(name, part) ==
-                "numbers") for name, part in numeric
-    ]  # fmt: skip
+        np.full(len(part.axes.columns), densities[name].is_gaussian) for name, part in numeric
+    ]
     return Sample(
         classes, weights, number_rows, code_rows,
         tuple(column for _, part in numeric for column in part.axes.columns),
@@ -116,12 +116,12 @@ def _numbers(block: Any) -> np.ndarray:
     return np.where(np.isfinite(out), out, np.nan)
 
 
-def _codes(block: Any, part: Statistic) -> np.ndarray:
-    if isinstance(part, Counts) and part.what == "presence":
+def _codes(block: Any, part: Any) -> np.ndarray:
+    if part.sums_of == "presence":
         numbers = _numbers(block)
         return np.where(np.isnan(numbers), -1, numbers > part.threshold).astype(np.int32)
-    assert part.axes.codes is not None
-    return part.axes.codes.encode(block)[0]
+    codes: np.ndarray = part.axes.codes.encode(block)[0]
+    return codes
 
 
 def _beside(blocks: list[np.ndarray], rows: int, dtype: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows, probability
-from verosim.validate.diagnosis.model import is_gaussian
+from verosim.validate.diagnosis.model import params_of
 from verosim.validate.diagnosis.rows import Sample
 
 LEVEL = 0.05
@@ -101,7 +101,7 @@ def _all_pairs(U: np.ndarray, w: np.ndarray) -> float:
 def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Finding]:
     """Mardia's measures of every class, worst first."""
     both = ("skewness", "kurtosis")
-    if not is_gaussian(model):
+    if not params_of(model).is_gaussian:
         return [does_not_apply(name, "no density here is Gaussian") for name in both]
     if sample is None:
         said = "tells whether the classes are Gaussian"

@@ -14,9 +14,8 @@ import numpy as np
 
 from verosim.bayes import prior_error
 from verosim.bayes.priors import free_priors
-from verosim.estimators.discriminant import FullSpec
 from verosim.validate.diagnosis.findings import Finding, does_not_apply
-from verosim.validate.diagnosis.model import kind_of_part, one_covariance, parts_of
+from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, one_covariance
 
 FEW, PLENTY = 5, 10  # rows per parameter, rows per column
 DELTA = 0.05
@@ -28,7 +27,7 @@ def rows_per_parameter(model: Any) -> Finding:
         return does_not_apply("rows per parameter", "nothing is estimated")
     ratio = rows / parameters
     said = f"{rows:,.0f} rows for {parameters:,} parameters: "
-    parts = list(parts_of(model.stats_))
+    parts = list(model.stats_.named_parts())
     if all(kind_of_part(name, part) == "amounts" for name, part in parts):
         words = sum(float(part.arrays["count"].sum()) for _, part in parts) / parameters
         said += (
@@ -46,7 +45,7 @@ def rows_per_parameter(model: Any) -> Finding:
 def class_sizes(model: Any) -> list[Finding]:
     """Classes with too few rows for a covariance of their own, or one finding that there are
     none."""
-    if not isinstance(model.spec(), FullSpec):
+    if not has_full_covariance(model):
         return [does_not_apply("class size", "the classes have no full covariance to estimate")]
     d, weights = model.n_features_in_, model.class_count_
     there = np.flatnonzero(weights > 0)

@@ -19,12 +19,15 @@ from scipy.stats import chi2
 from scipy.stats import f as f_distribution
 
 from verosim.densities.central import Centred, Scatter
-from verosim.estimators.discriminant import LDA, FullSpec
-from verosim.estimators.gaussian import DiagonalSpec
 from verosim.linalg import EPS, factor
 from verosim.stats import Moments
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, named, probability
-from verosim.validate.diagnosis.model import full_moments, one_covariance
+from verosim.validate.diagnosis.model import (
+    full_moments,
+    has_full_covariance,
+    one_covariance,
+    params_of,
+)
 
 LEVEL = 0.05
 
@@ -104,10 +107,10 @@ def bartlett(centred: Centred) -> tuple[np.ndarray, np.ndarray]:
 
 def equal_covariances(model: Any, statistic: Any) -> Finding:
     """LDA or QDA?"""
-    if isinstance(model.spec(), DiagonalSpec):
+    if params_of(model).covariance_form == "diagonal":
         return _equal_variances(model, statistic)
     name = "Box's M"
-    if not isinstance(model.spec(), FullSpec):
+    if not has_full_covariance(model):
         return does_not_apply(name, "no density here has a covariance")
     moments = full_moments(statistic)
     if moments is None:
@@ -128,7 +131,7 @@ def equal_covariances(model: Any, statistic: Any) -> Finding:
         )  # fmt: skip
     else:
         said = f"No sign that covariances differ (p {probability(found.p)}){without}: " + (
-            "LDA is right." if isinstance(model, LDA) else "LDA has fewer parameters."
+            "LDA is right." if one_covariance(model) else "LDA has fewer parameters."
         )
     return Finding(name, "all classes", found.M, found.p, said)
 

@@ -9,75 +9,73 @@ Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample var
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from verosim.densities import DiagonalGaussian, DiagonalParams, Poisson
 from verosim.densities.central import Centred, Sums
+from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
 from verosim.stats import Moments
 from verosim.stats.base import ROUNDING
-from verosim.validate.loo.leaving import Leaving, Scorer, dense_pieces
 
-Judge = Callable[[Centred, np.ndarray], np.ndarray]  # sums without each row, the rows → (b, C)
+if TYPE_CHECKING:
+    from verosim.densities.gaussian import DiagonalGaussian
+    from verosim.densities.poisson import Poisson
+
+Score = Callable[[Centred, np.ndarray], np.ndarray]  # sums without each row, the rows → (b, C)
 
 
 def gaussian(density: DiagonalGaussian, statistic: Moments) -> Scorer:
     """Gaussians with diagonal covariances, one for each class or one for all."""
 
-    def judge(moments: Centred, rows: np.ndarray) -> np.ndarray:
-        total = moments.class_weight.sum(axis=-1, keepdims=True)
-        share = moments.class_weight / np.where(total > 0, total, 1.0)
-        params = DiagonalParams(
-            moments.pivot, moments.offset, density.variances(moments), share, density.shared
-        )
-        return params.contributions(rows).sum(axis=-1)
+    def score_rows(moments: Centred, rows: np.ndarray) -> np.ndarray:
+        return density.from_moments(moments).contributions(rows).sum(axis=-1)
 
-    return _scorer(statistic, judge)
+    return _scorer(statistic, score_rows)
 
 
 def poisson(density: Poisson, statistic: Moments) -> Scorer:
     """Poissons: λ = (Σx + α m) / (n + α), m the mean of all rows but this one."""
 
-    def judge(moments: Centred, rows: np.ndarray) -> np.ndarray:
+    def score_rows(moments: Centred, rows: np.ndarray) -> np.ndarray:
         rate, x = density.rates(moments), rows[:, None]  # (b, C, d)
         used = (rate > 0).any(axis=-2, keepdims=True)
         said = x * np.log(np.where(rate > 0, rate, 1.0)) - rate - gammaln(x + 1.0)
         return np.where(used & ~np.isnan(x), said, 0.0).sum(axis=-1)
 
-    return _scorer(statistic, judge)
+    return _scorer(statistic, score_rows)
 
 
-def _scorer(statistic: Moments, judge: Judge) -> Scorer:
+def _scorer(statistic: Moments, score_rows: Score) -> Scorer:
     sums = Sums.of(statistic)
     C = len(sums.pivot)
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        going = Leaving.of(statistic, classes, weights)
+        removal = Removal.of(statistic, classes, weights)
         out = np.empty((len(classes), C))
         for at, rows in dense_pieces(block, C):
-            some = going[at]
-            out[at] = judge(Centred(_without(sums, rows, some)), rows)
-        out[going.gone, classes[going.gone]] = -np.inf
+            some = removal[at]
+            out[at] = score_rows(Centred(_without(sums, rows, some)), rows)
+        out[removal.gone, classes[removal.gone]] = -np.inf
         return out
 
     return score
 
 
-def _without(sums: Sums, rows: np.ndarray, going: Leaving) -> Sums:
+def _without(sums: Sums, rows: np.ndarray, removal: Removal) -> Sums:
     """For every row the sums of all the others."""
     assert sums.square is not None
     assert sums.square_low is not None
     assert sums.absorbed is not None
     b, (C, d) = len(rows), sums.pivot.shape
-    at, k, w = going.own(), going.classes, going.weights[:, None]
+    at, k, w = removal.own(), removal.classes, removal.weights[:, None]
     shown = ~np.isnan(rows)
     z = np.where(shown, rows - sums.pivot[k], 0.0)
     before = sums.weight[k]
     weight = before - np.where(shown, w, 0.0)
     # A column nobody in the class has a value of any more.
-    blank = (weight <= ROUNDING * before) | going.gone[:, None]
+    blank = (weight <= ROUNDING * before) | removal.gone[:, None]
 
     def replaced(each: np.ndarray, own: np.ndarray) -> np.ndarray:
         out = np.empty((b, C, d))
@@ -88,8 +86,8 @@ def _without(sums: Sums, rows: np.ndarray, going: Leaving) -> Sums:
     S, S_low = _less(sums.sum[k], sums.sum_low[k], w * z)
     Q, Q_low = _less(sums.square[k], sums.square_low[k], w * z * z)
     present, class_weight = (np.tile(a, (b, 1)) for a in (sums.present, sums.class_weight))
-    present[at] &= ~going.gone
-    class_weight[at] = going.left
+    present[at] &= ~removal.gone
+    class_weight[at] = removal.left
     return Sums(
         present, class_weight, sums.pivot, replaced(sums.weight, weight),
         replaced(sums.sum, S), replaced(sums.sum_low, S_low),

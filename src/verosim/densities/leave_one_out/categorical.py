@@ -7,17 +7,17 @@ with B'_i the values column i still has. Reference: Mitchell (1997), Machine Lea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.axes import Bins, Cells
 from verosim.data.batch import BLOCK_CELLS
-from verosim.densities import Categorical, Histogram, JointHistogramDensity
-from verosim.densities.discrete import NEVER, RESIDUE
-from verosim.densities.histogram import log_widths
+from verosim.densities.leave_one_out.removal import Removal, Scorer, settled
+from verosim.densities.smoothing import LEFTOVER, NEVER
 from verosim.stats import Counts
-from verosim.validate.loo.leaving import Leaving, Scorer, settled
+
+if TYPE_CHECKING:
+    from verosim.densities.discrete import Categorical
 
 
 def scorer(density: Categorical, statistic: Counts) -> Scorer:
@@ -27,8 +27,8 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
     raw, weight = statistic.arrays["count"][:, 0], statistic.arrays["weight"][:, 0]
     cells = statistic.arrays["cells"][0]  # (K,)
     kinds = density.estimate(statistic).kinds  # (d,) B
-    grows = not isinstance(density, Histogram | JointHistogramDensity)
-    count = np.where(raw > RESIDUE * weight[:, None], raw, 0.0)  # (C, K)
+    grows = not density.fixed_values
+    count = np.where(raw > LEFTOVER * weight[:, None], raw, 0.0)  # (C, K)
     # One more code, of a missing cell: nobody has it.
     raw, count = (np.pad(table, ((0, 0), (0, 1))).T for table in (raw, count))  # (K + 1, C)
     cells, everyone = np.append(cells, 1), np.append(raw[:-1].sum(axis=1), 1.0)
@@ -38,25 +38,26 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
     alpha, C = density.alpha, len(weight)
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        going = Leaving.of(statistic, classes, weights)
+        removal = Removal.of(statistic, classes, weights)
         out = np.empty((len(classes), C))
         step = max(1, BLOCK_CELLS // (C * len(kinds)))
         for start in range(0, len(out), step):
             at = slice(start, min(len(out), start + step))
-            out[at] = part(block[at], going[at])
-        out[going.gone, classes[going.gone]] = -np.inf
+            out[at] = part(block[at], removal[at])
+        out[removal.gone, classes[removal.gone]] = -np.inf
         return out
 
-    def part(block: Any, going: Leaving) -> np.ndarray:
+    def part(block: Any, removal: Removal) -> np.ndarray:
         at = codes.encode(block)[0]  # (b, d)
-        w, own = going.weights[:, None], going.classes
+        w, own = removal.weights[:, None], removal.classes
         here, (row, j) = at >= 0, np.indices(at.shape)
         # What is left of the row's own codes, in its class and as rows in all.
         mine = raw[at, own[:, None]] - w  # (b, d)
         left = settled(cells[at] - 1, everyone[at] - w, everyone[at])
         alone = here & (left == 0)
-        fixed = isinstance(codes, Bins)  # bins are there for good
-        mine = np.where((mine > RESIDUE * going.left[:, None]) & (fixed | ~alone), mine, 0.0)
+        mine = np.where(
+            (mine > LEFTOVER * removal.left[:, None]) & (codes.fixed | ~alone), mine, 0.0
+        )
         n, every = count[at], np.repeat(total[None], len(at), axis=0)  # (b, d, C)
         there = row, j, own[:, None]
         every[there] += np.where(here, mine - n[there], 0.0)
@@ -67,17 +68,8 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
         mass = (n + alpha) / np.where(blank, 1.0, denominator)
         mass = np.where(blank, 1 / np.maximum(B, 1)[..., None], mass)
         log_mass = np.log(np.where(mass > 0, mass, NEVER))
-        heard = here if density.constants or not grows else here & (B >= 2)
-        found: np.ndarray = np.where(heard[..., None], log_mass, 0.0).sum(axis=1)
-        return found - _log_volume(codes, block, at)[:, None]
+        counted = here if density.constants or not grows else here & (B >= 2)
+        found: np.ndarray = np.where(counted[..., None], log_mass, 0.0).sum(axis=1)
+        return found - density.log_volume(codes, block, at)[:, None]
 
     return score
-
-
-def _log_volume(codes: Any, block: Any, at: np.ndarray) -> np.ndarray:
-    """(b,) log volume of the bin of every cell shown, or of the joint cell; 0 for categories."""
-    if isinstance(codes, Cells):
-        return log_widths(codes.bins)[codes.bins.encode(block)[0]].sum(axis=1)
-    if isinstance(codes, Bins):
-        return np.where(at >= 0, log_widths(codes)[at], 0.0).sum(axis=1)
-    return np.zeros(len(at))

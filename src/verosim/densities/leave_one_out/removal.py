@@ -28,7 +28,7 @@ def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndar
 
 
 @dataclass(frozen=True)
-class Leaving:
+class Removal:
     """Some rows, each leaving alone."""
 
     classes: np.ndarray  # (n,)
@@ -38,14 +38,14 @@ class Leaving:
     rows: np.ndarray  # (n,) rows of the class without it
 
     @classmethod
-    def of(cls, statistic: Statistic, classes: np.ndarray, weights: np.ndarray) -> Leaving:
+    def of(cls, statistic: Statistic, classes: np.ndarray, weights: np.ndarray) -> Removal:
         arrays = statistic.arrays
         return cls.from_counts(arrays["weight"][:, 0], arrays["rows"][:, 0], classes, weights)
 
     @classmethod
     def from_counts(
         cls, weight: np.ndarray, rows: np.ndarray, classes: np.ndarray, weights: np.ndarray
-    ) -> Leaving:
+    ) -> Removal:
         """weight and rows are (C,) those of each class."""
         weights = weights if len(weights) else np.ones(len(classes))
         before = weight[classes]
@@ -62,8 +62,8 @@ class Leaving:
         """The places of the rows' own classes in (n, C)."""
         return np.arange(len(self.classes)), self.classes
 
-    def __getitem__(self, at: slice | np.ndarray) -> Leaving:
-        return Leaving(
+    def __getitem__(self, at: slice | np.ndarray) -> Removal:
+        return Removal(
             self.classes[at], self.weights[at], self.before[at], self.left[at], self.rows[at]
         )
 

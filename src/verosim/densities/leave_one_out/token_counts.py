@@ -7,22 +7,24 @@ Columns, buckets and given vocabularies are there for good.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.densities.columns import LEAST_ALPHA, ColumnDensity
+from verosim.densities.leave_one_out.occurrences import Occurrences, occurrences
+from verosim.densities.leave_one_out.removal import Removal, settled
 from verosim.stats import Counts, Tokens
 from verosim.stats.base import RESIDUE
 from verosim.stats.tokens import TOUCH
-from verosim.validate.loo.leaving import Leaving, settled
-from verosim.validate.loo.occurrences import Occurrences, occurrences
+
+if TYPE_CHECKING:
+    from verosim.densities.columns import ColumnDensity
 
 CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
 
 
 @dataclass(frozen=True)
-class Left:
+class Remaining:
     """The cells of some rows, and what remains of their counts without the row."""
 
     found: Occurrences  # of what the model knows
@@ -32,14 +34,14 @@ class Left:
     odd: np.ndarray  # (rows,) bool: more would be taken than is there
 
 
-class Lexicon:
+class TokenCounts:
     """The counts of columns or tokens, and which of them are in use."""
 
     def __init__(self, density: ColumnDensity, statistic: Counts | Tokens) -> None:
         self.statistic, self.least = statistic, density.min_count
         self.raw = np.ascontiguousarray(statistic.arrays["count"][:, 0].T)  # (K, C)
         self.count = np.maximum(self.raw, 0.0)
-        self.alpha = max(density.alpha, LEAST_ALPHA)
+        self.alpha = density.pseudo_count
         self.kept = np.ones(len(self.raw), dtype=bool)
         self.everyone = self.raw.sum(axis=1)
         if isinstance(statistic, Tokens) and self.least > 1:
@@ -55,13 +57,13 @@ class Lexicon:
         found: np.ndarray = np.ascontiguousarray(table[self.kept].T).sum(axis=1)
         return found
 
-    def without(self, block: Any, going: Leaving) -> Left:
+    def without(self, block: Any, removal: Removal) -> Remaining:
         """Every row of the block without itself."""
         found = occurrences(self.statistic, block)
         gaps = np.isnan(found.amount)
         holes = found[gaps]
         found = found[~gaps & self.kept[found.code]]
-        own, w = going.classes[found.row], going.weights[found.row] * found.amount
+        own, w = removal.classes[found.row], removal.weights[found.row] * found.amount
         was = self.raw[found.code, own]
         mine, stays = was - w, np.ones(len(w), dtype=bool)
         odd = mine < -RESIDUE * was
@@ -76,4 +78,4 @@ class Lexicon:
                 stays &= before - w >= self.least * (1 - TOUCH)
         strange = np.zeros(found.rows, dtype=bool)
         strange[found.row[odd]] = True
-        return Left(found, np.maximum(mine, 0.0), stays, holes, strange)
+        return Remaining(found, np.maximum(mine, 0.0), stays, holes, strange)

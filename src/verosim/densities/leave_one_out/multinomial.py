@@ -10,45 +10,46 @@ Reference: Rennie et al. (2003), Tackling the poor assumptions of naive Bayes te
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.data.batch import BLOCK_CELLS
 from verosim.data.sources import cells_per_row, take_rows
-from verosim.densities import Complement, Multinomial
-from verosim.densities.columns import ColumnDensity
+from verosim.densities.leave_one_out import refit
+from verosim.densities.leave_one_out.removal import Removal, Scorer
+from verosim.densities.leave_one_out.token_counts import CANCELLED, Remaining, TokenCounts
 from verosim.stats import Counts, Tokens
-from verosim.validate.loo import again
-from verosim.validate.loo.leaving import Leaving, Scorer
-from verosim.validate.loo.lexicon import CANCELLED, Left, Lexicon
+
+if TYPE_CHECKING:
+    from verosim.densities.columns import ColumnDensity, Complement, Multinomial
 
 # what is left of some rows → (rows, C) scores, and which rows these do not hold for
-Judge = Callable[[Left, Leaving], tuple[np.ndarray, np.ndarray]]
+Score = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray]]
 
 
-def in_pieces(density: ColumnDensity, statistic: Counts | Tokens, judge: Any) -> Scorer:
+def in_pieces(density: ColumnDensity, statistic: Counts | Tokens, score_rows: Any) -> Scorer:
     """Rows a piece at a time; those the closed form does not hold for are estimated again."""
-    lexicon = Lexicon(density, statistic)
-    anew = again.scorer(density, statistic)
-    work: Judge = judge(density, lexicon)
-    C = lexicon.raw.shape[1]
+    counts = TokenCounts(density, statistic)
+    refitted = refit.scorer(density, statistic)
+    work: Score = score_rows(density, counts)
+    C = counts.raw.shape[1]
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        going = Leaving.of(statistic, classes, weights)
+        removal = Removal.of(statistic, classes, weights)
         out = np.empty((len(classes), C))
         odd = np.zeros(len(classes), dtype=bool)
         step = max(1, int(BLOCK_CELLS / (C * max(cells_per_row(block), 1.0))))
         for start in range(0, len(out), step):
             at = slice(start, min(len(out), start + step))
-            some = going[at]
-            left = lexicon.without(block[at], some)
+            some = removal[at]
+            left = counts.without(block[at], some)
             out[at], failed = work(left, some)
             odd[at] = failed | left.odd
-        out[going.gone, classes[going.gone]] = -np.inf
+        out[removal.gone, classes[removal.gone]] = -np.inf
         rows = np.flatnonzero(odd)
         if len(rows):
-            out[rows] = anew(
+            out[rows] = refitted(
                 take_rows(block, rows), classes[rows], weights[rows] if len(weights) else weights
             )
         return out
@@ -59,31 +60,31 @@ def in_pieces(density: ColumnDensity, statistic: Counts | Tokens, judge: Any) ->
 def multinomial(density: Multinomial, statistic: Counts | Tokens) -> Scorer:
     """Amounts, by the class's own counts."""
     if statistic.what != "amount":
-        return again.scorer(density, statistic)
+        return refit.scorer(density, statistic)
     return in_pieces(density, statistic, _multinomial)
 
 
 def complement(density: Complement, statistic: Counts | Tokens) -> Scorer:
     """Amounts, by the counts of all other classes."""
     if statistic.what != "amount":
-        return again.scorer(density, statistic)
+        return refit.scorer(density, statistic)
     return in_pieces(density, statistic, _complement)
 
 
-def _multinomial(density: Multinomial, lexicon: Lexicon) -> Judge:
-    count, alpha = lexicon.count, lexicon.alpha
+def _multinomial(density: Multinomial, counts: TokenCounts) -> Score:
+    count, alpha = counts.count, counts.alpha
     table = np.log(count + alpha)  # (K, C)
-    total, V = lexicon.total(count), lexicon.size
+    total, V = counts.total(count), counts.size
 
-    def judge(left: Left, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
-        found, own = left.found, going.own()
+    def score_rows(left: Remaining, removal: Removal) -> tuple[np.ndarray, np.ndarray]:
+        found, own = left.found, removal.own()
         here, lost = found[left.stays], found[~left.stays]
         scores = here.times(table)
-        k = going.classes[found.row]
+        k = removal.classes[found.row]
         moved = np.log(left.mine + alpha) - table[found.code, k]
         scores[own] += here.sums((found.amount * moved)[left.stays])
         every = total - lost.sums(count[lost.code])  # (rows, C)
-        every[own] = total[going.classes] - found.sums(count[found.code, k]) + (
+        every[own] = total[removal.classes] - found.sums(count[found.code, k]) + (
             here.sums(left.mine[left.stays]))  # fmt: skip
         every = np.maximum(every, 0.0) + alpha * (V - lost.sums(np.ones(len(lost.row))))[:, None]
         length = here.sums(here.amount)[:, None]
@@ -91,21 +92,21 @@ def _multinomial(density: Multinomial, lexicon: Lexicon) -> Judge:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(length > 0, scores - length * np.log(every), 0.0), failed
 
-    return judge
+    return score_rows
 
 
-def _complement(density: Complement, lexicon: Lexicon) -> Judge:
-    count, alpha = lexicon.count, lexicon.alpha
+def _complement(density: Complement, counts: TokenCounts) -> Score:
+    count, alpha = counts.count, counts.alpha
     rest = count.sum(axis=1, keepdims=True) - count + alpha  # (K, C)
     log_rest = np.log(rest)
-    total, log_total, V = lexicon.total(rest), lexicon.total(log_rest), lexicon.size
+    total, log_total, V = counts.total(rest), counts.total(log_rest), counts.size
 
-    def judge(left: Left, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
+    def score_rows(left: Remaining, removal: Removal) -> tuple[np.ndarray, np.ndarray]:
         found = left.found
         here = found[left.stays]
-        counts = count[found.code]  # (m, C)
-        counts[np.arange(len(counts)), going.classes[found.row]] = left.mine
-        others = (counts.sum(axis=1, keepdims=True) - counts + alpha)[left.stays]
+        each = count[found.code]  # (m, C)
+        each[np.arange(len(each)), removal.classes[found.row]] = left.mine
+        others = (each.sum(axis=1, keepdims=True) - each + alpha)[left.stays]
         log_others = np.log(others)
         every = total - found.sums(rest[found.code]) + here.sums(others)  # (rows, C)
         failed = (every <= CANCELLED * total).any(axis=1)
@@ -121,4 +122,4 @@ def _complement(density: Complement, lexicon: Lexicon) -> Judge:
             scores = np.where(size > 1, -scores / np.where(sums != 0, sums, 1.0), 0.0)
         return scores, failed
 
-    return judge
+    return score_rows

@@ -17,15 +17,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verosim.densities import FullGaussian, FullParams
 from verosim.densities.central import FREE, Scatter
-from verosim.densities.gaussian import LOG_2PI
+from verosim.densities.leave_one_out.intensity import Fourths, Intensity
+from verosim.densities.leave_one_out.removal import Removal
+from verosim.densities.located import LOG_2PI
 from verosim.linalg import EPS
-from verosim.validate.loo.intensity import Fourths, Intensity
-from verosim.validate.loo.leaving import Leaving
+
+if TYPE_CHECKING:
+    from verosim.densities.full import FullGaussian
+    from verosim.densities.full_params import FullParams
 
 GAP = 1e-3  # 1 − ρq below which too few digits are left of it
 CLEAR = 1e-5  # share of a variance, unexplained by other columns, below which likewise
@@ -66,13 +70,13 @@ class Rows:
     z: np.ndarray  # (b, d) about the mean of their class
     kappa: np.ndarray  # (b,)
     further: np.ndarray  # (b,) x is so many times as far from its class without itself
-    going: Leaving
+    removal: Removal
     fourths: Fourths | None
 
     def __getitem__(self, at: np.ndarray) -> Rows:
         fourths = None if self.fourths is None else self.fourths[at]
         return Rows(
-            self.x[at], self.z[at], self.kappa[at], self.further[at], self.going[at], fourths
+            self.x[at], self.z[at], self.kappa[at], self.further[at], self.removal[at], fourths
         )
 
     def __len__(self) -> int:
@@ -126,23 +130,23 @@ class Downdate:
         log_det = float(self.params.log_det[place]) + d * np.log(freedom)
         return Mixture(S, known, peak[at], c, T, ones, sphere, a, log_det, ones, unexplained)
 
-    def __call__(self, x: np.ndarray, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, x: np.ndarray, removal: Removal) -> tuple[np.ndarray, np.ndarray]:
         """(b, C) log p(x | c), and (b,) whether the closed form holds for the row."""
-        scatter, k = self.scatter, going.classes
-        stays = ~going.gone
-        left = np.where(stays, going.left, 1.0)
+        scatter, k = self.scatter, removal.classes
+        stays = ~removal.gone
+        left = np.where(stays, removal.left, 1.0)
         z = (x - scatter.pivot[k]) - scatter.offset[k]
-        kappa = np.where(stays, going.before * going.weights / left, 0.0)
-        further = np.where(stays, going.before / left, 1.0)
+        kappa = np.where(stays, removal.before * removal.weights / left, 0.0)
+        further = np.where(stays, removal.before / left, 1.0)
         # A class that fades away though it has other rows is nobody's rank one.
-        fine = self._varies(x, going) & (stays | (scatter.statistic.arrays["rows"][k, 0] == 1))
+        fine = self._varies(x, removal) & (stays | (scatter.statistic.arrays["rows"][k, 0] == 1))
         if self.density.floor > 0:
-            fine &= self.margin * (self.whole - going.weights) > self.density.floor * self.whole
+            fine &= self.margin * (self.whole - removal.weights) > self.density.floor * self.whole
         fourths = None
         if self.intensity is not None and self.intensity.setting == "ledoit_wolf":
-            fourths = self.intensity.fourths(z, going)
-            fine &= fourths.sure | going.gone
-        rows = Rows(x, z, kappa, further, going, fourths)
+            fourths = self.intensity.fourths(z, removal)
+            fine &= fourths.sure | removal.gone
+        rows = Rows(x, z, kappa, further, removal, fourths)
         if self.density.pooling == 1:
             return self._pooled(rows, fine)
         return self._each(rows, fine)
@@ -153,7 +157,7 @@ class Downdate:
         shape = len(rows), len(scatter.present)
         out = self.params.log_density(rows.x) if alone else np.full(shape, -np.inf)
         for c in self.present:
-            own = rows.going.classes == c
+            own = rows.removal.classes == c
             at = np.flatnonzero(own) if alone else np.arange(len(rows))
             if not len(at):
                 continue
@@ -162,7 +166,7 @@ class Downdate:
             v = (some.x - scatter.pivot[c]) - scatter.offset[c]
             v *= np.where(own[at], some.further, 1.0)[:, None]
             out[at, c] = taken.log_density(v[:, self.at] @ mixture.T.T)
-            fine[at] &= taken.fine | (own[at] & some.going.gone)
+            fine[at] &= taken.fine | (own[at] & some.removal.gone)
         return out, fine
 
     def _pooled(self, rows: Rows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +181,7 @@ class Downdate:
                 v = rotated - steps[c]
             else:
                 v = ((rows.x - scatter.pivot[c]) - scatter.offset[c])[:, self.at] @ T.T
-            v *= np.where(rows.going.classes == c, rows.further, 1.0)[:, None]
+            v *= np.where(rows.removal.classes == c, rows.further, 1.0)[:, None]
             out[:, c] = taken.log_density(v)
         return out, fine & taken.fine
 
@@ -188,12 +192,12 @@ class Downdate:
         far = ((means @ self.params.whitener[0].T) ** 2).sum(axis=1).max() > FAR
         return pivot, None if far else means[:, self.at] @ self.mixtures[None].T.T
 
-    def _varies(self, x: np.ndarray, going: Leaving) -> np.ndarray:
+    def _varies(self, x: np.ndarray, removal: Removal) -> np.ndarray:
         """(b,) whether every column in use still varies, over all classes."""
         pivot, centre, _ = self.params.reference
         apart = ((x - pivot) - centre)[:, self.at]
-        rest = self.whole - going.weights
-        kappa = self.whole * going.weights / np.where(rest > 0, rest, 1.0)
+        rest = self.whole - removal.weights
+        kappa = self.whole * removal.weights / np.where(rest > 0, rest, 1.0)
         spread = self.whole * self.scatter.total_variance[self.at]
         return (rest > 0) & (
             spread - kappa[:, None] * apart**2 > CANCELLED * spread
@@ -204,15 +208,15 @@ class Taken:
     """One mixture with some rows taken out of it, each alone."""
 
     def __init__(self, by: Downdate, m: Mixture, rows: Rows) -> None:
-        d, density, going = by.d, by.density, rows.going
-        whole = by.whole - going.weights
+        d, density, removal = by.d, by.density, rows.removal
+        whole = by.whole - removal.weights
         weight, lost = whole, float(density.covariance == "unbiased")
-        freedom = whole - lost * (by.classes - going.gone)
+        freedom = whole - lost * (by.classes - removal.gone)
         theta = rows.kappa
-        own = None if m.c is None else going.classes == m.c
+        own = None if m.c is None else removal.classes == m.c
         if m.c is not None and own is not None:
             theta = theta * np.where(own, 1.0, density.pooling)
-            mine = by.scatter.class_weight[m.c] - np.where(own, going.weights, 0.0)
+            mine = by.scatter.class_weight[m.c] - np.where(own, removal.weights, 0.0)
             weight = (1 - density.pooling) * mine + density.pooling * whole
             freedom = (1 - density.pooling) * np.maximum(mine - lost, 0.0) + (
                 density.pooling * freedom)  # fmt: skip

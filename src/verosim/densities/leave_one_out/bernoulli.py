@@ -8,28 +8,30 @@ found once. Reference: McCallum & Nigam (1998), A comparison of event models for
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.densities import Bernoulli
-from verosim.densities.columns import RESIDUE
+from verosim.densities.leave_one_out import refit
+from verosim.densities.leave_one_out.multinomial import Score, in_pieces
+from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
+from verosim.densities.leave_one_out.token_counts import Remaining, TokenCounts
+from verosim.densities.smoothing import LEFTOVER
 from verosim.stats import Counts, Tokens
-from verosim.validate.loo import again
-from verosim.validate.loo.columns import Judge, in_pieces
-from verosim.validate.loo.leaving import Leaving, Scorer, dense_pieces
-from verosim.validate.loo.lexicon import Left, Lexicon
+
+if TYPE_CHECKING:
+    from verosim.densities.columns import Bernoulli
 
 
 def scorer(density: Bernoulli, statistic: Counts | Tokens) -> Scorer:
     """Presence of columns or tokens."""
     if statistic.what != "presence":
-        return again.scorer(density, statistic)
+        return refit.scorer(density, statistic)
     if density.constants:
         return in_pieces(density, statistic, _bernoulli)
-    if isinstance(statistic, Counts):
-        return _every_column(density, statistic)
-    return again.scorer(density, statistic)
+    if isinstance(statistic, Tokens):
+        return refit.scorer(density, statistic)
+    return _every_column(density, statistic)
 
 
 def _rows_and_holes(statistic: Counts | Tokens) -> tuple[np.ndarray, np.ndarray]:
@@ -39,15 +41,15 @@ def _rows_and_holes(statistic: Counts | Tokens) -> tuple[np.ndarray, np.ndarray]
     return weight, np.zeros((1, len(weight))) if missing is None else missing[:, 0].T
 
 
-def _bernoulli(density: Bernoulli, lexicon: Lexicon) -> Judge:
-    count, alpha = lexicon.count, lexicon.alpha
-    weight, missing = _rows_and_holes(lexicon.statistic)
+def _bernoulli(density: Bernoulli, counts: TokenCounts) -> Score:
+    count, alpha = counts.count, counts.alpha
+    weight, missing = _rows_and_holes(counts.statistic)
     missing = np.broadcast_to(missing, count.shape)  # (K, C)
     seen = weight - missing
     total = np.maximum(seen, 0.0) + 2 * alpha
     absent = np.log((np.maximum(seen - count, 0.0) + alpha) / total)
     table = np.log((count + alpha) / total) - absent
-    base = lexicon.total(absent)
+    base = counts.total(absent)
 
     def gone(code: np.ndarray, k: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
         """log of the absence of a column where a row of class k without it has left, and what it
@@ -56,58 +58,60 @@ def _bernoulli(density: Bernoulli, lexicon: Lexicon) -> Judge:
         every = np.maximum(n, 0.0) + 2 * alpha
         return np.log((np.maximum(n - count[code, k], 0.0) + alpha) / every), every
 
-    def judge(left: Left, going: Leaving) -> tuple[np.ndarray, np.ndarray]:
-        found, holes, own = left.found, left.holes, going.own()
+    def score_rows(left: Remaining, removal: Removal) -> tuple[np.ndarray, np.ndarray]:
+        found, holes, own = left.found, left.holes, removal.own()
         here, lost = found[left.stays], found[~left.stays]
         scores = base + here.times(table)
         scores -= lost.sums(absent[lost.code]) + holes.sums(absent[holes.code])
-        without, every = gone(found.code, going.classes[found.row], going.weights[found.row])
+        without, every = gone(found.code, removal.classes[found.row], removal.weights[found.row])
         said = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
-        empty = gone(holes.code, going.classes[holes.row], going.weights[holes.row])[0]
-        scores[own] = bases(going) + found.sums(said) - holes.sums(empty)
+        empty = gone(holes.code, removal.classes[holes.row], removal.weights[holes.row])[0]
+        scores[own] = bases(removal) + found.sums(said) - holes.sums(empty)
         return scores, np.zeros(found.rows, dtype=bool)
 
-    every_code = np.flatnonzero(lexicon.kept)
+    every_code = np.flatnonzero(counts.kept)
     known: dict[tuple[int, float], float] = {}
 
-    def bases(going: Leaving) -> np.ndarray:
+    def bases(removal: Removal) -> np.ndarray:
         """(rows,) the score of an empty row of the same class and weight."""
-        out = np.empty(len(going.classes))
-        for i, key in enumerate(zip(going.classes.tolist(), going.weights.tolist(), strict=True)):
+        out = np.empty(len(removal.classes))
+        for i, key in enumerate(
+            zip(removal.classes.tolist(), removal.weights.tolist(), strict=True)
+        ):
             if key not in known:
                 known[key] = float(gone(every_code, *key)[0].sum())
             out[i] = known[key]
         return out
 
-    return judge
+    return score_rows
 
 
 def _every_column(density: Bernoulli, statistic: Counts) -> Scorer:
-    """Where a column alike in all classes is not heard, which it may become without the row."""
+    """Where a column alike in all classes is ignored, which it may become without the row."""
     raw = statistic.arrays["count"][:, 0]  # (C, d)
     weight, missing = _rows_and_holes(statistic)
     missing, C = missing.T, len(raw)
-    alpha = Lexicon(density, statistic).alpha
+    alpha = density.pseudo_count
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        going = Leaving.of(statistic, classes, weights)
+        removal = Removal.of(statistic, classes, weights)
         out = np.empty((len(classes), C))
         for at, rows in dense_pieces(block, C):
-            out[at] = part(rows, going[at])
-        out[going.gone, classes[going.gone]] = -np.inf
+            out[at] = part(rows, removal[at])
+        out[removal.gone, classes[removal.gone]] = -np.inf
         return out
 
-    def part(rows: np.ndarray, going: Leaving) -> np.ndarray:
+    def part(rows: np.ndarray, removal: Removal) -> np.ndarray:
         shown, there = ~np.isnan(rows), rows > np.float64(statistic.threshold)
-        own, w, stays = going.own(), going.weights[:, None], ~going.gone[:, None]
+        own, w, stays = removal.own(), removal.weights[:, None], ~removal.gone[:, None]
         seen = weight[:, None] - missing
         n, N = (np.repeat(a[None], len(rows), axis=0) for a in (raw, seen))  # (b, C, d)
         n[own] = np.where(stays, n[own] - np.where(there, w, 0.0), 0.0)
-        left = (going.left[:, None] - missing[going.classes]) + np.where(shown, 0.0, w)
+        left = (removal.left[:, None] - missing[removal.classes]) + np.where(shown, 0.0, w)
         N[own] = np.where(stays, left, 0.0)
         n = np.maximum(n, 0.0)
         all_n, all_N = n.sum(axis=1, keepdims=True), np.maximum(N.sum(axis=1, keepdims=True), 0.0)
-        alike = (all_n <= RESIDUE * all_N) | (all_N - all_n <= RESIDUE * all_N)
+        alike = (all_n <= LEFTOVER * all_N) | (all_N - all_n <= LEFTOVER * all_N)
         n, N = np.where(alike, all_n, n), np.where(alike, all_N, N)
         total = np.maximum(N, 0.0) + 2 * alpha
         there = there[:, None]

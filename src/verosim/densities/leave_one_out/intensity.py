@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from verosim.densities.central import Scatter
+from verosim.densities.leave_one_out.removal import Removal
 from verosim.linalg import EPS, ledoit_wolf, oas
-from verosim.validate.loo.leaving import Leaving
 
 CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
 CERTAIN = 2e8 * EPS  # parts of the largest fourth powers ever held that are surely no noise
@@ -69,12 +69,12 @@ class Intensity:
             return ledoit_wolf(mle, W, quartic)
         return float(self.setting)
 
-    def fourths(self, z: np.ndarray, going: Leaving) -> Fourths:
+    def fourths(self, z: np.ndarray, removal: Removal) -> Fourths:
         """Fourth powers of the rows' classes; z (b, d) are the rows about their means."""
         left, sure = np.zeros(len(z)), np.ones(len(z), dtype=bool)
-        for c in np.unique(going.classes).tolist():
-            at = np.flatnonzero((going.classes == c) & ~going.gone)
-            Z, w, rest = z[at], going.weights[at], going.left[at]
+        for c in np.unique(removal.classes).tolist():
+            at = np.flatnonzero((removal.classes == c) & ~removal.gone)
+            Z, w, rest = z[at], removal.weights[at], removal.left[at]
             M, r = self.scatter.each[c], w / rest  # δ = r z
             s = (Z**2).sum(axis=1)  # ‖z‖²
             D = r**2 * s  # ‖δ‖²
@@ -84,7 +84,7 @@ class Intensity:
             moved += rest * D**2 - 4 * D * w * r * s
             left[at] = self.each[c] + (moved - w * s**2) / self.unit / self.unit
             sure[at] = (left[at] > CANCELLED * self.each[c]) & (left[at] > self.noise[c])
-        return Fourths(self.each[going.classes], left, sure)
+        return Fourths(self.each[removal.classes], left, sure)
 
     def without(
         self, S: np.ndarray, z: np.ndarray, theta: np.ndarray, trace: np.ndarray,

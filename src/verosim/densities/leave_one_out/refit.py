@@ -1,4 +1,4 @@
-"""The road that is always open: estimate again from the statistic without the row.
+"""The definition of leave-one-out: estimate again from the statistic without the row.
 
     log p(x_i | c)  by  estimate(T − T(x_i))
 
@@ -7,21 +7,18 @@ What the closed forms compute, by definition; they fall back on it where they do
 
 from __future__ import annotations
 
-import warnings
-from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.data import Batch
 from verosim.data.batch import UNWEIGHTED
-from verosim.densities import Density, FullGaussian, Params
-from verosim.engines import one_blas_thread
-from verosim.errors import SingularWarning
+from verosim.densities.leave_one_out.removal import Scorer
+from verosim.linalg import one_blas_thread
 from verosim.stats import Statistic
-from verosim.validate.loo.leaving import Scorer
 
-_quiet = Lock()  # filters of warnings are the process's
+if TYPE_CHECKING:
+    from verosim.densities.base import Density
 
 
 def scorer(density: Density, statistic: Statistic) -> Scorer:
@@ -41,16 +38,7 @@ def scorer(density: Density, statistic: Statistic) -> Scorer:
                 if not rest.arrays["rows"].any():
                     continue
                 at = [place[label] for label in rest.axes.groups.classes.tolist()]
-                out[i, at] = _estimated(density, rest).log_density(row)[0]
+                out[i, at] = density.estimate_quietly(rest).log_density(row)[0]
         return out
 
     return score
-
-
-def _estimated(density: Density, statistic: Statistic) -> Params:
-    """The estimate, without a warning for every row that what is left is singular."""
-    if isinstance(density, FullGaussian) and density.on_singular != "raise":
-        return density.solve(statistic, {})  # type: ignore[arg-type]
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore", SingularWarning)
-        return density.estimate(statistic)

@@ -16,28 +16,28 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from verosim.axes import Axes, Groups, Vocabulary
 from verosim.data import ArraySource, Batch, Documents
 from verosim.engines import summarise
-from verosim.stats import Product, Statistic, Tokens
+from verosim.stats import Statistic, Tokens
+from verosim.stats.document_terms import document_terms
 
-TOGETHER = 64  # documents whose tokens are counted side by side
-
-Shared = Callable[[np.ndarray], Statistic]
+SoftStatistic = Callable[[np.ndarray], Statistic]  # shares (n, C) → the statistic of all rows
 
 
-def shared(plan: Statistic, blocks: list[Any], raw: bool) -> Shared:
+def soft_statistic(plan: Statistic, blocks: list[Any], raw: bool) -> SoftStatistic:
     """The function from shares (n, C) to the statistic of the rows in these blocks.
 
     `plan` is the zero to start from; `raw` leaves values as they are.
     """
-    if isinstance(plan, Product):
-        parts = {
-            name: shared(part, [block[name] for block in blocks], raw)
-            for name, part in plan.parts.items()
-        }
-        return lambda share: Product({name: part(share) for name, part in parts.items()})
-    if isinstance(plan, Tokens) and isinstance(plan.codes, Vocabulary):
+    parts = {
+        name: _of_part(part, [block[name] if name else block for block in blocks], raw)
+        for name, part in plan.named_parts()
+    }
+    return lambda share: plan.map_parts(lambda name: parts[name](share))
+
+
+def _of_part(plan: Any, blocks: list[Any], raw: bool) -> SoftStatistic:
+    if plan.sums_of == "tokens":
         return _of_texts(plan, blocks)
     stops = np.cumsum([block.shape[0] for block in blocks])[:-1]
 
@@ -61,12 +61,14 @@ class _Everywhere(ArraySource):
             yield from one.batches(start, stop)
 
 
-def _of_texts(plan: Tokens, blocks: list[Documents]) -> Shared:
+def _of_texts(plan: Tokens, blocks: list[Documents]) -> SoftStatistic:
     """count = Xᵀ r, the document–term matrix X (n, K) made once."""
     whole: Any = plan.zero()
     for block in blocks:
         whole += summarise(ArraySource(block, np.zeros(len(block), dtype=np.int32), raw=True), plan)
-    X = _document_terms(whole, blocks)
+    X = sparse.vstack(
+        [document_terms(block, whole.codes, plan.tokenizer, plan.presence) for block in blocks]
+    ).tocsr()
 
     def by_product(share: np.ndarray) -> Statistic:
         count = X.T @ share  # (K, C)
@@ -80,29 +82,3 @@ def _of_texts(plan: Tokens, blocks: list[Documents]) -> Shared:
         return whole.like(whole.axes, arrays, {})
 
     return by_product
-
-
-def _document_terms(whole: Tokens, blocks: list[Documents]) -> sparse.csr_array:
-    """(n, K) how often each token of `whole` occurs in each text.
-
-    It is the same statistic with the texts themselves for classes, a few at a time.
-    """
-    assert isinstance(whole.codes, Vocabulary)
-    rows, columns, counts = [], [], []
-    first = 0
-    for block in blocks:
-        for start in range(0, len(block), TOGETHER):
-            some = block[start : start + TOGETHER]
-            numbers = np.arange(len(some), dtype=np.int32)
-            one = Tokens(Axes(Groups(numbers), whole.axes.columns), **whole.options)
-            one.absorb(Batch(some, numbers))
-            assert isinstance(one.codes, Vocabulary)
-            code = whole.codes.find(one.codes)  # (tokens here,)
-            count = one.arrays["count"][:, 0].T  # (tokens here, texts)
-            token, text = np.nonzero(count * (code >= 0)[:, None])
-            rows.append(text + (first + start))
-            columns.append(code[token])
-            counts.append(count[token, text])
-        first += len(block)
-    at = np.concatenate(rows), np.concatenate(columns)
-    return sparse.csr_array((np.concatenate(counts), at), shape=(first, whole.codes.size))

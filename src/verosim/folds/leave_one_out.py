@@ -2,7 +2,8 @@
 
     log p(k | x_i) from T(all) − T(x_i)
 
-The densities without the row are closed forms (`loo`); here they meet the priors without it.
+The densities without the row are closed forms (`Density.leave_one_out`); here the priors without
+it are added.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
+from verosim.bayes.priors import log_priors_left_out
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
 from verosim.data.labels import positions
 from verosim.data.sources import cells_per_row
 from verosim.data.stream import Chunk, TableSource, weights_of
+from verosim.densities.leave_one_out import left_out_scorer
 from verosim.engines import map_chunks, summarise
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
@@ -24,7 +27,6 @@ from verosim.folds.evaluation import OutOfFold
 from verosim.folds.splits import check_readable_twice
 from verosim.models import Inputs, Spec, open_rows
 from verosim.stats import Statistic
-from verosim.validate.loo import leaver, log_priors_left_out
 
 
 def leave_one_out(spec: Spec, inputs: Inputs, keep_priors: bool = False) -> OutOfFold:
@@ -64,7 +66,7 @@ class _Scorer:
 
     def __init__(self, spec: Spec, statistic: Statistic, keep_priors: bool) -> None:
         density = spec.density
-        self.setting, self.without_row = spec.prior_setting, leaver(density, statistic)
+        self.setting, self.without_row = spec.prior_setting, left_out_scorer(density, statistic)
         self.classes = statistic.axes.groups.classes
         self.params = density.estimate(statistic)
         self.weight, self.rows = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))

@@ -1,0 +1,179 @@
+"""The features in which log p(x | k) is linear, and the weights on them in closed form.
+
+    log p(x | k) = w_kᵀφ(x) + b_k + what classes share
+
+φ(x) is x for one shared covariance, x and its squares for a variance per class, x and all products
+for a covariance per class, indicators for categories and bins, amounts for counts. Logistic
+regression on φ is the discriminative twin of the density: the same surfaces, other weights.
+Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from verosim import kernels
+from verosim.axes import Codes, Columns, Vocabulary
+from verosim.data import Documents, SparseRows, Tokenizer
+from verosim.densities.base import not_a_number
+from verosim.errors import VerosimError
+from verosim.stats.document_terms import document_terms
+
+MISSING = "{} is missing"
+
+
+@dataclass(frozen=True)
+class Expansion(ABC):
+    """φ, and the density's own weights on it."""
+
+    names: tuple[str, ...]  # F of them
+    coef: np.ndarray  # (C, F)
+    bias: np.ndarray  # (C,) without the priors
+    scale: np.ndarray  # (F,) the unit in which a weight is penalised
+
+    @abstractmethod
+    def features(self, block: Any) -> Any:
+        """(n, F) of rows as the densities read them: an array, or CSR."""
+
+    def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """The intercepts as people read them."""
+        return bias
+
+
+@dataclass(frozen=True)
+class Deviations(Expansion):
+    """z = x − m, m near the middle of the data; a missing cell has z = 0."""
+
+    pivot: np.ndarray  # (d,)
+    centre: np.ndarray  # (d,) m = pivot + centre
+    columns: Columns
+    marks_missing: bool  # whether missing cells have features of their own
+
+    def features(self, block: Any) -> np.ndarray:
+        dense = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
+        Z = np.empty(dense.shape)
+        kernels.centre_rows(dense, self.pivot, self.centre, Z)
+        holes = np.isnan(Z)
+        if np.isinf(Z).any() or (not self.marks_missing and holes.any()):
+            error = not_a_number(dense, self.columns, 0)
+            if error is not None:
+                raise VerosimError(
+                    error.what,
+                    "full covariances weigh a missing cell in no linear way; GaussianNB, NaiveLDA "
+                    "and NaiveBayes do.",
+                )
+        Z[holes] = 0.0
+        parts = self.powers(Z)
+        return np.concatenate([*parts, holes] if self.marks_missing else parts, axis=1)
+
+    def powers(self, Z: np.ndarray) -> list[np.ndarray]:
+        return [Z]
+
+    def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        d = len(self.pivot)
+        return bias - coef[:, :d] @ (self.pivot + self.centre)
+
+
+class Squares(Deviations):
+    """z and z², column by column."""
+
+    def powers(self, Z: np.ndarray) -> list[np.ndarray]:
+        return [Z, Z * Z]
+
+    def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        return bias  # of features about the middle
+
+
+class Products(Squares):
+    """z and every z_i z_j."""
+
+    def powers(self, Z: np.ndarray) -> list[np.ndarray]:
+        i, j = np.triu_indices(Z.shape[1])
+        return [Z, Z[:, i] * Z[:, j]]
+
+
+@dataclass(frozen=True)
+class Amounts(Expansion):
+    """Amounts of columns, of which a missing cell has none."""
+
+    def features(self, block: Any) -> Any:
+        if not isinstance(block, SparseRows):
+            return sparse.csr_matrix(np.where(np.isnan(block), 0.0, block))
+        stored = block.stored
+        amounts = np.nan_to_num(block.data[stored].astype(np.float64), nan=0.0)
+        starts = block.indptr - block.indptr[0]
+        return sparse.csr_matrix((amounts, block.indices[stored], starts), shape=block.shape)
+
+
+@dataclass(frozen=True)
+class Presence(Expansion):
+    """Whether a column exceeds a threshold, and whether it is missing."""
+
+    threshold: float
+
+    def features(self, block: Any) -> Any:
+        if not isinstance(block, SparseRows):
+            there = block > np.float64(self.threshold)
+            return sparse.csr_matrix(np.hstack([there, np.isnan(block)]).astype(np.float64))
+        data = block.data[block.stored]
+        columns = block.indices[block.stored] + np.where(np.isnan(data), block.columns, 0)
+        there = ((data > self.threshold) | np.isnan(data)).astype(np.float64)
+        shape = (len(block), 2 * block.columns)
+        return sparse.csr_matrix((there, columns, block.indptr - block.indptr[0]), shape=shape)
+
+
+@dataclass(frozen=True)
+class Indicators(Expansion):
+    """One feature for each value or bin of each column, and one for a value never seen."""
+
+    codes: Codes
+
+    def features(self, block: Any) -> Any:
+        codes, _ = self.codes.encode(block)  # (n, columns)
+        there = codes >= 0
+        counts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        places = codes[there]
+        shape = (len(codes), len(self.names))
+        return sparse.csr_matrix((np.ones(len(places)), places, counts), shape=shape)
+
+
+@dataclass(frozen=True)
+class TokenAmounts(Expansion):
+    """How often, or whether, each known token occurs in a text."""
+
+    codes: Vocabulary
+    tokenizer: Tokenizer
+    presence: bool
+
+    def features(self, block: Documents) -> Any:
+        terms = document_terms(block, self.codes, self.tokenizer, self.presence)
+        return sparse.csr_matrix(terms)
+
+
+@dataclass(frozen=True)
+class SideBySide(Expansion):
+    """The features of independent parts."""
+
+    parts: dict[str, Expansion]
+
+    @classmethod
+    def of(cls, parts: dict[str, Expansion]) -> SideBySide:
+        every = parts.values()
+        return cls(
+            tuple(name for part in every for name in part.names),
+            np.hstack([part.coef for part in every]),
+            np.sum([part.bias for part in every], axis=0),
+            np.concatenate([part.scale for part in every]),
+            parts,
+        )
+
+    def features(self, block: Any) -> Any:
+        found = [part.features(block[name]) for name, part in self.parts.items()]
+        if any(sparse.issparse(one) for one in found):
+            return sparse.hstack(found, format="csr")
+        return np.concatenate(found, axis=1)

@@ -1,0 +1,6 @@
+"""Every row scored by the density estimated without it: one file per closed form."""
+
+from verosim.densities.leave_one_out.removal import Removal, Scorer
+from verosim.densities.leave_one_out.scorer import left_out_scorer, log_density_left_out
+
+__all__ = ["Removal", "Scorer", "left_out_scorer", "log_density_left_out"]

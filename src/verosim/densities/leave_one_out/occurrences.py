@@ -1,0 +1,70 @@
+"""Rows as lists of what occurs in them: column or token numbers and amounts, row after row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from verosim.data import Documents, SparseRows
+from verosim.stats import Counts, Tokens
+from verosim.stats.document_terms import document_terms
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Cells that are not zero, in the order of the rows."""
+
+    rows: int
+    row: np.ndarray  # (m,)
+    code: np.ndarray  # (m,) column or token
+    amount: np.ndarray  # (m,) NaN where missing
+
+    def __getitem__(self, kept: np.ndarray) -> Occurrences:
+        return Occurrences(self.rows, self.row[kept], self.code[kept], self.amount[kept])
+
+    def times(self, table: np.ndarray) -> np.ndarray:
+        """(rows, C) Σ amount · table[code] over the cells of each row, table (K, C)."""
+        ends = np.cumsum(np.bincount(self.row, minlength=self.rows))
+        inside = self.amount, self.code, np.concatenate([[0], ends])
+        found: np.ndarray = sparse.csr_array(inside, shape=(self.rows, len(table))) @ table
+        return found
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """(rows,) or (rows, C): values of the cells summed by row."""
+        if values.ndim == 1:
+            return np.bincount(self.row, values, minlength=self.rows)
+        out = np.zeros((self.rows, values.shape[1]))
+        if len(values):
+            first = np.flatnonzero(np.diff(self.row, prepend=-1))
+            out[self.row[first]] = np.add.reduceat(values, first, axis=0)
+        return out
+
+
+def occurrences(statistic: Counts | Tokens, block: Any) -> Occurrences:
+    """What occurs in the rows of a block: amounts, or ones where presence is what counts."""
+    if isinstance(statistic, Tokens):
+        return _of_texts(statistic, block)
+    presence, threshold = statistic.what == "presence", np.float64(statistic.threshold)
+    if isinstance(block, SparseRows):
+        stored = block.stored
+        row = np.repeat(np.arange(len(block)), np.diff(block.indptr))
+        code, amount = block.indices[stored].astype(np.intp), block.data[stored]
+        if presence:
+            here = (amount > threshold) | np.isnan(amount)
+            row, code, amount = row[here], code[here], amount[here]
+    else:
+        row, code = np.nonzero((block > threshold) | np.isnan(block) if presence else block)
+        amount = block[row, code]
+    amount = amount.astype(np.float64)
+    if presence:
+        amount[~np.isnan(amount)] = 1.0
+    return Occurrences(len(block), row, code, amount)
+
+
+def _of_texts(statistic: Tokens, block: Documents) -> Occurrences:
+    found = document_terms(block, statistic.codes, statistic.tokenizer, statistic.presence)
+    row = np.repeat(np.arange(len(block)), np.diff(found.indptr))
+    return Occurrences(len(block), row, found.indices.astype(np.intp), found.data)
