@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.axes.bins import edges_of
-from verosim.data import values
+from verosim.data import cells
 from verosim.data.adapters import open_table
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.choice import USUAL, choose_density
@@ -109,8 +109,8 @@ def look(
         if target in given:
             target_type = "text"
         try:
-            labels = values.keys(arrays[target], frozenset(marks))[0]
-        except values.Unreadable as error:
+            labels = cells.keys(arrays[target], frozenset(marks))[0]
+        except cells.Unreadable as error:
             raise VerosimError(
                 f"The target {target!r}, row {error.row}: {error.value!r} is not {error.wanted}.",
                 "labels are strings, whole numbers or booleans.",
@@ -140,7 +140,7 @@ def _declared(array: pa.Array, coded: bool) -> bool:
 
     if not isinstance(array, pa.DictionaryArray):
         return False
-    return not (coded and values.is_text(array.type))
+    return not (coded and cells.is_text(array.type))
 
 
 def as_na(na: Any) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def as_na(na: Any) -> tuple[str, ...]:
             "na is a list of texts for the whole table, not a dict.", "na=['?', 'unknown']."
         )
     plain = [mark.item() if isinstance(mark, np.generic) else mark for mark in na or ()]
-    forms = [form for mark in plain for form in (str(mark), values.text_of(mark)) if form]
+    forms = [form for mark in plain for form in (str(mark), cells.text_of(mark)) if form]
     return tuple(dict.fromkeys(forms))
 
 
@@ -179,16 +179,16 @@ def check_columns(
 def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
     import pyarrow as pa
 
-    chunks = [values.plain(part.batch.column(name)) for part in sample]
+    chunks = [cells.plain(part.batch.column(name)) for part in sample]
     types = {chunk.type for chunk in chunks}
     if len(types) > 1:  # slices of a frame of objects may differ: text holds them all
         try:
             chunked = pa.concat_tables(
                 [pa.table({"x": chunk}) for chunk in chunks], promote_options="permissive"
             ).column("x")
-            return values.plain(chunked)[:rows]
+            return cells.plain(chunked)[:rows]
         except (pa.ArrowInvalid, pa.ArrowTypeError):
-            texts = [values.text_of(v) for chunk in chunks for v in chunk.to_pylist()]
+            texts = [cells.text_of(v) for chunk in chunks for v in chunk.to_pylist()]
             return pa.array(texts, pa.large_string())[:rows]
     return pa.concat_arrays(chunks)[:rows] if chunks else pa.nulls(0)
 
@@ -200,12 +200,12 @@ def target_type(table: Table, target: str, na: frozenset[str], rows: int = LOOK)
 
 def _target_type(array: pa.Array, typed: bool, na: frozenset[str]) -> str:
     """integer, boolean or text: a CSV's text becomes a value only if it prints back the same."""
-    kind = values.kind_of_type(array.type)
+    kind = cells.kind_of_type(array.type)
     if kind in ("boolean", "number"):
         return "boolean" if kind == "boolean" else "integer"
     if typed:
         return "text"
-    texts = {text for text in values.keys(array, na)[1] if text is not None}  # 1.0 as 1
+    texts = {text for text in cells.keys(array, na)[1] if text is not None}  # 1.0 as 1
     if texts and texts <= {"True", "False"}:
         return "boolean"
     return "integer" if texts and all(_is_integer(text) for text in texts) else "text"
@@ -236,10 +236,10 @@ class _Judge:
     def column(self, name: str, array: pa.Array, given: str | None) -> Column:
         shown = str(array.type) if self.typed else "text"
         shown = "category" if name in self.declared else shown
-        kind = values.kind_of_type(array.type)
+        kind = cells.kind_of_type(array.type)
         try:
             found = self._judged(name, array, kind)
-        except values.Unreadable as error:
+        except cells.Unreadable as error:
             raise VerosimError(
                 f"Column {name!r}, row {error.row}: {error.value!r} is not {error.wanted}."
             ) from None
@@ -273,7 +273,7 @@ class _Judge:
                       note="ignored: lists, structs and bytes are not read")  # fmt: skip
 
     def _number(self, name: str, array: pa.Array) -> Column:
-        x = values.numbers(array, self.na)
+        x = cells.numbers(array, self.na)
         seen = x[np.isfinite(x)]
         if not len(seen):
             return Column(name, "ignore", reason=f"missing in all {len(x):,} rows")
@@ -287,9 +287,9 @@ class _Judge:
         density, edges, why = choose_density(x, self.labels, self.weights)
         note = ""
         if len(distinct) == 1:
-            why = f"constant ({values.text_of(distinct[0])}): carries no information"
+            why = f"constant ({cells.text_of(distinct[0])}): carries no information"
         elif whole and len(distinct) <= FEW and n >= 5 * len(distinct):
-            shown = ", ".join(str(values.text_of(v)) for v in distinct[:6])
+            shown = ", ".join(str(cells.text_of(v)) for v in distinct[:6])
             more = ", …" if len(distinct) > 6 else ""
             kind = "boolean" if set(distinct.tolist()) <= {0.0, 1.0} else "category"
             note = (
@@ -299,15 +299,15 @@ class _Judge:
             note = f"all different; an identifier? then columns={{{name!r}: 'ignore'}}"
         # Kept for whoever edits it to a category.
         few = distinct.tolist() if len(distinct) <= CODES else ()
-        frequent = tuple(str(values.text_of(v)) for v in few)
+        frequent = tuple(str(cells.text_of(v)) for v in few)
         return Column(
             name, density, reason=why, note=note, whole=whole, edges=edges, frequent=frequent
         )
 
     def _as_number(self, column: Column, array: pa.Array) -> Column:
         try:
-            x = values.numbers(array, self.na)
-        except values.Unreadable as error:
+            x = cells.numbers(array, self.na)
+        except cells.Unreadable as error:
             raise VerosimError(
                 f"Column {column.name!r}, row {error.row}: {error.value!r} is not a number.",
                 f"na=[{error.value!r}] if it means missing.",
@@ -318,7 +318,7 @@ class _Judge:
 
     def _seen(self, array: pa.Array) -> dict[str, int]:
         """How often each text occurs."""
-        index, texts = values.keys(array, self.na)
+        index, texts = cells.keys(array, self.na)
         count = np.bincount(index, minlength=len(texts))
         return {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
 
@@ -327,12 +327,12 @@ class _Judge:
         n = sum(seen.values())
         if not n:
             return Column(name, "ignore", reason=f"missing in all {len(array):,} rows")
-        if all(values.DATE.fullmatch(text) for text in seen):
+        if all(cells.DATE.fullmatch(text) for text in seen):
             return Column(name, "date", reason="dates: hour, weekday, month and a number")
         if not self.typed:
-            if all(values.NUMBER.fullmatch(t) and not values.PADDED.match(t) for t in seen):
+            if all(cells.NUMBER.fullmatch(t) and not cells.PADDED.match(t) for t in seen):
                 return self._number(name, array)
-            if len(seen) <= 4 and all(text.lower() in values.TRUTHS for text in seen):
+            if len(seen) <= 4 and all(text.lower() in cells.TRUTHS for text in seen):
                 return Column(name, "boolean", reason="true or false")
         words = sum(len(text.split()) * c for text, c in seen.items()) / n
         if words >= WORDS and len(seen) > max(n / 2, 2):
@@ -346,7 +346,7 @@ class _Judge:
         if len(seen) == 1:
             reason = f"constant ({next(iter(seen))}): carries no information"
         note = ""
-        odd = [text for text in seen if not values.NUMBER.fullmatch(text)]
+        odd = [text for text in seen if not cells.NUMBER.fullmatch(text)]
         if len(seen) > 5 and len(odd) <= max(3, len(seen) // 20) and not self.typed:
             note = f"numbers but for {listed(odd, 3)}; missing? then na={odd[:3]!r}"
         elif len(seen) > 5 and not odd:

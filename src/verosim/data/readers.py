@@ -16,7 +16,7 @@ import numpy as np
 
 from verosim.axes import Columns
 from verosim.axes.words import Coded
-from verosim.data import values
+from verosim.data import cells
 from verosim.data.schema import Column, Schema
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STRIP = 1 << 15  # cells
-READ = {"date": values.days, "boolean": values.flags}  # all else is numbers
+READ = {"date": cells.days, "boolean": cells.flags}  # all else is numbers
 CLOCK = {"hour": range(24), "weekday": range(7), "month": range(1, 13)}
 
 
@@ -64,7 +64,7 @@ class Reader(ABC):
             return None
         try:
             return read(array, self.na)
-        except values.Unreadable as error:
+        except cells.Unreadable as error:
             hint = f"na=[{str(error.value)!r}] if it means missing, or " + self.other_way(column)
             raise VerosimError(
                 f"Column {column.name!r}, {rows.place(error.row)}: {error.value!r} is not "
@@ -80,21 +80,21 @@ class Reader(ABC):
         """(n, d) float64, NaN where missing."""
         n = rows.batch.num_rows
         out = np.empty((n, len(columns)))
-        cells = []
+        read = []
         for column in columns:
-            found = self._cells(rows, column, READ.get(column.density, values.numbers))
-            cells.append(np.full(n, np.nan) if found is None else found)
+            found = self._cells(rows, column, READ.get(column.density, cells.numbers))
+            read.append(np.full(n, np.nan) if found is None else found)
         step = max(1, STRIP // max(len(columns), 1))
         for a in range(0, n, step):  # strip by strip, which stays in cache
-            for j, column_cells in enumerate(cells):
+            for j, column_cells in enumerate(read):
                 out[a : a + step, j] = column_cells[a : a + step]
         return out
 
     def words(self, rows: Rows, columns: tuple[Column, ...]) -> Coded:
         indexes, texts = [], []
         for column in columns:
-            cells = self._cells(rows, column, values.keys)
-            index, found = cells if cells is not None else _nothing(rows.batch.num_rows)
+            read = self._cells(rows, column, cells.keys)
+            index, found = read if read is not None else _nothing(rows.batch.num_rows)
             indexes.append(index)
             texts.append(found)
         return Coded(tuple(indexes), tuple(texts), rows.batch.num_rows)
@@ -105,8 +105,8 @@ class Reader(ABC):
         array = self._array(rows, column.name)
         if array is None:
             array = pa.nulls(rows.batch.num_rows)
-        if values.kind_of_type(array.type) not in ("text", "nothing"):
-            array = pa.array([values.text_of(v) for v in array.to_pylist()], pa.large_string())
+        if cells.kind_of_type(array.type) not in ("text", "nothing"):
+            array = pa.array([cells.text_of(v) for v in array.to_pylist()], pa.large_string())
         return Documents.from_arrow(array)
 
 
@@ -225,7 +225,7 @@ class MixedReader(Reader):
         coded = self.words(rows, self.categories)
         indexes, texts = list(coded.indexes), list(coded.texts)
         for column in self.dates:
-            parts = self._cells(rows, column, values.clock)
+            parts = self._cells(rows, column, cells.clock)
             for piece, span in CLOCK.items():
                 index, found = _nothing(rows.batch.num_rows)
                 if parts is not None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.data.cells import DAY, TICKS
 from verosim.data.readers import MixedReader
 from verosim.data.schema import Column
-from verosim.data.values import DAY, TICKS
 from verosim.stats import Counts, Moments, Product
 
 if TYPE_CHECKING:

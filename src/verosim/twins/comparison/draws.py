@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from verosim.data.adapters import is_frame, open_table, streams
+from verosim.data.cells import numbers
 from verosim.data.labels import encode_labels
 from verosim.data.look import look
 from verosim.data.stream import as_label
-from verosim.data.values import numbers
 from verosim.errors import VerosimError, listed
 
 STEPS = 10  # sizes of the usual ladder
