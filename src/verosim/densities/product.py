@@ -19,6 +19,7 @@ from verosim.stats import Product
 class ProductParams(Params):
     parts: Mapping[str, Params]
     columns: Mapping[str, Columns]  # the names of every part's columns, for messages
+    kinds: Mapping[str, str]  # of the parts
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -50,6 +51,7 @@ class ProductParams(Params):
         return ProductParams(
             {name: self.parts[name].marginal(at) for name, at in columns.items()},
             {name: self.columns[name].narrowed(at) for name, at in columns.items()},
+            {name: self.kinds[name] for name in columns},
         )
 
     def log_likelihood(self, statistic: Product) -> np.ndarray:
@@ -78,23 +80,26 @@ def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ProductDensity(Density):
-    """Densities by the name of a part, or by its kind: the first word of its name."""
+    """Densities by the kind of a part, which is its name where nothing else is said."""
 
     parts: Mapping[str, Density]
 
-    def estimate(self, statistic: Product) -> ProductParams:
-        chosen = {
-            name: self.parts.get(name) or self.parts.get(name.split(" ")[0])
-            for name in statistic.parts
-        }
-        lost = [name for name, density in chosen.items() if density is None]
+    def densities_of(self, statistic: Product) -> dict[str, Density]:
+        """The density of every part of a product, by the part's name."""
+        lost = [name for name, kind in statistic.kinds.items() if kind not in self.parts]
         if lost:
             raise VerosimError(
                 f"Densities for {sorted(self.parts)}, and none for the part {lost[0]!r}.",
                 "give every part one density.",
             )
+        return {name: self.parts[kind] for name, kind in statistic.kinds.items()}
+
+    def estimate(self, statistic: Product) -> ProductParams:
         return ProductParams(
-            {name: density.estimate(statistic.parts[name])  # type: ignore[union-attr]
-             for name, density in chosen.items()},
+            {
+                name: density.estimate(statistic.parts[name])
+                for name, density in self.densities_of(statistic).items()
+            },
             {name: part.axes.columns for name, part in statistic.parts.items()},
-        )  # fmt: skip
+            statistic.kinds,
+        )

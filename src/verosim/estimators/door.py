@@ -16,7 +16,6 @@ from verosim.axes import Axes, Categories, Columns, Groups, Words
 from verosim.bayes.rule import Rule
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.data.adapters import array_table, is_source, open_table, streams
-from verosim.data.look import as_na, check_columns, look, target_type
 from verosim.data.readers import NumberReader, Reader, ValueReader, WordReader
 from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.stream import Labels, TableSource, check_length, kind_of_labels
@@ -31,6 +30,7 @@ from verosim.estimators.arrays import (
     one_column,
 )
 from verosim.estimators.fitted import Fitted
+from verosim.kinds.look import as_na, check_columns, look, target_type
 from verosim.stats import Counts, Statistic
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from verosim.axes import Axes, Bins, Categories, Cells
 from verosim.axes.bins import edges_of
 from verosim.bayes.enough import rows_for_histogram
-from verosim.data.look import LOOK
 from verosim.data.stream import TableSource
 from verosim.data.tables import Table
 from verosim.densities import Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import one_of
+from verosim.kinds.look import LOOK
 from verosim.stats import Counts, Statistic
 
 PER_CELL = 10  # rows a cell needs to say something

@@ -11,11 +11,11 @@ import numpy as np
 from verosim.axes.groups import plain
 from verosim.bayes.rule import Rule
 from verosim.data import cells
-from verosim.data.look import check_columns
 from verosim.data.stream import Chunk, TableSource, kind_of_labels, labels_of, weights_of
 from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
+from verosim.kinds.look import check_columns
 
 
 def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep: Any) -> Any:

@@ -11,7 +11,6 @@ from sklearn.utils.validation import _get_feature_names
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Documents
 from verosim.data.adapters import streams
-from verosim.data.look import look
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
@@ -20,6 +19,8 @@ from verosim.densities import Bernoulli, Complement, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.parameters import finite, one_of
+from verosim.kinds.look import look
+from verosim.kinds.text import TEXT
 from verosim.stats import Tokens
 
 MODELS = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
@@ -146,11 +147,11 @@ class TextNB(GenerativeClassifier):
         weight = given.get("weight")
         names = [name for name in table.names if name not in (target, weight)]
         if len(names) == 1:
-            given["columns"] = {names[0]: "text"}
+            given["columns"] = {names[0]: TEXT.name}
         return look(table, target, **given)
 
     def _reader(self, schema: Schema) -> TextReader:
-        texts = schema.used if len(schema.used) == 1 else schema.of("text")
+        texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
         if len(texts) != 1:
             what = f"several texts, {listed([c.name for c in texts])}" if texts else "no text"
             raise VerosimError(

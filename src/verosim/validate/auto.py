@@ -17,11 +17,11 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.data.adapters import streams
-from verosim.data.look import NUMBERS
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.estimators.parameters import one_of
 from verosim.estimators.summed import check_several
+from verosim.kinds.density_choice import NUMBERS
 from verosim.validate.candidates import Entry, Survey, candidates
 from verosim.validate.cross import check_model, one_warning, parting_aside
 from verosim.validate.jury import Jury

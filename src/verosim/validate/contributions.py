@@ -28,6 +28,7 @@ from verosim.densities import (
 from verosim.densities.product import ProductParams
 from verosim.errors import VerosimError
 from verosim.estimators.holdout import Holdout
+from verosim.kinds import labels_of
 from verosim.stats import Statistic
 from verosim.validate.cross import refitted
 
@@ -63,9 +64,9 @@ def names_of(rule: Rule) -> tuple[str, ...]:
     if not isinstance(rule.params, ProductParams):
         return tuple(rule.columns)
     return tuple(
-        f"{name} missing" if part == "missing" else name
+        label
         for part, columns in rule.params.columns.items()
-        for name in columns
+        for label in labels_of(rule.params.kinds[part], columns)
     )
 
 

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from verosim.data.labels import encode_labels, positions
-from verosim.data.look import NUMBERS
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.estimators import NaiveBayes
 from verosim.estimators.parameters import same
+from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.gaussian import GAUSSIAN
 from verosim.validate.candidates import Entry, Survey
 from verosim.validate.part import Labelled
 from verosim.validate.scoring import LOG_LOSS, Score, scorers
@@ -135,7 +136,7 @@ class Jury:
             return False
         numbers = schema is None or any(column.density in NUMBERS for column in schema.used)
         parted = isinstance(self.survey.folds, np.ndarray)
-        by_label = numbers and model.columns != "gaussian"
+        by_label = numbers and model.columns != GAUSSIAN.name
         return by_label and parted and self.survey.rows <= ANEW
 
     @cached_property

@@ -19,7 +19,6 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import plain
 from verosim.data import as_weights, cells, encode_labels
 from verosim.data.adapters import is_source, open_table, streams
-from verosim.data.look import as_na, check_columns
 from verosim.data.schema import Schema
 from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource, check_length, labels_of, weights_of
@@ -27,6 +26,7 @@ from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 from verosim.estimators.arrays import feature_names, one_column
 from verosim.estimators.base import GenerativeClassifier
+from verosim.kinds.look import as_na, check_columns
 
 
 @dataclass(frozen=True)

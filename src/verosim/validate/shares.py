@@ -36,7 +36,7 @@ def shared(plan: Statistic, blocks: list[Any], raw: bool) -> Shared:
             name: shared(part, [block[name] for block in blocks], raw)
             for name, part in plan.parts.items()
         }
-        return lambda share: Product({name: part(share) for name, part in parts.items()})
+        return lambda share: plan.with_parts({name: part(share) for name, part in parts.items()})
     if isinstance(plan, Tokens) and isinstance(plan.codes, Vocabulary):
         return _of_texts(plan, blocks)
     stops = np.cumsum([block.shape[0] for block in blocks])[:-1]

@@ -18,9 +18,9 @@ import numpy as np
 from verosim.data.adapters import is_frame, open_table, streams
 from verosim.data.cells import numbers
 from verosim.data.labels import encode_labels
-from verosim.data.look import look
 from verosim.data.stream import as_label
 from verosim.errors import VerosimError, listed
+from verosim.kinds.look import look
 
 STEPS = 10  # sizes of the usual ladder
 FIRST = 10  # rows on its lowest step

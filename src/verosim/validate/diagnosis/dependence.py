@@ -37,12 +37,12 @@ def correlations(
     model: Any, statistic: Statistic, sample: Sample | None, given: bool
 ) -> list[Finding]:
     """Of all classes together, then of each, the most tied first."""
-    parts = [kind_of_part(name, part) for name, part in parts_of(statistic)]
+    parts = [kind_of_part(statistic, name) for name, _ in parts_of(statistic)]
     name = "correlation"
     full = isinstance(model, FullGaussianClassifier)
     columns = sum(
         len(part.axes.columns) for n, part in parts_of(statistic)
-        if kind_of_part(n, part) in ("numbers", "bins")
+        if kind_of_part(statistic, n) in ("numbers", "bins")
     )  # fmt: skip
     if "joint" in parts:
         return [does_not_apply(name, "a joint histogram takes no columns for independent")]
@@ -166,11 +166,11 @@ def associations(
     coded = [
         len(part.axes.columns)
         for n, part in parts_of(statistic)
-        if kind_of_part(n, part) == "codes"
+        if kind_of_part(statistic, n) == "codes"
     ]
     columns = sum(
         len(part.axes.columns) for n, part in parts_of(statistic)
-        if kind_of_part(n, part) in ("numbers", "bins", "codes")
+        if kind_of_part(statistic, n) in ("numbers", "bins", "codes")
     )  # fmt: skip
     if not coded or columns < 2:
         return []

@@ -25,7 +25,12 @@ from verosim.estimators.discriminant import FullGaussianClassifier
 from verosim.linalg import EPS
 from verosim.stats import Counts, Moments, Patterns, Statistic, Tokens
 from verosim.validate.diagnosis.findings import Finding, does_not_apply, probability
-from verosim.validate.diagnosis.model import kind_of_part, one_covariance, parts_of
+from verosim.validate.diagnosis.model import (
+    gaussian_part,
+    kind_of_part,
+    one_covariance,
+    parts_of,
+)
 from verosim.validate.diagnosis.spread import bartlett
 
 LEVEL = 0.05
@@ -64,9 +69,9 @@ def told(model: Any, statistic: Statistic) -> list[Told]:
     """What every column tells, part by part."""
     out = []
     for name, part in parts_of(statistic):
-        kind = kind_of_part(name, part)
+        kind = kind_of_part(statistic, name)
         if kind == "numbers":
-            own = not one_covariance(model) and name != "poisson"
+            own = gaussian_part(statistic, name) and not one_covariance(model)
             out.append(of_numbers(part, own))
         elif kind in ("codes", "bins"):
             assert isinstance(part, Counts)

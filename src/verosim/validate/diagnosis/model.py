@@ -9,6 +9,8 @@ from verosim.axes import Bins, Cells
 from verosim.estimators.discriminant import FullGaussianClassifier
 from verosim.estimators.gaussian import DiagonalClassifier, GaussianClassifier
 from verosim.estimators.table import NaiveBayes
+from verosim.kinds.gaussian import GAUSSIANS
+from verosim.kinds.missing import MISSING
 from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
 
 
@@ -36,10 +38,13 @@ def full_moments(statistic: Statistic) -> Moments | None:
     return None
 
 
-def kind_of_part(name: str, part: Statistic) -> str:
+def kind_of_part(statistic: Statistic, name: str) -> str:
     """numbers, codes, amounts, joint (cells) or gaps: how the columns of a part are looked at."""
-    if name == "missing":
-        return "gaps"
+    part = statistic
+    if isinstance(statistic, Product):
+        part = statistic.parts[name]
+        if statistic.kinds[name] == MISSING.name:
+            return "gaps"
     if isinstance(part, Moments | Patterns):
         return "numbers"
     if isinstance(part, Tokens):
@@ -52,8 +57,15 @@ def kind_of_part(name: str, part: Statistic) -> str:
     return "bins" if isinstance(part.axes.codes, Bins) else "codes"
 
 
+def gaussian_part(statistic: Statistic, name: str) -> bool:
+    """Whether the columns of a part are numbers with a Gaussian density."""
+    if isinstance(statistic, Product) and statistic.kinds[name] != GAUSSIANS.name:
+        return False
+    return kind_of_part(statistic, name) == "numbers"
+
+
 def is_gaussian(model: Any) -> bool:
     """Whether some of the model's densities are Gaussian."""
     if isinstance(model, NaiveBayes):
-        return "gaussian" in dict(parts_of(model.stats_))
+        return any(gaussian_part(model.stats_, name) for name, _ in parts_of(model.stats_))
     return isinstance(model, GaussianClassifier)

@@ -20,7 +20,7 @@ from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.stats import Counts, Statistic
-from verosim.validate.diagnosis.model import kind_of_part, parts_of
+from verosim.validate.diagnosis.model import gaussian_part, kind_of_part, parts_of
 
 MOST = 20_000  # rows of a class
 WIDEST = 2_000  # columns that are looked at together
@@ -47,7 +47,7 @@ class Sample:
 def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | None:
     """The rows a fitted model can be confronted with; None if it has nothing to look at."""
     statistic = model._current()
-    parts = [(name, part, kind_of_part(name, part)) for name, part in parts_of(statistic)]
+    parts = [(name, part, kind_of_part(statistic, name)) for name, part in parts_of(statistic)]
     numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
     coded = [(n, p) for n, p, kind in parts if kind == "codes"]
     if sum(len(part.axes.columns) for _, part in numeric + coded) > WIDEST or not numeric + coded:
@@ -73,9 +73,8 @@ def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | N
         raise VerosimError("The table has no rows.", "there is nothing to look at.")
     _, classes, weights, number_rows, code_rows = _fewer(kept)
     gaussian = [
-        np.full(len(part.axes.columns), name in ("", "gaussian") and kind_of_part(name, part) ==
-                "numbers") for name, part in numeric
-    ]  # fmt: skip
+        np.full(len(part.axes.columns), gaussian_part(statistic, name)) for name, part in numeric
+    ]
     return Sample(
         classes, weights, number_rows, code_rows,
         tuple(column for _, part in numeric for column in part.axes.columns),

@@ -29,7 +29,7 @@ def rows_per_parameter(model: Any) -> Finding:
     ratio = rows / parameters
     said = f"{rows:,.0f} rows for {parameters:,} parameters: "
     parts = list(parts_of(model.stats_))
-    if all(kind_of_part(name, part) == "amounts" for name, part in parts):
+    if all(kind_of_part(model.stats_, name) == "amounts" for name, _ in parts):
         words = sum(float(part.arrays["count"].sum()) for _, part in parts) / parameters
         said += (
             f"{words:.2g} words for each; rare ones rest on the smoothing, so choose alpha well."

@@ -27,7 +27,6 @@ from verosim.densities import (
     Poisson,
     ProductDensity,
 )
-from verosim.errors import VerosimError
 from verosim.stats import Product, Statistic
 from verosim.validate.loo import again, codes, columns, diagonal, full, presence
 from verosim.validate.loo.leaving import Scorer
@@ -107,12 +106,10 @@ scorer.register(Complement, columns.complement)
 @scorer.register
 def _(density: ProductDensity, statistic: Product) -> Scorer:
     """Independent parts: their log densities add up."""
-    parts = {}
-    for name, part in statistic.parts.items():
-        one = density.parts.get(name) or density.parts.get(name.split(" ")[0])
-        if one is None:
-            raise VerosimError(f"No density for the part {name!r}.", "give every part one density.")
-        parts[name] = scorer(one, part)
+    parts = {
+        name: scorer(one, statistic.parts[name])
+        for name, one in density.densities_of(statistic).items()
+    }
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         found = [part(block[name], classes, weights) for name, part in parts.items()]
