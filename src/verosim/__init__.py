@@ -59,8 +59,8 @@ _HOMES = {
         "rows_for_histogram",
         "rows_for_priors",
     ),
-    "verosim.data.look": ("look",),
-    "verosim.data.schema": ("Schema",),
+    "verosim.kinds.look": ("look",),
+    "verosim.kinds": ("Schema",),
     "verosim.data.adapters": ("query",),
     "verosim.engines": ("threads", "use_threads"),
     "verosim.errors": (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.data.cells import in_one, text_of
 from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names, numbered
-from verosim.data.values import in_one, text_of
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:

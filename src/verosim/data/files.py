@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verosim.data.cells import is_text, kind_of_type
 from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names, numbered
-from verosim.data.values import is_text, kind_of_type
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:

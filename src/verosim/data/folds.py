@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from verosim.axes.words import Coded
-from verosim.data import values
+from verosim.data import cells
 from verosim.data.readers import Reader
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows, Table
@@ -115,7 +115,7 @@ def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
     """The folds a column names; it is read once beforehand to know how many there are."""
     names: set[str] = set()
     for rows in table.batches({column}):
-        index, texts = values.keys(rows.batch.column(column), na)
+        index, texts = cells.keys(rows.batch.column(column), na)
         used = [texts[i] for i in np.unique(index).tolist()]
         if None in used:
             row = int(np.argmax(np.isin(index, [i for i, t in enumerate(texts) if t is None])))
@@ -138,7 +138,7 @@ def _no_fold(column: str, rows: Rows, row: int) -> VerosimError:
 
 def _by_text(column: str, rows: Rows, na: frozenset[str], value: Any) -> np.ndarray:
     """(n,) a number for the text each row has in a column."""
-    index, texts = values.keys(rows.batch.column(column), na)
+    index, texts = cells.keys(rows.batch.column(column), na)
     missing = np.flatnonzero(np.array([text is None for text in texts])[index])
     if len(missing):
         raise _no_fold(column, rows, int(missing[0]))
@@ -162,8 +162,8 @@ def _hashes(block: Any) -> np.ndarray:
     """(n,) uint64 of what the rows of a block say, one column after another."""
     n = len(next(iter(block.values()))) if isinstance(block, Parts) else len(block)
     h = np.zeros(n, dtype=np.uint64)
-    for cells in _columns(block):
-        h = _mixed(h ^ cells)
+    for column in _columns(block):
+        h = _mixed(h ^ column)
     return h
 
 

@@ -15,21 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from verosim.axes import Columns
+from verosim.data.column_kinds import IGNORE, NUMBER, ColumnKind, kind_named, known_kinds
 from verosim.errors import VerosimError, listed
-
-ROLES = {
-    "gaussian": "number", "histogram": "number", "poisson": "number", "category": "category",
-    "boolean": "boolean", "date": "date/time", "text": "text", "ignore": "ignored",
-}  # fmt: skip
-SAME = {"number": "gaussian", "ignored": "ignore", "date/time": "date", "bool": "boolean"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, its type in the source, the density that reads it, and why."""
+    """One column: its name, its type in the source, its kind, and why."""
 
     name: str
-    density: str
+    density: str  # the name of its kind
     type: str = ""
     reason: str = ""
     note: str = ""  # something a person should check
@@ -38,8 +33,12 @@ class Column:
     frequent: tuple[str, ...] = ()  # values kept first, where there are more than the cap
 
     @property
+    def kind(self) -> ColumnKind:
+        return as_kind(self.density, self.name)
+
+    @property
     def role(self) -> str:
-        return ROLES[self.density]
+        return self.kind.role
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Schema:
     @property
     def used(self) -> tuple[Column, ...]:
         """The columns a model reads."""
-        return tuple(column for column in self.columns if column.density != "ignore")
+        return tuple(column for column in self.columns if column.density != IGNORE.name)
 
     def of(self, *densities: str) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.density in densities)
@@ -83,27 +82,27 @@ class Schema:
     def edit(self, columns: Mapping[str, str]) -> Schema:
         """A schema with other densities for some columns, by name.
 
-        >>> from verosim.data.schema import Column, Schema
-        >>> Schema((Column("zip", "gaussian"),)).edit({"zip": "category"})["zip"].role
+        >>> from verosim import look
+        >>> look({"zip": [94103, 10001]}).edit({"zip": "category"})["zip"].role
         'category'
         """
         for name in columns:
             if name not in self.names and name != self.target:
                 raise VerosimError(f"There is no column {name!r}.", near(name, self.names))
-            density = as_density(columns[name], name)
-            if density == "histogram" and name != self.target and not self[name].edges:
+            kind = as_kind(columns[name], name)
+            if kind.binned and name != self.target and not self[name].edges:
                 raise VerosimError(
                     f"Column {name!r} was not looked at as numbers, so it has no bins.",
-                    f"look again: verosim.look(…, columns={{{name!r}: 'histogram'}}).",
+                    f"look again: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
                 )
         changed = tuple(
-            replace(column, density=as_density(columns[column.name], column.name), note="",
+            replace(column, density=as_kind(columns[column.name], column.name).name, note="",
                     reason="you said so")
             if column.name in columns else column
             for column in self.columns
         )  # fmt: skip
-        kind = "text" if self.target in columns else self.target_type
-        return replace(self, columns=changed, target_type=kind)
+        labels = "text" if self.target in columns else self.target_type
+        return replace(self, columns=changed, target_type=labels)
 
     def save(self, path: str | Path) -> None:
         """Write the schema as JSON."""
@@ -116,8 +115,7 @@ class Schema:
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
-            for column in columns:
-                as_density(column.density, column.name)
+            columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
             return cls(columns, **_tuples(raw))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
@@ -142,7 +140,8 @@ class Schema:
             here = mine[name].density if name in mine else "ignored"
             there = theirs[name].density if name in theirs else "ignored"
             apart = here != there
-            if not apart and here == "histogram" and mine[name].edges != theirs[name].edges:
+            binned = not apart and mine[name].kind.binned
+            if binned and mine[name].edges != theirs[name].edges:
                 apart, here, there = True, "other bins", "its own"
             if apart:
                 raise VerosimError(
@@ -154,7 +153,7 @@ class Schema:
         head = ("column", "type", "role", "density", "why")
         lines = [head]
         for c in self.columns:
-            density = "" if c.density in ("ignore", "text", "date") else c.density
+            density = c.density if c.kind.shown else ""
             lines.append((c.name, c.type, c.role, density, c.reason))
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         out = [
@@ -209,22 +208,22 @@ def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
     lost = [name for name in names if name not in present]
     if lost:
         raise VerosimError(f"The table lacks the columns {listed(lost)}.", near(lost[0], present))
-    return Schema(tuple(Column(name, "gaussian") for name in names))
+    return Schema(tuple(Column(name, NUMBER) for name in names))
 
 
 def _tuples(raw: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
 
 
-def as_density(name: Any, column: str) -> str:
-    """One of the names `columns=` takes."""
-    wanted = SAME.get(name, name) if isinstance(name, str) else name
-    if wanted not in ROLES:
+def as_kind(name: Any, column: str) -> ColumnKind:
+    """The kind of one of the names `columns=` takes."""
+    kind = kind_named(name) if isinstance(name, str) else None
+    if kind is None:
         raise VerosimError(
             f"Column {column!r}: {name!r} is no way to read a column.",
-            f"one of {', '.join(ROLES)}.",
+            f"one of {', '.join(kind.name for kind in known_kinds())}.",
         )
-    return wanted
+    return kind
 
 
 def near(name: str, names: tuple[str, ...]) -> str:

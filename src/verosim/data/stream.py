@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from verosim.data import values
+from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.folds import GivenFolds, TableFolds
 from verosim.data.readers import Reader
@@ -149,8 +149,8 @@ def labels_of(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.n
     if not isinstance(target, str):  # encoded beforehand: (codes, all labels)
         return target.codes, target.labels
     try:
-        index, texts = values.keys(rows.batch.column(target), frozenset(schema.na), exact=True)
-    except values.Unreadable as error:
+        index, texts = cells.keys(rows.batch.column(target), frozenset(schema.na), exact=True)
+    except cells.Unreadable as error:
         raise VerosimError(
             f"The target {target!r}, {rows.place(error.row)}: {error.value!r} is not "
             f"{error.wanted}.",
@@ -194,7 +194,7 @@ def as_array(labels: list[Any]) -> np.ndarray:
 
 def as_label(text: str, kind: str) -> Any:
     if kind == "integer":
-        whole = values.WHOLE.fullmatch(text)
+        whole = cells.WHOLE.fullmatch(text)
         label = int(whole[1] if whole else text)
         if not -(2**63) <= label < 2**64:
             raise ValueError(text)
@@ -213,7 +213,7 @@ def _is_label(text: str, kind: str) -> bool:
 
 
 def _strange_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
-    fraction = values.NUMBER.fullmatch(str(text)) and float(str(text)) % 1
+    fraction = cells.NUMBER.fullmatch(str(text)) and float(str(text)) % 1
     if schema.target_type == "integer" and fraction:
         return VerosimError(
             f"Unknown label type: continuous. The target {target!r} is {text} in {place}; "
@@ -234,8 +234,8 @@ def weights_of(weights: Any, rows: Rows) -> np.ndarray:
     if not isinstance(weights, str):
         return weights
     try:
-        out = values.numbers(rows.batch.column(weights))
-    except values.Unreadable as error:
+        out = cells.numbers(rows.batch.column(weights))
+    except cells.Unreadable as error:
         raise VerosimError(
             f"The weight {weights!r} is {error.value!r} in {rows.place(error.row)}, not a number."
         ) from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.axes.codes import is_missing
-from verosim.data.values import is_text
+from verosim.data.cells import is_text
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:

@@ -165,9 +165,10 @@ class Params(Scores):
         """The independent parts by name; itself, without a name, if it is of one piece."""
         yield "", self
 
-    def column_names(self, columns: Columns) -> tuple[str, ...]:
-        """(d,) what each of the `contributions` is of."""
-        return tuple(columns)
+    def column_parts(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
+        """The columns of the `contributions`, part by part with the kind of each part; "" where
+        there is one part only."""
+        yield "", columns
 
 
 class Density(ABC):

@@ -21,6 +21,7 @@ from verosim.stats import Product
 class ProductParams(Params):
     parts: Mapping[str, Params]
     columns: Mapping[str, Columns]  # the names of every part's columns, for messages
+    kinds: Mapping[str, str]  # the kind of every part
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -72,13 +73,8 @@ class ProductParams(Params):
     def named_parts(self) -> Iterator[tuple[str, Params]]:
         yield from self.parts.items()
 
-    def column_names(self, columns: Columns) -> tuple[str, ...]:
-        """Of a column, a piece of a date, or whether a column is missing."""
-        return tuple(
-            f"{name} missing" if part == "missing" else name
-            for part, names in self.columns.items()
-            for name in names
-        )
+    def column_parts(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
+        yield from ((self.kinds[part], names) for part, names in self.columns.items())
 
 
 def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
@@ -93,26 +89,29 @@ def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ProductDensity(Density):
-    """Densities by the name of a part, or by its kind: the first word of its name."""
+    """Densities by the kind of a part."""
 
     parts: Mapping[str, Density]
 
-    def estimate(self, statistic: Product) -> ProductParams:
-        chosen = {
-            name: self.parts.get(name) or self.parts.get(name.split(" ")[0])
-            for name in statistic.parts
-        }
-        lost = [name for name, density in chosen.items() if density is None]
+    def densities_of(self, statistic: Product) -> dict[str, Density]:
+        """The density of every part, by the part's name."""
+        lost = [name for name, kind in statistic.kinds.items() if kind not in self.parts]
         if lost:
             raise VerosimError(
                 f"Densities for {sorted(self.parts)}, and none for the part {lost[0]!r}.",
                 "give every part one density.",
             )
+        return {name: self.parts[kind] for name, kind in statistic.kinds.items()}
+
+    def estimate(self, statistic: Product) -> ProductParams:
         return ProductParams(
-            {name: density.estimate(statistic.parts[name])  # type: ignore[union-attr]
-             for name, density in chosen.items()},
+            {
+                name: density.estimate(statistic.parts[name])
+                for name, density in self.densities_of(statistic).items()
+            },
             {name: part.axes.columns for name, part in statistic.parts.items()},
-        )  # fmt: skip
+            statistic.kinds,
+        )
 
     @property
     def has_independent_columns(self) -> bool:
@@ -123,18 +122,11 @@ class ProductDensity(Density):
         parts = self.parts.values()
         return all(part.is_additive for part in parts if part.has_independent_columns)
 
-    def density_of(self, part: str) -> Density:
-        """The density of a part by its name or its kind."""
-        found = self.parts.get(part) or self.parts.get(part.split(" ")[0])
-        if found is None:
-            raise VerosimError(f"No density for the part {part!r}.", "give every part one density.")
-        return found
-
     def leave_one_out(self, statistic: Product) -> Scorer:
         """Independent parts: their log densities add up."""
         scorers = {
-            name: self.density_of(name).leave_one_out(part)
-            for name, part in statistic.parts.items()
+            name: density.leave_one_out(statistic.parts[name])
+            for name, density in self.densities_of(statistic).items()
         }
 
         def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -12,11 +12,11 @@ from verosim.axes import Axes, Bins, Categories, Cells
 from verosim.axes.bins import edges_of
 from verosim.bayes.enough import rows_for_histogram
 from verosim.data import ArraySource
-from verosim.data.look import LOOK
 from verosim.data.stream import TableSource
 from verosim.densities import Density, Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
+from verosim.kinds.look import LOOK
 from verosim.models import Spec
 from verosim.models.settings import one_of
 from verosim.stats import Counts

@@ -10,12 +10,12 @@ import numpy as np
 
 from verosim.axes.groups import plain
 from verosim.bayes.rule import Rule
-from verosim.data import values
-from verosim.data.look import check_columns
+from verosim.data import cells
 from verosim.data.stream import Chunk, TableSource, kind_of_labels, labels_of, weights_of
 from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
+from verosim.kinds.look import check_columns
 
 
 def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep: Any) -> Any:
@@ -40,7 +40,7 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
 
     def kept_column(chunk: Chunk, name: str) -> pa.Array:
         """A column passed on, in the type it first had: pieces of a table may differ."""
-        array = values.plain(chunk.rows.batch.column(name))
+        array = cells.plain(chunk.rows.batch.column(name))
         try:
             return array.cast(types.setdefault(name, array.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -8,29 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Bins, Columns, Vocabulary, Words
-from verosim.data.look import look
-from verosim.data.readers import MixedReader
-from verosim.data.schema import Schema, as_density
+from verosim import kinds
+from verosim.axes import Axes
+from verosim.data.schema import Schema, as_kind
 from verosim.data.tables import Table
-from verosim.densities import (
-    Bernoulli,
-    Categorical,
-    DiagonalGaussian,
-    Histogram,
-    Multinomial,
-    Poisson,
-    ProductDensity,
-)
+from verosim.densities import ProductDensity
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
-from verosim.estimators.sampling import as_table, gap_rates
+from verosim.kinds.look import look
 from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
-from verosim.stats import Counts, Moments, Product, Statistic, Tokens
-
-CLOCKED = 100  # more than there are hours, weekdays or months
+from verosim.stats import Product
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,57 +48,26 @@ class TableSpec(Spec):
         most = int(self.max_categories)
         return look(table, target, columns=self.columns, max_categories=most, **given)
 
-    def reader(self, schema: Schema) -> MixedReader:
+    def reader(self, schema: Schema) -> kinds.MixedReader:
         one_of("missing", self.missing, ("skip", "category"))
         for name, density in {} if isinstance(self.columns, str) else dict(self.columns).items():
             found = next((c.density for c in schema if c.name == name), None)
-            if found is not None and as_density(density, name) != found:
+            if found is not None and as_kind(density, name).name != found:
                 raise VerosimError(
                     f"Column {name!r} is {found} in the schema and {density} in columns=.",
                     f"schema.edit({{{name!r}: {density!r}}}), or leave it out of columns=.",
                 )
-        return MixedReader(schema, gaps=self.missing == "category")
+        return kinds.MixedReader(schema, gaps=self.missing == "category")
 
     def plan(self, axes: Axes, source: Any) -> Product:
-        reader = source.reader
-        assert isinstance(reader, MixedReader)
-        schema = reader.schema
-        cap, edges = schema.max_categories, {c.name: c.edges for c in schema}
-        frequent = {c.name: c.frequent for c in schema}
-        parts: dict[str, Statistic] = {}
-        for part, names in reader.parts.items():
-            on = Axes(axes.groups, Columns(len(names), names))
-            if part in ("gaussian", "poisson"):
-                parts[part] = Moments(on, layout="diagonal")
-            elif part == "histogram":
-                bins = Bins(np.array(edges[name]) for name in names)
-                parts[part] = Counts(on.with_codes(bins), what="codes")
-            elif part == "category":
-                caps = tuple(cap if name in frequent else CLOCKED for name in names)
-                kept = tuple(frequent.get(name, ()) for name in names)
-                parts[part] = Counts(on.with_codes(Words.none_yet(caps, kept)), what="codes")
-            elif part in ("boolean", "missing"):
-                parts[part] = Counts(on, what="presence", threshold=0.5)
-            else:
-                parts[part] = Tokens(on.with_codes(Vocabulary.empty()))
-        return Product(parts)
+        return kinds.plan(source.reader, axes.groups)
 
     @property
     def density(self) -> ProductDensity:
-        alpha = self.pseudo_count()
+        settings = kinds.Settings(self.pseudo_count(), self.covariance, self.floor)
         finite("floor", self.floor, least=0)
         one_of("covariance", self.covariance, ("mle", "unbiased"))
-        return ProductDensity(
-            {
-                "gaussian": DiagonalGaussian(False, self.covariance, None, self.floor),
-                "poisson": Poisson(alpha),
-                "histogram": Histogram(alpha),
-                "category": Categorical(alpha, constants=False),
-                "boolean": Bernoulli(alpha, constants=False),
-                "missing": Bernoulli(alpha, constants=False),
-                "text": Multinomial(alpha),
-            }
-        )
+        return kinds.density(settings)
 
 
 class NaiveBayes(GenerativeClassifier):
@@ -180,17 +138,15 @@ class NaiveBayes(GenerativeClassifier):
         """
         rng = generator(random_state)
         drawn, labels = super().sample(n, y, rng)
-        statistic, schema = self.stats_, self.schema_
+        reader, statistic = self.spec().reader(self.schema_), self.stats_
         gone: dict[str, np.ndarray] = {}
         if missing:
             place = {label: i for i, label in enumerate(self.classes_.tolist())}
             at = np.array([place[label] for label in labels.tolist()], dtype=np.intp)
-            gone = {
-                name: rng.random(len(at)) < rate[at] for name, rate in gap_rates(statistic).items()
-            }
-        reader = self.spec().reader(schema)
+            rates = kinds.gap_rates(reader, statistic)
+            gone = {name: rng.random(len(at)) < rate[at] for name, rate in rates.items()}
         parts: Any = drawn
-        return as_table(reader, parts, gone, schema.native), labels
+        return kinds.as_table(reader, parts, gone, self.schema_.native), labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

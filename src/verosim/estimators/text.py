@@ -11,7 +11,6 @@ import numpy as np
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Documents
 from verosim.data.adapters import streams
-from verosim.data.look import look
 from verosim.data.names import feature_names
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
@@ -19,6 +18,8 @@ from verosim.data.tables import Table
 from verosim.densities import Bernoulli, Complement, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
+from verosim.kinds.look import look
+from verosim.kinds.text import TEXT
 from verosim.models import Spec, derive
 from verosim.models.settings import finite, one_of
 from verosim.stats import Tokens
@@ -73,11 +74,11 @@ class TextSpec(Spec):
         weight = given.get("weight")
         names = [name for name in table.names if name not in (target, weight)]
         if len(names) == 1:
-            given["columns"] = {names[0]: "text"}
+            given["columns"] = {names[0]: TEXT.name}
         return look(table, target, **given)
 
     def reader(self, schema: Schema) -> TextReader:
-        texts = schema.used if len(schema.used) == 1 else schema.of("text")
+        texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
         if len(texts) != 1:
             what = f"several texts, {listed([c.name for c in texts])}" if texts else "no text"
             raise VerosimError(

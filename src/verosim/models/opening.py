@@ -15,12 +15,12 @@ from verosim.axes import Axes, Columns, Groups
 from verosim.data import ArraySource, as_weights, encode_labels
 from verosim.data.adapters import array_table, is_source, open_table, streams
 from verosim.data.labels import encode_counted, labels_of
-from verosim.data.look import as_na, check_columns, target_type
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.stream import Labels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table
 from verosim.errors import VerosimError, listed
+from verosim.kinds.look import as_na, check_columns, target_type
 from verosim.models.spec import Spec
 from verosim.models.state import State
 from verosim.stats import Statistic

@@ -19,13 +19,13 @@ from verosim.axes import Axes, Groups
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
 from verosim.data import ArraySource, as_matrix
-from verosim.data.look import look
 from verosim.data.readers import NumberReader, Reader
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
+from verosim.kinds.look import look
 from verosim.models.settings import finite, same
 from verosim.stats import Statistic
 

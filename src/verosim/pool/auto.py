@@ -17,11 +17,11 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.data.adapters import streams
-from verosim.data.look import NUMBERS
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.folds import first_warning_only, inputs_of
 from verosim.folds.inputs import without_split_columns
+from verosim.kinds.density_choice import NUMBERS
 from verosim.models import Inputs
 from verosim.models.settings import one_of
 from verosim.pool.candidate_scores import CandidateScorer

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from verosim.data.look import NUMBERS
 from verosim.errors import VerosimError
 from verosim.estimators import NaiveBayes
 from verosim.folds import HeldOutEngine
 from verosim.folds.evaluation import FoldScores, score_specs
 from verosim.folds.scores import LOG_LOSS, FoldWeight, Score, scores_by_name
+from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.gaussian import GAUSSIAN
 from verosim.models import Inputs
 from verosim.models.settings import same
 from verosim.pool.candidates import Entry, FoldPlan
@@ -123,5 +124,5 @@ class CandidateScorer:
         if not isinstance(model, NaiveBayes) or self.inputs.schema is not None:
             return False
         numbers = schema is None or any(column.density in NUMBERS for column in schema.used)
-        by_label = numbers and model.columns != "gaussian"
+        by_label = numbers and model.columns != GAUSSIAN.name
         return by_label and self.plan.is_partition and self.plan.rows <= LOOK_AGAIN

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from verosim.data.folds import RowFolds
-from verosim.data.look import NUMBERS
 from verosim.data.schema import Schema
 from verosim.data.sources import ArraySource
 from verosim.data.stream import Chunk
@@ -23,6 +22,8 @@ from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators import LDA, QDA, RDA, GaussianNB, NaiveBayes, NaiveLDA
 from verosim.folds import HoldOut
+from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.histogram import HISTOGRAM
 from verosim.models import Inputs, Spec, open_rows
 
 POOLING = (0.1, 0.5, 0.9)
@@ -93,7 +94,7 @@ def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[
         return entries, plan
     entries.append(Entry(NaiveBayes(), schema))
     twin = not why and all(c.density in NUMBERS for c in schema.used)  # GaussianNB
-    for density in ("histogram",) if twin else NUMBERS:
+    for density in (HISTOGRAM.name,) if twin else NUMBERS:
         numbers = {c.name: density for c in schema.used if c.density in NUMBERS}
         if any(schema[name].density != density for name in numbers):
             entries.append(Entry(NaiveBayes(density), schema.edit(numbers)))  # as its look would

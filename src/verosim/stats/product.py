@@ -20,12 +20,19 @@ from verosim.stats.base import Field, Statistic
 
 
 class Product(Statistic):
-    """Parts by name. A batch for it holds a block for every part."""
+    """Parts by name. A batch for it holds a block for every part.
 
-    def __init__(self, parts: Mapping[str, Statistic]) -> None:
+    `kinds` says by which density each part is estimated: parts of one kind share it. A part that
+    is not named there is of the kind of its own name.
+    """
+
+    def __init__(
+        self, parts: Mapping[str, Statistic], kinds: Mapping[str, str] | None = None
+    ) -> None:
         if not parts:
             raise VerosimError("A product needs at least one part.")
         self.parts = dict(parts)
+        self.kinds = {name: (kinds or {}).get(name, name) for name in parts}
 
     @property
     def head(self) -> Statistic:
@@ -49,7 +56,11 @@ class Product(Statistic):
         return self.head.fields
 
     def _each(self, do: Callable[[Any], Any]) -> Self:
-        return type(self)({name: do(part) for name, part in self.parts.items()})
+        return self.with_parts({name: do(part) for name, part in self.parts.items()})
+
+    def with_parts(self, parts: Mapping[str, Statistic]) -> Self:
+        """Other statistics for parts of the same names and kinds."""
+        return type(self)(parts, self.kinds)
 
     def prepare(self, batch: Batch) -> None:
         for name, part in self.parts.items():
@@ -84,7 +95,7 @@ class Product(Statistic):
         yield from self.parts.items()
 
     def map_parts(self, make: Callable[[str], Statistic]) -> Statistic:
-        return type(self)({name: make(name) for name in self.parts})
+        return self.with_parts({name: make(name) for name in self.parts})
 
     def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
         if type(other) is not type(self) or self.parts.keys() != other.parts.keys():
@@ -92,7 +103,7 @@ class Product(Statistic):
                 f"Parts {sorted(self.parts)} here, others in the other model.",
                 "merge models fitted with the same columns.",
             )
-        return type(self)(
+        return self.with_parts(
             {
                 name: part._combined(other.parts[name], sign, owned)
                 for name, part in self.parts.items()
@@ -120,7 +131,7 @@ class Product(Statistic):
         return self._each(lambda part: part.complement(dim))
 
     def without(self, part: Self) -> Self:
-        return type(self)(
+        return self.with_parts(
             {name: mine.without(part.parts[name]) for name, mine in self.parts.items()}
         )
 

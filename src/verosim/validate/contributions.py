@@ -19,6 +19,7 @@ from verosim.bayes.rule import spread
 from verosim.data import SparseRows
 from verosim.errors import VerosimError
 from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows
+from verosim.kinds import column_labels
 
 MOST = 1 << 27  # numbers kept at a time: a gigabyte
 
@@ -49,7 +50,7 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
     def visit(held: HeldOutRows, known: FoldRules) -> tuple[np.ndarray, np.ndarray]:
         nonlocal size, names, classes
         rule: Any = known.seen[0]
-        names, classes = rule.params.column_names(rule.columns), known.classes
+        names, classes = column_labels(rule.params, rule.columns), known.classes
         found = rule.params.contributions(dense(rule.params.read(held.block)))
         n, _, d = found.shape
         C = len(classes)

@@ -17,9 +17,8 @@ import numpy as np
 from verosim.axes import Groups
 from verosim.axes.codes import is_missing
 from verosim.axes.groups import plain
-from verosim.data import as_weights, encode_labels, values
+from verosim.data import as_weights, cells, encode_labels
 from verosim.data.adapters import is_source, open_table, streams
-from verosim.data.look import as_na, check_columns
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema
 from verosim.data.sources import take_rows
@@ -28,6 +27,7 @@ from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.folds.inputs import one_column
+from verosim.kinds.look import as_na, check_columns
 from verosim.models import State, open_to_score
 from verosim.models.opening import no_target
 
@@ -189,10 +189,10 @@ def _fit_table(
 def _marked_cells(rows: Rows, target: str, mark: Any, na: frozenset[str]) -> np.ndarray:
     """(n,) whether the label in each cell of the target stands for none."""
     try:
-        index, texts = values.keys(rows.batch.column(target), na)
-    except values.Unreadable:  # `fit` says what is wrong with it
+        index, texts = cells.keys(rows.batch.column(target), na)
+    except cells.Unreadable:  # `fit` says what is wrong with it
         return np.zeros(rows.batch.num_rows, dtype=bool)
-    text = None if is_missing(mark) else values.text_of(mark)
+    text = None if is_missing(mark) else cells.text_of(mark)
     return np.array([found == text for found in texts])[index]
 
 

@@ -324,19 +324,9 @@ def _column_names(rows: HoldOut) -> tuple[list[str], list[int]]:
     if not isinstance(source, TableSource):
         names = list(rows.plan.axes.columns)
         return names, list(range(len(names)))
-    reader = source.reader
-    names = list(reader.names)
-    parts = getattr(reader, "parts", None)
-    if parts is None:
-        return names, list(range(len(names)))
+    names = list(source.reader.names)
     place = {name: j for j, name in enumerate(names)}
-
-    def owner(piece: str) -> int:
-        if piece in place:
-            return place[piece]
-        return place[max((n for n in names if piece.startswith(f"{n}.")), key=len)]
-
-    return names, [owner(piece) for pieces in parts.values() for piece in pieces]
+    return names, [place[owner] for owner in source.reader.owners]
 
 
 class _Marginals(_HeldOut):

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from verosim.data.adapters import is_frame, open_table, streams
+from verosim.data.cells import numbers
 from verosim.data.labels import encode_labels
-from verosim.data.look import look
 from verosim.data.stream import as_label
-from verosim.data.values import numbers
 from verosim.errors import VerosimError, listed
+from verosim.kinds.look import look
 
 STEPS = 10  # sizes of the usual ladder
 FIRST = 10  # rows on its lowest step

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from verosim.densities import Params
+from verosim.kinds.missing import MISSING
 from verosim.stats import Moments, Statistic
 
 # How the columns of a part are looked at, by what its statistic sums.
@@ -37,4 +38,4 @@ def full_moments(statistic: Statistic) -> Moments | None:
 
 def kind_of_part(name: str, part: Statistic) -> str:
     """numbers, codes, bins, amounts, joint (cells) or gaps: how a part's columns are looked at."""
-    return "gaps" if name == "missing" else LOOKED_AT_AS[part.sums_of]
+    return "gaps" if name == MISSING.name else LOOKED_AT_AS[part.sums_of]

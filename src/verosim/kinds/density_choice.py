@@ -12,7 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from verosim.axes.bins import edges_of
+from verosim.kinds.gaussian import GAUSSIAN
+from verosim.kinds.histogram import HISTOGRAM
 
+NUMBERS = (GAUSSIAN.name, HISTOGRAM.name)  # the kinds any number can have
 BINS = (5, 10, 20, 50)  # histograms tried
 USUAL = 20  # bins, where nothing chose
 ENOUGH = 20  # rows a class below which nothing is chosen
@@ -24,13 +27,13 @@ def choose_density(
     """A Gaussian, unless a histogram tells the classes apart better by more than AIC asks."""
     usual = tuple(edges_of(x, weights, USUAL).tolist())
     if labels is None:
-        return "gaussian", usual, "numbers"
+        return GAUSSIAN.name, usual, "numbers"
     kept = np.isfinite(x)
     w = weights[kept] if len(weights) else np.ones(int(kept.sum()))
     x, y = x[kept], np.unique(labels[kept], return_inverse=True)[1]
     C = int(y.max(initial=0)) + 1
     if w.sum() < ENOUGH * C or C < 2 or C > 100 or len(usual) < 3:
-        return "gaussian", usual, "numbers"
+        return GAUSSIAN.name, usual, "numbers"
     base = _gaussian_fit(x, y, w, C) - 2 * C  # Akaike: a parameter costs one nat
     best, edges = 0.0, usual
     for bins in BINS:
@@ -41,8 +44,8 @@ def choose_density(
         if gain > best + 1e-9 * w.sum():
             best, edges = gain, tuple(tried.tolist())
     if best > 0:
-        return "histogram", edges, f"numbers; {len(edges) - 1} bins tell the classes better"
-    return "gaussian", usual, "numbers"
+        return HISTOGRAM.name, edges, f"numbers; {len(edges) - 1} bins tell the classes better"
+    return GAUSSIAN.name, usual, "numbers"
 
 
 def _log_sum(joint: np.ndarray) -> np.ndarray:

@@ -1,0 +1,58 @@
+"""Simulated cells in the Arrow type the source had."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verosim.data.schema import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def arrow_type(name: str) -> pa.DataType | None:
+    """The Arrow type of that name, None if it is no type to cast to."""
+    import pyarrow as pa
+
+    if found := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name):
+        return pa.timestamp(found[1], found[2])
+    if found := re.fullmatch(r"decimal(128|256)\((\d+), (-?\d+)\)", name):
+        make = pa.decimal128 if found[1] == "128" else pa.decimal256
+        return make(int(found[2]), int(found[3]))
+    try:
+        return pa.type_for_alias(name)
+    except ValueError:
+        return None
+
+
+def cast(array: pa.Array, name: str) -> pa.Array:
+    """In the type of the source, where what was drawn fits it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    type_ = None if name in ("text", "string", "category") else arrow_type(name)
+    if type_ is None:
+        return array
+    try:
+        if pa.types.is_timestamp(type_) and type_.tz is not None:
+            array = pc.assume_timezone(
+                array, type_.tz, ambiguous="earliest", nonexistent="earliest"
+            )
+        if pa.types.is_decimal(type_) and pa.types.is_floating(array.type):
+            array = pc.round(array, type_.scale)
+        return array.cast(type_, safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
+        return array
+
+
+def texts(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+    """Drawn texts as the source had them: a dictionary, text, or the type they are written in."""
+    import pyarrow as pa
+
+    found = pa.array(drawn.tolist(), pa.string())
+    if gone is not None:
+        found = pa.array([None if g else t for g, t in zip(gone, found.to_pylist(), strict=True)])
+    return found.dictionary_encode() if column.type == "category" else cast(found, column.type)

@@ -1,0 +1,45 @@
+"""True or false, by the smoothed share of true in every class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verosim.data import cells
+from verosim.data.readers import as_numbers
+from verosim.data.schema import Column
+from verosim.densities import Bernoulli
+from verosim.kinds import numbers, statistics
+from verosim.kinds.base import Kind, PartKind, Settings, View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def density(settings: Settings) -> Bernoulli:
+    return Bernoulli(settings.alpha, constants=False)
+
+
+def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+    import pyarrow as pa
+
+    type_ = pa.bool_() if column.type in ("bool", "text", "string") else pa.int64()
+    return pa.array(drawn > 0.5, mask=gone).cast(type_)
+
+
+BOOLEANS = PartKind(
+    name="boolean",
+    block=as_numbers,
+    missing=numbers.missing,
+    zero=statistics.presence,
+    seen=statistics.seen_in_presence,
+    density=density,
+)
+BOOLEAN = Kind(
+    name="boolean",
+    role="boolean",
+    aliases=("bool",),
+    views=(View(BOOLEANS, cells.flags),),
+    sample=sample,
+)

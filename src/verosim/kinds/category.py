@@ -1,0 +1,54 @@
+"""Categories by their smoothed shares in every class; beyond a cap, rare ones share a bucket."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from verosim.axes import Axes, Words
+from verosim.axes.words import Coded
+from verosim.data import cells
+from verosim.data.readers import as_words
+from verosim.data.schema import Schema
+from verosim.densities import Categorical
+from verosim.kinds import arrow, statistics
+from verosim.kinds.base import Kind, Part, PartKind, Settings, View
+from verosim.stats import Counts
+
+PIECE_CAP = 100  # more than a piece has values: hours, weekdays, months
+
+
+def missing(block: Coded, j: int) -> np.ndarray:
+    gone = np.array([text is None for text in block.texts[j]])
+    return gone[block.indexes[j]]
+
+
+def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
+    """The cap and the frequent values of a column are the schema's; pieces keep all they have."""
+    caps: list[int] = []
+    kept: list[tuple[str, ...]] = []
+    for member in part.members:
+        for _ in member.names:
+            caps.append(PIECE_CAP if member.in_pieces else schema.max_categories)
+            kept.append(() if member.in_pieces else member.column.frequent)
+    words = Words.none_yet(tuple(caps), tuple(kept))
+    return Counts(axes.with_codes(words), what="codes")
+
+
+def density(settings: Settings) -> Categorical:
+    return Categorical(settings.alpha, constants=False)
+
+
+CATEGORIES = PartKind(
+    name="category",
+    block=as_words,
+    missing=missing,
+    zero=zero,
+    seen=statistics.seen_in_codes,
+    density=density,
+)
+CATEGORY = Kind(
+    name="category",
+    role="category",
+    views=(View(CATEGORIES, cells.keys),),
+    sample=arrow.texts,
+)

@@ -1,0 +1,48 @@
+"""Dates: a number among the Gaussian columns, and hour, weekday and month among the categories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verosim.data import cells
+from verosim.data.schema import Column
+from verosim.kinds.arrow import cast
+from verosim.kinds.base import Kind, View
+from verosim.kinds.category import CATEGORIES
+from verosim.kinds.gaussian import GAUSSIANS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CLOCK = {"hour": range(24), "weekday": range(7), "month": range(1, 13)}
+
+
+def clock(array: pa.Array, na: frozenset[str]) -> list[tuple[np.ndarray, list[str | None]]]:
+    """Hour, weekday and month as texts and where each row has them."""
+    parts = cells.clock(array, na)
+    out: list[tuple[np.ndarray, list[str | None]]] = []
+    for piece, span in CLOCK.items():
+        index = parts[piece] - np.int32(span.start)
+        index[parts[piece] < 0] = len(span)
+        out.append((index, [*map(str, span), None]))
+    return out
+
+
+def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+    """From days since 1970."""
+    import pyarrow as pa
+
+    moments = pa.array((drawn * cells.DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
+    return cast(moments, column.type)
+
+
+DATE = Kind(
+    name="date",
+    role="date/time",
+    aliases=("date/time",),
+    shown=False,
+    views=(View(GAUSSIANS, cells.days), View(CATEGORIES, clock, tuple(CLOCK))),
+    sample=sample,
+)

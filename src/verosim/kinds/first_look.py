@@ -1,0 +1,188 @@
+"""What kind a column is, by its type and its first rows.
+
+Types decide where they can. What they leave open the rows do: text that is all numbers in a CSV,
+dates as text, identifiers, words against free text; and whether a number is better described, for
+the sake of the classes, by a Gaussian or by a histogram.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verosim.axes.bins import edges_of
+from verosim.data import cells
+from verosim.data.column_kinds import IGNORE
+from verosim.data.schema import Column, as_kind
+from verosim.errors import VerosimError, listed
+from verosim.kinds.boolean import BOOLEAN
+from verosim.kinds.category import CATEGORY
+from verosim.kinds.date import DATE
+from verosim.kinds.density_choice import USUAL, choose_density
+from verosim.kinds.gaussian import GAUSSIAN
+from verosim.kinds.text import TEXT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENOUGH = 20  # rows below which nothing is called an identifier
+SURE = 50  # rows, all of them different, that look like identifiers
+CODES = 100  # distinct numbers that may be edited to categories
+FEW = 20  # whole numbers that may be codes
+WORDS = 4.0  # words a cell, on average, that make a text
+DATES = "dates: hour, weekday, month and a number"
+
+
+class FirstLook:
+    """Finds the kind of a column by its type and its first rows."""
+
+    def __init__(
+        self,
+        na: frozenset[str],
+        typed: bool,
+        labels: np.ndarray | None,
+        weights: np.ndarray,
+        cap: int,
+        declared: set[str],
+    ) -> None:
+        self.na, self.typed, self.cap = na, typed, cap
+        self.labels, self.weights = labels, weights
+        self.declared = declared  # columns whose type says they are categories
+
+    def column(self, name: str, array: pa.Array, given: str | None) -> Column:
+        shown = str(array.type) if self.typed else "text"
+        shown = "category" if name in self.declared else shown
+        kind = cells.kind_of_type(array.type)
+        try:
+            found = self._found(name, array, kind)
+        except cells.Unreadable as error:
+            raise VerosimError(
+                f"Column {name!r}, row {error.row}: {error.value!r} is not {error.wanted}."
+            ) from None
+        if given is not None:
+            wanted = as_kind(given, name)
+            if wanted.name != found.density:
+                found = replace(found, density=wanted.name, note="")
+                if wanted.role == GAUSSIAN.role and not found.edges:
+                    found = self._as_number(found, array)
+                elif wanted.role == CATEGORY.role:
+                    found = self._as_words(found, array)
+            found = replace(found, reason="you said so")
+        return replace(found, type=_short(shown))
+
+    def _found(self, name: str, array: pa.Array, kind: str) -> Column:
+        if kind in ("boolean", "time") and array.null_count == len(array):
+            return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
+        if kind == "boolean":
+            return Column(name, BOOLEAN.name, reason="true or false")
+        if kind == "time":
+            return Column(name, DATE.name, reason=DATES)
+        if kind == "number" and name in self.declared:
+            return replace(
+                self._as_words(Column(name, CATEGORY.name), array), reason="a categorical"
+            )
+        if kind == "number":
+            return self._number(name, array)
+        if kind == "text":
+            return self._text(name, array)
+        if kind == "nothing":
+            return Column(name, IGNORE.name, reason="no values")
+        return Column(name, IGNORE.name, reason=f"{_short(str(array.type))} is no kind of column",
+                      note="ignored: lists, structs and bytes are not read")  # fmt: skip
+
+    def _number(self, name: str, array: pa.Array) -> Column:
+        x = cells.numbers(array, self.na)
+        seen = x[np.isfinite(x)]
+        if not len(seen):
+            return Column(name, IGNORE.name, reason=f"missing in all {len(x):,} rows")
+        whole = bool((seen == np.floor(seen)).all())
+        distinct = np.unique(seen)
+        n = len(seen)
+        if whole and n >= ENOUGH and len(distinct) == n == len(x):
+            steps = np.diff(seen)
+            if (steps == 1).all() or (steps == -1).all():
+                return Column(name, IGNORE.name, reason="numbers the rows: an identifier")
+        density, edges, why = choose_density(x, self.labels, self.weights)
+        note = ""
+        if len(distinct) == 1:
+            why = f"constant ({cells.text_of(distinct[0])}): carries no information"
+        elif whole and len(distinct) <= FEW and n >= 5 * len(distinct):
+            shown = ", ".join(str(cells.text_of(v)) for v in distinct[:6])
+            more = ", …" if len(distinct) > 6 else ""
+            kind = (BOOLEAN if set(distinct.tolist()) <= {0.0, 1.0} else CATEGORY).name
+            note = (
+                f"only the whole numbers {shown}{more}; a code? then columns={{{name!r}: {kind!r}}}"
+            )
+        elif whole and n >= SURE and len(distinct) == n == len(x):
+            note = f"all different; an identifier? then columns={{{name!r}: {IGNORE.name!r}}}"
+        # Kept for whoever edits it to a category.
+        few = distinct.tolist() if len(distinct) <= CODES else ()
+        frequent = tuple(str(cells.text_of(v)) for v in few)
+        return Column(
+            name, density, reason=why, note=note, whole=whole, edges=edges, frequent=frequent
+        )
+
+    def _as_number(self, column: Column, array: pa.Array) -> Column:
+        try:
+            x = cells.numbers(array, self.na)
+        except cells.Unreadable as error:
+            raise VerosimError(
+                f"Column {column.name!r}, row {error.row}: {error.value!r} is not a number.",
+                f"na=[{error.value!r}] if it means missing.",
+            ) from None
+        seen = x[np.isfinite(x)]
+        column = replace(column, whole=bool((seen == np.floor(seen)).all()))
+        return replace(column, edges=tuple(edges_of(x, self.weights, USUAL).tolist()))
+
+    def _seen(self, array: pa.Array) -> dict[str, int]:
+        """How often each text occurs."""
+        index, texts = cells.keys(array, self.na)
+        count = np.bincount(index, minlength=len(texts))
+        return {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
+
+    def _text(self, name: str, array: pa.Array) -> Column:
+        seen = self._seen(array)
+        n = sum(seen.values())
+        if not n:
+            return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
+        if all(cells.DATE.fullmatch(text) for text in seen):
+            return Column(name, DATE.name, reason=DATES)
+        if not self.typed:
+            if all(cells.NUMBER.fullmatch(t) and not cells.PADDED.match(t) for t in seen):
+                return self._number(name, array)
+            if len(seen) <= 4 and all(text.lower() in cells.TRUTHS for text in seen):
+                return Column(name, BOOLEAN.name, reason="true or false")
+        words = sum(len(text.split()) * c for text, c in seen.items()) / n
+        if words >= WORDS and len(seen) > max(n / 2, 2):
+            return Column(name, TEXT.name, reason=f"{words:.0f} words a cell, nearly all different")
+        if len(seen) == n and n >= ENOUGH:
+            return Column(name, IGNORE.name, reason=f"all {n:,} values differ: an identifier")
+        return self._words(name, seen, n)
+
+    def _words(self, name: str, seen: dict[str, int], n: int) -> Column:
+        reason = f"{len(seen):,} value{'s' if len(seen) != 1 else ''} in {n:,} rows"
+        if len(seen) == 1:
+            reason = f"constant ({next(iter(seen))}): carries no information"
+        note = ""
+        odd = [text for text in seen if not cells.NUMBER.fullmatch(text)]
+        if len(seen) > 5 and len(odd) <= max(3, len(seen) // 20) and not self.typed:
+            note = f"numbers but for {listed(odd, 3)}; missing? then na={odd[:3]!r}"
+        elif len(seen) > 5 and not odd:
+            note = f"numbers written as text; then columns={{{name!r}: {GAUSSIAN.name!r}}}"
+        elif len(seen) > self.cap:
+            reason = f"{len(seen):,} values in {n:,} rows, {self.cap:,} kept"
+        elif len(seen) > 0.5 * n and n >= ENOUGH:
+            note = f"{len(seen):,} different values in {n:,} rows; an identifier?"
+        ranked = sorted(seen, key=lambda text: (-seen[text], text))
+        frequent = tuple(ranked[: self.cap])  # what comes later does not push them out
+        return Column(name, CATEGORY.name, reason=reason, note=note, frequent=frequent)
+
+    def _as_words(self, column: Column, array: pa.Array) -> Column:
+        seen = self._seen(array)
+        return replace(column, frequent=self._words(column.name, seen, len(array)).frequent)
+
+
+def _short(type_: str) -> str:
+    return "category" if type_.startswith("dictionary") else type_.replace("large_", "")

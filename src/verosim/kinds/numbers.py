@@ -1,0 +1,34 @@
+"""What the kinds of numbers share: blocks of floats, NaN where missing, and cells of their type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verosim.data.cells import TICKS
+from verosim.data.schema import Column
+from verosim.kinds.arrow import arrow_type, cast
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def missing(block: np.ndarray, j: int) -> np.ndarray:
+    return np.isnan(block[:, j])
+
+
+def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+    """Drawn numbers in the type of the source: rounded if it is whole, and within its range."""
+    import pyarrow as pa
+
+    type_ = arrow_type(column.type)
+    if type_ is not None and pa.types.is_duration(type_):  # which are read in seconds
+        ticks = drawn * TICKS[type_.unit]
+        return pa.array(np.rint(ticks).astype(np.int64), mask=gone).cast(type_)
+    if not column.whole:
+        return cast(pa.array(drawn, mask=gone), column.type)
+    if type_ is not None and pa.types.is_integer(type_):
+        info = np.iinfo(type_.to_pandas_dtype())
+        drawn = np.clip(drawn, info.min, info.max)
+    return cast(pa.array(np.rint(drawn).astype(np.int64), mask=gone), column.type)

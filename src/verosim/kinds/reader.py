@@ -1,0 +1,101 @@
+"""Reads tables of columns of any kinds: each column goes to the parts its kind names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from verosim.data.readers import Reader
+from verosim.data.schema import Column, Schema
+from verosim.data.sources import Parts
+from verosim.data.tables import Rows
+from verosim.kinds.base import Member, Part, PartKind, View
+from verosim.kinds.category import CATEGORY
+from verosim.kinds.missing import MISSING
+from verosim.kinds.registry import column_kinds, part_kinds
+
+
+class MixedReader(Reader):
+    """Blocks for the parts of a Product, from a schema alone.
+
+    >>> from verosim import look
+    >>> reader = MixedReader(look({"size": [1.5, 2.5, 1.0], "hue": ["red", "blue", "red"]}))
+    >>> [(part.name, part.columns) for part in reader.parts]
+    [('gaussian', ('size',)), ('category', ('hue',))]
+    """
+
+    def __init__(self, schema: Schema, gaps: bool = False) -> None:
+        super().__init__(schema)
+        self.gaps = gaps  # whether what is missing is read as a part of its own
+
+    def other_way(self, column: Column) -> str:
+        return f"columns={{{column.name!r}: {CATEGORY.name!r}}}."
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of a block, in their order."""
+        found = [part for kind in part_kinds() for part in self._parts(kind)]
+        if self.gaps:
+            members = tuple(Member(c, (c.name,), None) for c in self.schema.used)
+            found.append(Part(MISSING.name, MISSING, members))
+        return tuple(found)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        return tuple(owner for part in self.parts for owner in part.owners)
+
+    def _parts(self, kind: PartKind) -> Iterator[Part]:
+        members = tuple(
+            self._member(column, view)
+            for column_kind in column_kinds()
+            for view in column_kind.views
+            if view.part == kind
+            for column in self.schema.of(column_kind.name)
+        )
+        if kind.alone:
+            yield from (Part(f"{kind.name} {m.column.name}", kind, (m,)) for m in members)
+        elif members:
+            yield Part(kind.name, kind, members)
+
+    def _member(self, column: Column, view: View) -> Member:
+        if not view.pieces:
+            return Member(column, (column.name,), view.read)
+        names = tuple(self._piece(column.name, piece) for piece in view.pieces)
+        return Member(column, names, view.read, in_pieces=True)
+
+    def _piece(self, name: str, piece: str) -> str:
+        """'when.hour', or another name if the table has a column of that one."""
+        made = f"{name}.{piece}"
+        return made if made not in self.schema.names else f"{made} of {name}"
+
+    def block(self, rows: Rows) -> Parts:
+        n = rows.batch.num_rows
+        blocks: dict[str, Any] = {}
+        for part in self.parts:
+            cells = (
+                self._gaps(blocks)
+                if part.kind == MISSING
+                else [cell for member in part.members for cell in self._cells(rows, member)]
+            )
+            blocks[part.name] = part.kind.block(cells, n)
+            if part.kind.check is not None:
+                part.kind.check(part, rows, blocks[part.name])
+        return Parts(blocks)
+
+    def _cells(self, rows: Rows, member: Member) -> list[Any]:
+        """The cells of every column of the block that is read from one of the table."""
+        assert member.read is not None
+        found = self.cells_of(rows, member.column, member.read)
+        if found is None:
+            return [None] * len(member.names)
+        return list(found) if member.in_pieces else [found]
+
+    def _gaps(self, blocks: dict[str, Any]) -> list[Any]:
+        """(n,) each, where the cells of a column are missing, by the first part that has it."""
+        first: dict[str, Any] = {}
+        for part in self.parts:
+            for j, owner in enumerate(part.owners):
+                if owner not in first and part.name in blocks:
+                    first[owner] = part.kind.missing(blocks[part.name], j)
+        return [first[column.name] for column in self.schema.used]

@@ -1,0 +1,63 @@
+"""Simulated rows as a table: the columns, types and, if wished, the holes of the original."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verosim.kinds.missing import MISSING
+from verosim.kinds.reader import MixedReader
+from verosim.kinds.registry import column_kinds
+from verosim.stats import Product
+
+
+def as_table(
+    reader: MixedReader, drawn: dict[str, Any], gone: dict[str, np.ndarray], native: str
+) -> Any:
+    """What was drawn for every part, as the kind of table the model was fitted on.
+
+    `gone` marks, by column, the cells to leave empty.
+    """
+    import pyarrow as pa
+
+    sample = {kind.name: kind.sample for kind in column_kinds()}
+    arrays = {}
+    for part in reader.parts:
+        if part.kind == MISSING:
+            continue
+        block = np.asarray(drawn[part.name])
+        j = 0
+        for member in part.members:
+            if not member.in_pieces:  # the number of a date, not its hour or weekday
+                cells = block if block.ndim == 1 else block[:, j]  # texts come one a row
+                column = member.column
+                arrays[column.name] = sample[column.density](column, cells, gone.get(column.name))
+            j += len(member.names)
+    table = pa.table({name: arrays[name] for name in reader.names})
+    if native == "pandas":
+        return table.to_pandas()
+    if native == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    if native == "array":
+        return np.column_stack([np.asarray(table[name]) for name in table.column_names])
+    return table
+
+
+def gap_rates(reader: MixedReader, statistic: Product) -> dict[str, np.ndarray]:
+    """By column, (C,) how often each class leaves it empty."""
+    # What counts gaps knows those of texts too.
+    parts = [part for part in reader.parts if part.kind == MISSING] or reader.parts
+    rates: dict[str, np.ndarray] = {}
+    for part in parts:
+        found = statistic.parts[part.name]
+        weight = found.arrays["weight"][:, 0]
+        seen = part.kind.seen(found)
+        if seen is None:
+            continue
+        for j, column in enumerate(part.columns):
+            share = seen[:, j] / np.where(weight > 0, weight, 1.0)
+            rates[column] = np.clip(np.where(weight > 0, 1 - share, 0.0), 0.0, 1.0)
+    return rates
