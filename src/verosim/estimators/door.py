@@ -62,7 +62,7 @@ class Door(Fitted):
         """The statistic of the rows and, where they came as a table, its schema."""
         source, plan, found = self._opened(X, y, sample_weight, known, declared, schema, na)
         statistic = summarise(self._screened(source, plan.axes.groups), plan)
-        if not statistic.arrays["rows"].any():
+        if not statistic.rows.any():
             raise VerosimError("The table has no rows that count.", "is it the right one?")
         return statistic, found
 

@@ -75,8 +75,8 @@ class Fitted(ClassifierMixin, BaseEstimator):
 
     def _rule_by(self, params: Any, statistic: Statistic, streaming: bool) -> Any:
         """What decides: Bayes' rule, unless a model says otherwise."""
-        weight = statistic.arrays["weight"][:, 0]
-        present = (statistic.arrays["rows"][:, 0] > 0) & (weight > 0)
+        weight = statistic.weight[:, 0]
+        present = (statistic.rows[:, 0] > 0) & (weight > 0)
         classes = statistic.axes.groups.classes
         log_prior = log_priors(self._priors, classes, weight, present, streaming)
         return Rule(log_prior, params, statistic.axes.columns)
@@ -209,7 +209,7 @@ class Fitted(ClassifierMixin, BaseEstimator):
     @property
     def class_count_(self) -> np.ndarray:
         """(C,) the weight of every class."""
-        return self._fitted("class_count_").arrays["weight"][:, 0].copy()
+        return self._fitted("class_count_").weight[:, 0].copy()
 
     @property
     def alpha_(self) -> float:

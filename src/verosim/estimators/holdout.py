@@ -29,7 +29,7 @@ from verosim.estimators.arrays import one_column
 from verosim.estimators.door import Door
 from verosim.estimators.fitted import derive_all
 from verosim.estimators.folds import Pairs, array_folds, table_folds
-from verosim.stats import Statistic, Tokens
+from verosim.stats import ArrayStatistic, Statistic, Tokens
 
 AT_ONCE = 16  # models whose judgements are held at a time
 BUDGET = 1 << 25  # numbers in the statistics of all folds; above it rows are read fold by fold
@@ -122,11 +122,11 @@ class Holdout:
         statistic = summarise(source, self.plan.folded(self.count))
         self.classes = statistic.axes.groups.classes
         self.class_weight, self.class_rows = (
-            statistic.arrays[name].sum(axis=1) for name in ("weight", "rows")
+            a.sum(axis=1) for a in (statistic.weight, statistic.rows)
         )
         self.total = statistic.total("fold")
         for f, training in enumerate(statistic.outside()):
-            if not training.arrays["rows"].any():
+            if not training.rows.any():
                 raise VerosimError(
                     f"All {int(self.class_rows.sum())} rows are in fold {f}: nothing is left to "
                     "learn from.",
@@ -145,7 +145,8 @@ class Holdout:
         for leaf in self.plan.leaves():
             if isinstance(leaf, Tokens) and not leaf.codes.fixed:
                 return True
-            size += sum(array.size for array in (*leaf.arrays.values(), *leaf.lows.values()))
+            if isinstance(leaf, ArrayStatistic):
+                size += sum(array.size for array in (*leaf.arrays.values(), *leaf.lows.values()))
         return size * self.count > BUDGET
 
     # Second pass ---------------------------------------------------------------------------

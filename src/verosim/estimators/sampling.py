@@ -120,9 +120,9 @@ def gap_rates(statistic: Product) -> dict[str, np.ndarray]:
     counted = statistic.parts.get("missing")  # where what is missing was counted, texts too
     parts = statistic.parts if counted is None else {"missing": counted}
     for name, part in parts.items():
-        weight = part.arrays["weight"][:, 0]
+        weight = part.weight[:, 0]
         seen = _seen(part)
-        if name == "missing" and seen is not None:
+        if name == "missing" and isinstance(part, Counts) and seen is not None:
             seen = seen - part.arrays["count"][:, 0]
         for j, column in enumerate(part.axes.columns):
             if seen is not None:

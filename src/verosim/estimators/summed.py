@@ -25,7 +25,7 @@ from verosim.stats import Statistic
 
 def check_several(statistic: Statistic, target: str) -> None:
     """A target of one value leaves nothing to tell apart."""
-    rows = statistic.arrays["rows"].sum(axis=1)
+    rows = statistic.rows.sum(axis=1)
     classes = statistic.axes.groups.classes[rows > 0]
     if len(classes) < 2:
         raise VerosimError(
@@ -89,9 +89,9 @@ class Summed(Door, Judge):
         known = self._current()
         self._check_columns(X)
         part, found = self._summarise(X, y, sample_weight, known)
-        check_known(part.axes.groups.classes[part.arrays["rows"].sum(axis=1) > 0], self.classes_)
+        check_known(part.axes.groups.classes[part.rows.sum(axis=1) > 0], self.classes_)
         rest = known.without(part)
-        if not rest.arrays["rows"].any():
+        if not rest.rows.any():
             raise VerosimError(
                 "Every row would be forgotten, and a model of no rows predicts nothing.",
                 "keep some rows, or start a new model.",

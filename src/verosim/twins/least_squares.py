@@ -118,7 +118,7 @@ class LeastSquares(Weighted, Summed):
 
     def _rule_by(self, params: Scores, statistic: Statistic, streaming: bool) -> Decision:
         groups = statistic.axes.groups
-        rows = statistic.arrays["rows"][:, 0]
+        rows = statistic.rows[:, 0]
         if not streaming and (rows > 0).sum() < 2:
             label = groups.classes[int(np.argmax(rows))]
             raise only_one_class("LeastSquares", int(rows.sum()), label)

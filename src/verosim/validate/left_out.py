@@ -70,7 +70,7 @@ class _Judge:
         self.setting, self.left_out = model._priors, leaver(density, statistic)
         self.classes = statistic.axes.groups.classes
         self.params = density.estimate(statistic)
-        weight, rows = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))
+        weight, rows = statistic.weight[:, 0], statistic.rows[:, 0]
         self.weight, self.rows = weight, rows
         self.kept = None
         if keep_priors:

@@ -388,7 +388,7 @@ class _Marginals(_HeldOut):
                     rule = derive_all([self.model], self._narrowed(training, at))[0]
                 log_proba = rule.log_posterior(np.ascontiguousarray(rows[:, at]))
             else:
-                weight = training.arrays["weight"][:, 0]
+                weight = training.weight[:, 0]
                 log_proba = np.tile(np.log(weight / weight.sum()), (len(own), 1))
             told[known] = np.maximum(log_proba[known, own[known]], LEAST)
             loss -= float(weights @ told)

@@ -137,7 +137,7 @@ def of_presence(statistic: Counts) -> Told:
     return _of_pairs(list(statistic.axes.columns), count, np.maximum(seen - count, 0.0))
 
 
-def of_amounts(statistic: Statistic) -> Told:
+def of_amounts(statistic: Counts | Tokens) -> Told:
     """The G-test of every token against all others."""
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
     if isinstance(statistic, Tokens):

@@ -12,7 +12,7 @@ from verosim.estimators.table import NaiveBayes
 from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
 
 
-def parts_of(statistic: Statistic) -> Iterator[tuple[str, Statistic]]:
+def parts_of(statistic: Statistic) -> Iterator[tuple[str, Any]]:
     """The pieces of a statistic by name; one without a name where it is of one piece."""
     if isinstance(statistic, Product):
         yield from statistic.parts.items()

@@ -70,7 +70,7 @@ def leaver(density: Density, statistic: Statistic) -> Scorer:
     """What `left_out` asks of the statistic alone, found once for many blocks of rows:
     leaver(density, statistic)(block, classes, weights) is left_out of them all."""
     score = scorer(density, statistic)
-    present = (statistic.arrays["rows"][:, 0] > 0) & (statistic.arrays["weight"][:, 0] > 0)
+    present = (statistic.rows[:, 0] > 0) & (statistic.weight[:, 0] > 0)
 
     def leave(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         classes = np.asarray(classes, dtype=np.intp)

@@ -17,7 +17,7 @@ from scipy.special import gammaln
 from verosim.densities import DiagonalGaussian, DiagonalParams, Poisson
 from verosim.densities.central import Centred, Sums
 from verosim.stats import Moments
-from verosim.stats.base import ROUNDING
+from verosim.stats.forgetting import ROUNDING
 from verosim.validate.loo.leaving import Leaving, Scorer, dense_pieces
 
 Judge = Callable[[Centred, np.ndarray], np.ndarray]  # sums without each row, the rows → (b, C)

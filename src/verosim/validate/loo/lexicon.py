@@ -13,7 +13,7 @@ import numpy as np
 
 from verosim.densities.columns import LEAST_ALPHA, ColumnDensity
 from verosim.stats import Counts, Tokens
-from verosim.stats.base import RESIDUE
+from verosim.stats.forgetting import RESIDUE
 from verosim.stats.tokens import TOUCH
 from verosim.validate.loo.leaving import Leaving, settled
 from verosim.validate.loo.occurrences import Occurrences, occurrences
