@@ -24,7 +24,7 @@ from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.densities import Density
 from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
-from verosim.stats import Moments, Patterns, Product, Statistic
+from verosim.stats import ArrayStatistic, Moments, Patterns, Product, Statistic, from_state
 
 ROUNDING = 1e-12  # what sums of a few rows may differ by, in parts of what they have absorbed
 
@@ -67,7 +67,9 @@ def assert_same(a: Statistic, b: Statistic, rounding: float = ROUNDING) -> None:
     if isinstance(a, Patterns):
         assert isinstance(b, Patterns)
         a, b = a.parts, b.parts
-    a, b = a._meet(b)
+    assert isinstance(a, ArrayStatistic)
+    assert isinstance(b, ArrayStatistic)
+    a, b = a.on_common_axes(b)
     for name, field in a.fields.items():
         if field.kind in ("pivot", "peak"):
             continue
@@ -88,14 +90,14 @@ def assert_same(a: Statistic, b: Statistic, rounding: float = ROUNDING) -> None:
             )
 
 
-def size_of(statistic: Statistic, name: str) -> np.ndarray:
+def size_of(statistic: ArrayStatistic, name: str) -> np.ndarray:
     """The size of what an array has absorbed, entry by entry: rounding errors are parts of it."""
     array = statistic.arrays[name]
     largest = np.broadcast_to(np.abs(array).max(initial=1e-300), array.shape)
     if not isinstance(statistic, Moments) or name in ("weight", "cells"):
         return np.maximum(largest, 1.0)
     peak = statistic.arrays["absorbed"]  # Σw z², the largest ever
-    weight = max(float(np.abs(statistic.arrays["weight"]).sum()), 1.0)
+    weight = max(float(np.abs(statistic.weight).sum()), 1.0)
     peak = np.maximum(peak.max(axis=tuple(range(peak.ndim - 1))), 1e-300)  # (d,)
     root = np.sqrt(peak)
     # Σw z² bounds z only up to the lightest row: z² ≤ peak / w.
@@ -125,7 +127,7 @@ def commutative(a: Statistic, b: Statistic) -> None:
 def has_zero(a: Statistic) -> None:
     """a + 0 = a, and the zero of a has no rows"""
     zero = a.zero()
-    assert int(np.abs(zero.arrays["rows"]).sum()) == 0
+    assert int(np.abs(zero.rows).sum()) == 0
     assert_same(a + zero, a)
     assert_same(zero + a, a)
 
@@ -140,7 +142,7 @@ def scales(a: Statistic, b: Statistic, factor: float) -> None:
     """f (a + b) = f a + f b, (1/f)(f a) = a, and rows stay whole"""
     assert_same((a + b) * factor, a * factor + b * factor)
     assert_same((a * factor) * (1 / factor), a)
-    np.testing.assert_array_equal((a * factor).arrays["rows"], a.arrays["rows"])
+    np.testing.assert_array_equal((a * factor).rows, a.rows)
 
 
 def passes_through_empty(a: Statistic, b: Statistic) -> None:
@@ -200,6 +202,17 @@ def aligns(a: Statistic, b: Statistic) -> None:
     assert_same(a.align(a.axes.union(b.axes)), a)
     assert a.fingerprint() == before
     assert a.copy().fingerprint() == before
+
+
+def restores(a: Statistic) -> None:
+    """The state of a, as plain data, gives a back bit by bit, in arrays of its own"""
+    before = a.fingerprint()
+    again = from_state(a.state())
+    assert type(again) is type(a)
+    assert again.fingerprint() == before
+    again += a
+    assert a.fingerprint() == before
+    assert_same(again, a + a)
 
 
 # Laws of densities ---------------------------------------------------------------------------

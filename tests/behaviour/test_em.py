@@ -18,7 +18,7 @@ from verosim.data import ArraySource, encode_labels
 from verosim.densities import EMGaussian, FullGaussian
 from verosim.engines import summarise, use_threads
 from verosim.errors import ConvergenceWarning
-from verosim.stats import Moments, Patterns, patterns
+from verosim.stats import Moments, Patterns, cohorts
 
 MODELS = [verosim.QDA, verosim.LDA, verosim.RDA]
 MAXIMA = [verosim.QDA, verosim.LDA]  # of the likelihood; RDA is not one
@@ -442,7 +442,7 @@ def test_convergence_is_shown(iris):
 
 
 def test_too_many_patterns(monkeypatch, rng):
-    monkeypatch.setattr(patterns, "BUDGET", 1 << 12)
+    monkeypatch.setattr(cohorts, "BUDGET", 1 << 12)
     X, y = holed(rng.normal(size=(500, 8)), 0.4), rng.integers(0, 2, 500)
     with pytest.raises(verosim.VerosimError, match=r"\d+ patterns of missing cells.*GaussianNB"):
         em().fit(X, y)
@@ -450,7 +450,7 @@ def test_too_many_patterns(monkeypatch, rng):
     few[:, 1:] = rng.normal(size=(500, 7))
     model = em().fit(few, y)
     other = em().fit(np.roll(few, 3, axis=1), y)
-    monkeypatch.setattr(patterns, "BUDGET", 300)
+    monkeypatch.setattr(cohorts, "BUDGET", 300)
     with pytest.raises(verosim.VerosimError, match="3 patterns of missing cells"):
         model.merge(other)
 

@@ -290,7 +290,7 @@ def judged(model, X, y, weights=None):
     assert len(blocks) == 1
     place = {label: c for c, label in enumerate(model.classes_.tolist())}
     classes = np.array([place[label] for label in np.asarray(y).tolist()])
-    weight, count = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))
+    weight, count = statistic.weight[:, 0], statistic.rows[:, 0]
     joint = left_out(density, statistic, blocks[0], classes, w)
     return joint + log_priors_left_out(
         model.spec().prior_setting, model.classes_, weight, count, classes, w
@@ -554,7 +554,7 @@ def test_missing_cells_by_em(rng, model):
     statistic, density = fitted.stats_, fitted.spec().density
     ours = left_out(density, statistic, holed[part][some], y[part][some], NO_WEIGHTS)
     ours += log_priors_left_out(
-        None, fitted.classes_, statistic.arrays["weight"][:, 0], statistic.arrays["rows"][:, 0],
+        None, fitted.classes_, statistic.weight[:, 0], statistic.rows[:, 0],
         y[part][some], NO_WEIGHTS,
     )  # fmt: skip
     same(ours, theirs, 1e-10)

@@ -200,7 +200,7 @@ def test_high_cardinality_is_capped(rng):
     halves = [NaiveBayes(**settings).fit(t, "y", schema=schema)
               for t in (shuffled[:9000], shuffled[9000:])]  # fmt: skip
     assert_same((halves[0] + halves[1]).stats_, whole.stats_)
-    assert whole.stats_.arrays["rows"].sum() == whole.stats_.parts["category"].arrays["cells"].sum()
+    assert whole.stats_.rows.sum() == whole.stats_.parts["category"].arrays["cells"].sum()
     p = whole.log_joint({"u": ["a stranger"]})
     count = whole.stats_.parts["category"].arrays["count"][:, 0]
     other = count[:, words.values[0].index("‹other›")]

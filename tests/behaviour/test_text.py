@@ -113,7 +113,7 @@ def test_missing_texts_have_no_tokens():
         model = TextNB("bernoulli").fit(X, LABELS)
         np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(TEXTS))
     nan = [text or float("nan") for text in TEXTS]
-    assert TextNB().fit(nan, LABELS).stats_.arrays["rows"].sum() == len(TEXTS)
+    assert TextNB().fit(nan, LABELS).stats_.rows.sum() == len(TEXTS)
 
 
 def test_texts_without_tokens_leave_the_priors():
@@ -337,7 +337,7 @@ def test_models_travel(rng):
         np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
         assert again.stats_.fingerprint() == model.stats_.fingerprint()
         again.partial_fit(texts, labels)
-        assert model.stats_.arrays["rows"].sum() == 100
+        assert model.stats_.rows.sum() == 100
         assert clone(model).get_params() == model.get_params()
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from verosim.axes import Axes, Bins, Categories, Cells, Coded, Columns, Groups, Words
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
 from verosim.engines import summarise
-from verosim.stats import Counts, Moments, Patterns, Product, Tokens
-from verosim.stats.base import Statistic
+from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
 from verosim.testing import statistic_of
 
 NUMERIC = ("diagonal", "full", "pooled")

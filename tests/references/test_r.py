@@ -120,7 +120,7 @@ def mixed(data, name, laplace):
     statistic = Product(parts)
     params = ProductDensity(densities).estimate(statistic)
     groups = statistic.axes.groups
-    weight = statistic.arrays["weight"][:, 0]
+    weight = statistic.weight[:, 0]
     prior = log_priors(None, groups.classes, weight, weight > 0)
     joint = params.log_density(params.read(blocks)) + prior
     return groups.classes, np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])

@@ -5,7 +5,9 @@ Axes are values. Two statistics add after both are laid on the union of their ax
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from verosim.axes.columns import Columns
 from verosim.axes.groups import Groups
 from verosim.axes.vocabulary import Hashed, TokenCodes, Vocabulary
 from verosim.axes.words import Coded, Words
+from verosim.errors import VerosimError
 
 __all__ = [
     "Axes",
@@ -77,3 +80,31 @@ class Axes:
 
     def with_codes(self, codes: Codes) -> Axes:
         return replace(self, codes=codes)
+
+    def state(self) -> dict[str, Any]:
+        """The axes as plain data."""
+        codes = self.codes
+        return {
+            "groups": self.groups.state(),
+            "columns": self.columns.state(),
+            "codes": None if codes is None else [type(codes).__name__, codes.state()],
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Axes:
+        """The axes that gave this state."""
+        groups, columns = Groups.from_state(state["groups"]), Columns.from_state(state["columns"])
+        if state["codes"] is None:
+            return cls(groups, columns)
+        kind, codes = state["codes"]
+        if kind not in CODES:
+            raise VerosimError(
+                f"{kind!r} is not a kind of codes; known are {', '.join(CODES)}.",
+                "the state is damaged, or of another version of verosim.",
+            )
+        return cls(groups, columns, CODES[kind].from_state(codes))
+
+
+CODES: dict[str, type[Codes]] = {
+    kind.__name__: kind for kind in (Bins, Categories, Cells, Hashed, Vocabulary, Words)
+}

@@ -83,6 +83,10 @@ class Bins(Codes):
     def state(self) -> Any:
         return [edges.tolist() for edges in self.edges]
 
+    @classmethod
+    def from_state(cls, state: Any) -> Bins:
+        return cls(state)
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """(K,) lower and upper edge of every bin; open ends close at the outer edge."""
         low = np.concatenate([e[:-1] if len(e) > 1 else e[:1] for e in self.edges])
@@ -140,6 +144,11 @@ class Cells(Codes):
 
     def state(self) -> Any:
         return self.bins.state(), self.occupied.state()
+
+    @classmethod
+    def from_state(cls, state: Any) -> Cells:
+        bins, occupied = state
+        return cls(Bins.from_state(bins), Categories.from_state(occupied))
 
 
 def short(edges: np.ndarray) -> str:

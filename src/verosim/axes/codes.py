@@ -64,6 +64,11 @@ class Codes(ABC):
     def state(self) -> Any:
         """What tells these codes from all others, as plain values."""
 
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: Any) -> Codes:
+        """The codes that gave this state."""
+
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
 
@@ -223,3 +228,7 @@ class Categories(Codes):
 
     def state(self) -> Any:
         return self.values
+
+    @classmethod
+    def from_state(cls, state: Any) -> Categories:
+        return cls(tuple(values) for values in state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,14 @@ class Columns:
         """Some of the columns, by number."""
         names = None if self.names is None else tuple(self.names[int(j)] for j in at)
         return Columns(len(at), names)
+
+    def state(self) -> dict[str, Any]:
+        return {"size": self.size, "names": None if self.names is None else list(self.names)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Columns:
+        names = state["names"]
+        return cls(state["size"], None if names is None else tuple(names))
 
     def union(self, other: Columns) -> Columns:
         """Columns do not widen: both sides must have the same ones, in the same order."""

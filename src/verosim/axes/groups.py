@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,14 @@ class Groups:
 
     def keep(self, kept: np.ndarray) -> Groups:
         return Groups(self.classes[kept], self.folds)
+
+    def state(self) -> dict[str, Any]:
+        labels = {"labels": self.classes.tolist(), "dtype": self.classes.dtype.str}
+        return {**labels, "folds": self.folds}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Groups:
+        return cls(as_labels(state["labels"], state["dtype"]), state["folds"])
 
     def name(self, group: int) -> str:
         return repr(plain(self.classes[group // self.folds]))

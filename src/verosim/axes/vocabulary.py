@@ -182,12 +182,13 @@ class Vocabulary(TokenCodes):
     def state(self) -> Any:
         return self.open, self.arena.tobytes(), self.bounds.tobytes()
 
+    @classmethod
+    def from_state(cls, state: Any) -> Vocabulary:
+        open, arena, bounds = state
+        return cls(_with_slack(arena), np.frombuffer(bounds, dtype=np.int64).copy(), open=open)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.arena.tobytes(), np.array(self.bounds), self.open)
-
-
-def _restored(arena: bytes, bounds: np.ndarray, open: bool) -> Vocabulary:
-    return Vocabulary(_with_slack(arena), bounds, open=open)
+        return Vocabulary.from_state, (self.state(),)
 
 
 def _with_slack(arena: bytes) -> np.ndarray:
@@ -232,8 +233,13 @@ class Hashed(TokenCodes):
     def state(self) -> Any:
         return self.buckets, self.places.tobytes()
 
+    @classmethod
+    def from_state(cls, state: Any) -> Hashed:
+        buckets, places = state
+        return cls(buckets, np.frombuffer(places, dtype=np.int64).copy() if places else None)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Hashed, (self.buckets, np.array(self.places) if len(self.places) else None)
+        return Hashed.from_state, (self.state(),)
 
 
 def _unlike(mine: TokenCodes, theirs: Any, columns: Columns) -> VerosimError:

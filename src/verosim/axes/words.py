@@ -195,3 +195,13 @@ class Words(Categories):
 
     def state(self) -> Any:
         return self.values, self.caps, self.frequent, self.last
+
+    @classmethod
+    def from_state(cls, state: Any) -> Words:
+        values, caps, frequent, last = state
+        return cls(
+            (tuple(texts) for texts in values),
+            tuple(caps),
+            tuple(tuple(texts) for texts in frequent),
+            tuple(None if rank is None else (rank[0], rank[1], rank[2]) for rank in last),
+        )

@@ -4,14 +4,25 @@ stream carries the rest, and nothing is read before it is asked for."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.data.cells import in_one, text_of
-from verosim.data.tables import BATCH_ROWS, Rows, Table, check_names, numbered
+from verosim.data.table_rows import (
+    ArrayRows,
+    ArrowRows,
+    CursorRows,
+    DatasetRows,
+    FrameRows,
+    LazyRows,
+    ReaderRows,
+    StreamRows,
+    column_of,
+)
+from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -41,16 +52,7 @@ def query(sql: str, connection: Any) -> Table:
     if hasattr(cursor, "fetch_record_batch"):
         return open_table(cursor.fetch_record_batch())
     names = tuple(column[0] for column in cursor.description)
-    import pyarrow as pa
-
-    def read(_: Iterable[str] | None) -> Iterator[Rows]:
-        start = 0
-        while rows := cursor.fetchmany(BATCH_ROWS):
-            columns = [column_of(values) for values in zip(*rows, strict=True)]
-            yield Rows(pa.record_batch(columns, names=list(names)), start)
-            start += len(rows)
-
-    return Table(names, read, once=True)
+    return Table(names, CursorRows(cursor, names), once=True)
 
 
 def is_source(X: Any) -> bool:
@@ -106,15 +108,16 @@ def open_table(source: Any) -> Table:
     ):  # fmt: skip
         source = pa.Table.from_pylist([dict(row) for row in source])
     if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # an Arrow dataset
-        return _dataset(source)
+        return Table(tuple(source.schema.names), DatasetRows(source))
     if hasattr(source, "collect_batches"):  # polars, lazy
-        return _lazy(source)
+        names = tuple(source.collect_schema().names())
+        return Table(names, LazyRows(source), native="polars", resumes=True)
     if isinstance(source, pa.RecordBatchReader):
-        return Table(tuple(source.schema.names), lambda _: numbered(source), once=True)
+        return Table(tuple(source.schema.names), ReaderRows(source), once=True)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return _arrow(source)
+        return Table(tuple(source.column_names), ArrowRows(source), source.num_rows)
     if hasattr(source, "iloc") or type(source).__module__.startswith("polars"):
         return _frame(source)
     if hasattr(source, "__arrow_c_stream__"):  # a DuckDB relation, among others
@@ -150,130 +153,58 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
     return pa.table(arrays)
 
 
-def _arrow(table: pa.Table) -> Table:
-    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
-        part = table if columns is None else table.select(list(columns))
-        return numbered(part.to_batches(max_chunksize=BATCH_ROWS))
-
-    return Table(tuple(table.column_names), read, table.num_rows)
-
-
-def _dataset(dataset: Any) -> Table:
-    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
-        options: dict[str, Any] = {}
-        if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
-            from pyarrow.dataset import ParquetFragmentScanOptions
-
-            # A buffer for all of a file is what makes memory grow with its size.
-            options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
-        return numbered(
-            dataset.to_batches(
-                columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
-                batch_readahead=4, fragment_readahead=1, **options,
-            )
-        )  # fmt: skip
-
-    return Table(tuple(dataset.schema.names), read)
-
-
 def _stream(source: Any) -> Table:
-    """Anything with an Arrow C stream; it may run a query each time it is read."""
     import pyarrow as pa
 
     names = getattr(source, "columns", None)  # which DuckDB knows without running anything
     if names is None:
         names = pa.RecordBatchReader.from_stream(source).schema.names
-
-    def read(_: Iterable[str] | None) -> Iterator[Rows]:
-        return numbered(pa.RecordBatchReader.from_stream(source))
-
-    return Table(tuple(names), read, resumes=True)
-
-
-def _lazy(frame: Any) -> Table:
-    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
-        part = frame if columns is None else frame.select(list(columns))
-        batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-        return numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
-
-    return Table(tuple(frame.collect_schema().names()), read, native="polars", resumes=True)
+    return Table(tuple(names), StreamRows(source), resumes=True)
 
 
 def _frame(frame: Any) -> Table:
-    """An eager data frame, cut into slices so that only a slice is converted at a time."""
     import narwhals.stable.v2 as nw
-    import pyarrow as pa
 
     native = "polars" if type(frame).__module__.startswith("polars") else "pandas"
     names = tuple(str(name) for name in frame.columns)
     check_names(names)
     if native == "pandas" and any(not isinstance(name, str) for name in frame.columns):
         frame = frame.set_axis(list(names), axis=1)
-    table = nw.from_native(frame, eager_only=True)
-
-    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
-        wanted = list(names if columns is None else columns)
-        for start in range(0, len(table), BATCH_ROWS):
-            part = table[start : start + BATCH_ROWS]
-            arrays = [series_to_arrow(part[name]) for name in wanted]
-            yield Rows(pa.record_batch(arrays, names=wanted), start)
-
-    return Table(names, read, len(table), native)
-
-
-def series_to_arrow(series: Any) -> pa.Array:
-    """A column of a data frame; one of mixed objects becomes text."""
-    import pyarrow as pa
-
-    try:
-        return in_one(series.to_arrow())
-    except (pa.ArrowException, ValueError, OverflowError):
-        return column_of(series.to_list())
-
-
-def column_of(values: Any) -> pa.Array:
-    """A column of Python values; mixed ones become text, each in its one form."""
-    import pyarrow as pa
-
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return values
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise VerosimError(f"A column has one dimension; this one has the shape {values.shape}.")
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, ValueError, OverflowError):
-        cells = values.tolist() if hasattr(values, "tolist") else list(values)
-        return pa.array([_mixed_text(value) for value in cells], pa.large_string())
-
-
-def _mixed_text(value: Any) -> str | None:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    try:
-        text = text_of(value)
-    except (TypeError, ValueError):
-        text = str(value)
-    return None if text is None else text.encode("utf-8", "replace").decode()
+    rows = len(nw.from_native(frame, eager_only=True))
+    return Table(names, FrameRows(frame, names), rows, native)
 
 
 def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
-    import pyarrow as pa
-
     names = tuple(f"x{j}" for j in range(X.shape[1])) if names is None else names
+    return Table(names, ArrayRows(X, names), len(X), "array")
 
-    def read(columns: Iterable[str] | None) -> Iterator[Rows]:
-        at = range(len(names)) if columns is None else [names.index(name) for name in columns]
-        for start in range(0, len(X), BATCH_ROWS):
-            part = X[start : start + BATCH_ROWS]
-            arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
-            yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
 
-    return Table(names, read, len(X), "array")
+@dataclass(frozen=True, eq=False, repr=False)
+class PieceRows:
+    """Tables one after another, all with the columns of the first."""
+
+    pieces: Iterable[Any]
+    names: tuple[str, ...]
+
+    def __call__(self, columns: Iterable[str] | None) -> Iterator[Rows]:
+        start = 0
+        for number, piece in enumerate(self.pieces):
+            table = open_table(piece)
+            if set(table.names) != set(self.names):
+                odd = sorted(set(table.names) ^ set(self.names))
+                raise VerosimError(
+                    f"Batch {number} has other columns than the first: {listed(odd)}.",
+                    "give every batch the same columns.",
+                )
+            for rows in table.batches():
+                batch = rows.batch.select(list(self.names))
+                yield Rows(batch, rows.start if rows.origin else start, rows.origin)
+                start += batch.num_rows
 
 
 def _iterable(source: Iterable[Any]) -> Table:
     """Batches one after another; the first one says what the columns are."""
-    several = not isinstance(source, Iterator)
+    once = isinstance(source, Iterator)
     pieces = iter(source)
     first = next(pieces, None)
     if first is None:
@@ -284,23 +215,7 @@ def _iterable(source: Iterable[Any]) -> Table:
             "each batch is a table: a data frame, an Arrow record batch, a dict of columns.",
         )
     head = open_table(first)
-
-    def read(_: Iterable[str] | None) -> Iterator[Rows]:
-        start = 0
-        for number, piece in enumerate(source if several else chain([first], pieces)):
-            table = open_table(piece)
-            if set(table.names) != set(head.names):
-                odd = sorted(set(table.names) ^ set(head.names))
-                raise VerosimError(
-                    f"Batch {number} has other columns than the first: {listed(odd)}.",
-                    "give every batch the same columns.",
-                )
-            for rows in table.batches():
-                batch = rows.batch.select(list(head.names))
-                yield Rows(batch, rows.start if rows.origin else start, rows.origin)
-                start += batch.num_rows
-
-    once = not several
+    read = PieceRows(chain([first], pieces) if once else source, head.names)
     return Table(
         head.names, read, once=once, native=head.native, typed=head.typed, coded=head.coded
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +42,8 @@ class Table:
     """Names of the columns and a way to read them.
 
     `read(columns)` starts reading, with None for all columns. Where starting is dear, or can be
-    done only once, a pass goes on from where the first look stopped.
+    done only once, a pass goes on from where the first look stopped. `read` is a frozen value that
+    holds the source: a table pickles if its source does.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,20 @@ class Table:
             )
         self._begun = True
         return self.read(None if columns is None else [n for n in self.names if n in columns])
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.once:
+            raise VerosimError(
+                "This table can be read only once, so it cannot be pickled.",
+                "write it to a file, or make a pandas, polars or Arrow table of it.",
+            )
+        if self._looked is not None:
+            raise VerosimError(
+                "The first rows of this table were read and the rest is still open, so it cannot "
+                "be pickled.",
+                "open the source again, and pickle the table before it is read.",
+            )
+        return vars(self).copy()
 
     def head(self, rows: int) -> list[Rows]:
         """The first rows, without losing them."""

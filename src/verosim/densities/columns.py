@@ -117,7 +117,7 @@ class ColumnParams(Params):
         count = statistic.arrays["count"][:, 0]
         score = (count * self.table.T).sum(axis=1)
         if self.presence:
-            seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
+            seen = statistic.weight[:, 0, None] - statistic.arrays["missing"][:, 0]
             score += (seen * self.absent.T).sum(axis=1)
         return score
 
@@ -158,7 +158,7 @@ def _column_fields(
 ) -> dict[str, Any]:
     """(C, d) tables to the fields of ColumnParams."""
     count = statistic.arrays["count"][:, 0]
-    weight = statistic.arrays["weight"][:, 0]
+    weight = statistic.weight[:, 0]
     return {
         "table": np.ascontiguousarray(table.T),
         "absent": np.empty((0, len(table))) if absent is None else np.ascontiguousarray(absent.T),
@@ -216,7 +216,7 @@ class Bernoulli(ColumnDensity):
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
         count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-        seen = statistic.arrays["weight"][:, 0, None]
+        seen = statistic.weight[:, 0, None]
         if "missing" in statistic.arrays:
             seen = seen - statistic.arrays["missing"][:, 0]
         if not self.constants:  # such a column is alike in all classes

@@ -151,7 +151,7 @@ class Categorical(Density):
 
     def shares(self, statistic: Counts, codes: Codes, kinds: np.ndarray) -> np.ndarray:
         """(C, K + d) smoothed mass of every code, then of an unseen value of every column."""
-        weight = statistic.arrays["weight"][:, 0, None]
+        weight = statistic.weight[:, 0, None]
         count = statistic.arrays["count"][:, 0]  # (C, K)
         count = np.where(count > LEFTOVER * weight, count, 0.0)
         d = len(kinds)

@@ -168,7 +168,7 @@ class FullGaussian(Density):
     ) -> None:
         """One message for everything that was singular, naming classes and columns."""
         name, label = statistic.axes.columns.name, statistic.axes.groups.name
-        weight, used = statistic.arrays["weight"][:, 0], params.used
+        weight, used = statistic.weight[:, 0], params.used
         lines = []
         if not used.all():
             constant = [name(j) for j in np.flatnonzero(~used).tolist()]

@@ -161,7 +161,7 @@ class Observed:
         grown = np.where(cells > 0, W[:, None] / np.where(cells > 0, cells, 1.0), 0.0)
         arrays["absorbed"][:, 0] = LOST * grown * self.available.arrays["absorbed"][:, 0]
         arrays["absorbed_quartic"][...] = np.inf  # of fourth powers nothing is known
-        out._remember()
+        out.note_peaks()
         return out
 
     def hopeless(self, pooled: bool) -> Trouble:

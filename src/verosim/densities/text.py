@@ -113,7 +113,7 @@ class TextParams(Params):
             count = self._known(statistic)
         tokens = self.tokens.generative
         score = (count * tokens.table.T).sum(axis=1)
-        return score + statistic.arrays["weight"][:, 0] * tokens.base
+        return score + statistic.weight[:, 0] * tokens.base
 
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):

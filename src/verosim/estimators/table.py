@@ -138,7 +138,8 @@ class NaiveBayes(GenerativeClassifier):
         """
         rng = generator(random_state)
         drawn, labels = super().sample(n, y, rng)
-        reader, statistic = self.spec().reader(self.schema_), self.stats_
+        statistic: Any = self.stats_
+        reader = self.spec().reader(self.schema_)
         gone: dict[str, np.ndarray] = {}
         if missing:
             place = {label: i for i, label in enumerate(self.classes_.tolist())}

@@ -86,8 +86,7 @@ class HeldOutEngine:
                 'fold_priors="fit".',
             )
         for state, held, classes in refits(spec, holdout):
-            rule = state.rule
-            rules = FoldRules(lambda rule=rule: [rule], positions(state.classes, classes), classes)
+            rules = FoldRules(state.rules, positions(state.classes, classes), classes)
             yield Visited(replace(held, block=None), [i], visit(held, rules))
 
 

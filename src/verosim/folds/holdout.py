@@ -115,12 +115,11 @@ class HoldOut:
     def _outside(self, source: ArraySource | TableSource) -> Iterator[Statistic]:
         statistic = summarise(source, self.plan.folded(self.count))
         self.classes = statistic.axes.groups.classes
-        self.class_weight, self.class_rows = (
-            statistic.arrays[name].sum(axis=1) for name in ("weight", "rows")
-        )
+        self.class_weight = statistic.weight.sum(axis=1)
+        self.class_rows = statistic.rows.sum(axis=1)
         self.total = statistic.total("fold")
         for f, training in enumerate(statistic.outside()):
-            if not training.arrays["rows"].any():
+            if not training.rows.any():
                 raise VerosimError(
                     f"All {int(self.class_rows.sum())} rows are in fold {f}: nothing is left to "
                     "learn from.",
@@ -135,12 +134,8 @@ class HoldOut:
 
     def _large(self) -> bool:
         """Whether the statistics of all folds at once would be large, or their size is unknown."""
-        size = 0
-        for leaf in self.plan.leaves():
-            if leaf.grows:
-                return True
-            size += sum(array.size for array in (*leaf.arrays.values(), *leaf.lows.values()))
-        return size * self.count > BUDGET
+        grows = any(leaf.grows for leaf in self.plan.leaves())
+        return grows or self.plan.size * self.count > BUDGET
 
     # The rows of the folds -------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ class _Scorer:
         self.setting, self.without_row = spec.prior_setting, left_out_scorer(density, statistic)
         self.classes = statistic.axes.groups.classes
         self.params = density.estimate(statistic)
-        self.weight, self.rows = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))
+        self.weight, self.rows = statistic.weight[:, 0], statistic.rows[:, 0]
         self.kept = None
         if keep_priors:
             self.kept = spec.log_prior(self.classes, self.weight, self.rows, True)

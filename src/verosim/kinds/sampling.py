@@ -53,7 +53,7 @@ def gap_rates(reader: MixedReader, statistic: Product) -> dict[str, np.ndarray]:
     rates: dict[str, np.ndarray] = {}
     for part in parts:
         found = statistic.parts[part.name]
-        weight = found.arrays["weight"][:, 0]
+        weight = found.weight[:, 0]
         seen = part.kind.seen(found)
         if seen is None:
             continue

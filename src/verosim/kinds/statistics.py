@@ -23,7 +23,7 @@ def presence(axes: Axes, part: Part, schema: Schema) -> Counts:
 
 
 def seen_in_presence(statistic: Counts) -> np.ndarray:
-    return statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
+    return statistic.weight[:, 0, None] - statistic.arrays["missing"][:, 0]
 
 
 def seen_in_codes(statistic: Counts) -> np.ndarray:

@@ -44,13 +44,13 @@ def summarise_rows(spec: Spec, opened: Opened) -> Statistic:
     """The statistic of the rows that count."""
     plan = opened.plan
     statistic = summarise(spec.counted_rows(opened.source, plan.axes.groups), plan)
-    if not statistic.arrays["rows"].any():
+    if not statistic.rows.any():
         raise VerosimError("The table has no rows that count.", "is it the right one?")
     return statistic
 
 
 def _check_two_classes(statistic: Statistic, target: str) -> None:
-    rows = statistic.arrays["rows"].sum(axis=1)
+    rows = statistic.rows.sum(axis=1)
     classes = statistic.axes.groups.classes[rows > 0]
     if len(classes) < 2:
         raise VerosimError(
@@ -75,9 +75,9 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
     known = state.current
     opened = open_rows(spec, inputs, replace(state, statistic=known))
     part = summarise_rows(spec, opened)
-    check_known(part.axes.groups.classes[part.arrays["rows"].sum(axis=1) > 0], state.classes)
+    check_known(part.axes.groups.classes[part.rows.sum(axis=1) > 0], state.classes)
     rest = known.without(part)
-    if not rest.arrays["rows"].any():
+    if not rest.rows.any():
         raise VerosimError(
             "Every row would be forgotten, and a model of no rows predicts nothing.",
             "keep some rows, or start a new model.",

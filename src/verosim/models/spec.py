@@ -101,7 +101,7 @@ class Spec(ABC):
 
     def rule(self, params: Any, statistic: Statistic, streaming: bool = False) -> Decision:
         """What decides: Bayes' rule."""
-        weight, rows = (statistic.arrays[name][:, 0] for name in ("weight", "rows"))
+        weight, rows = statistic.weight[:, 0], statistic.rows[:, 0]
         return Rule(self.log_prior(statistic.axes.groups.classes, weight, rows, streaming), params,
                     statistic.axes.columns)  # fmt: skip
 

@@ -37,6 +37,10 @@ class State:
         """The parameters that the statistic and the settings give."""
         return self.rule.params
 
+    def rules(self) -> list[Decision]:
+        """The rule, where a list of them is asked for."""
+        return [self.rule]
+
     @property
     def current(self) -> Statistic:
         """The statistic as the settings read it."""
@@ -50,7 +54,7 @@ class State:
     @property
     def class_weight(self) -> np.ndarray:
         """(C,) the weight of every class."""
-        weight: np.ndarray = self.statistic.arrays["weight"][:, 0]
+        weight: np.ndarray = self.statistic.weight[:, 0]
         return weight
 
     @property

@@ -57,8 +57,8 @@ class FoldPlan:
         source = rows.source
         if isinstance(source, ArraySource):
             dense = isinstance(source.X, np.ndarray) and source.X.dtype.kind == "f"
-            folds = rows.numbers if rows.pairs is None else rows.pairs
-            return cls(folds, len(source), dense and bool(np.isnan(source.X).any()))
+            numbers = rows.numbers if rows.pairs is None else rows.pairs
+            return cls(numbers, len(source), dense and bool(np.isnan(source.X).any()))
 
         def read(chunk: Chunk) -> tuple[int, bool]:
             block = chunk.block()

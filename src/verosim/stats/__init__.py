@@ -1,10 +1,24 @@
 """Sufficient statistics: vectors with labelled axes. They add, subtract, scale and align."""
 
-from verosim.stats.base import Field, Statistic
+from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.counts import Counts
+from verosim.stats.fields import Field
 from verosim.stats.moments import Moments
 from verosim.stats.patterns import Patterns
 from verosim.stats.product import Product
+from verosim.stats.state import from_state, restorable
+from verosim.stats.statistic import Statistic
 from verosim.stats.tokens import Tokens
 
-__all__ = ["Counts", "Field", "Moments", "Patterns", "Product", "Statistic", "Tokens"]
+__all__ = [
+    "ArrayStatistic",
+    "Counts",
+    "Field",
+    "Moments",
+    "Patterns",
+    "Product",
+    "Statistic",
+    "Tokens",
+    "from_state",
+    "restorable",
+]

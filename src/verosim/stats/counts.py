@@ -17,7 +17,11 @@ from verosim.axes import Axes, Bins, Categories, Cells, Coded, Words
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
-from verosim.stats.base import HEAD, Field, G, Statistic, bad_cell
+from verosim.stats.arrays import ArrayStatistic
+from verosim.stats.bad_cell import bad_cell
+from verosim.stats.fields import HEAD, Field, G
+from verosim.stats.forgetting import settle
+from verosim.stats.state import restorable
 
 MOST_SLOTS = 1 << 20  # whole numbers × groups tallied directly
 
@@ -33,7 +37,8 @@ FIELDS = {
 }
 
 
-class Counts(Statistic):
+@restorable
+class Counts(ArrayStatistic):
     """Counts of codes; what='codes', 'presence' (x > threshold) or 'amount'."""
 
     def __init__(
@@ -131,7 +136,7 @@ class Counts(Statistic):
             at = table[known]
             for array, added in ((count, tally), (self.arrays["cells"], cells)):
                 np.add.at(array.T, at, added[:, known].T)  # several may share a bucket
-        self._count_rows(batch)
+        self.count_rows(batch)
 
     def _count_whole_numbers(self, batch: Batch, start: int = 0) -> int:
         """The fast road of small whole numbers: as far as it goes; returns the row that is next.
@@ -148,7 +153,7 @@ class Counts(Statistic):
         ):
             return start
         low, offset, table = codes.table
-        groups = self.arrays["rows"].size
+        groups = self.rows.size
         if groups * len(table) > MOST_SLOTS:
             return start
         tally = np.zeros((groups, len(table)), dtype=np.int64)
@@ -180,7 +185,7 @@ class Counts(Statistic):
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """rows (G,), weight (G,) and count (G, …) as the kernels take them."""
-        return self._flat("rows"), self._flat("weight"), self._flat("count")
+        return self.by_group("rows"), self.by_group("weight"), self.by_group("count")
 
     def _check_numbers(self, batch: Batch) -> None:
         """Bins are for finite numbers, and a joint cell needs all of them."""
@@ -210,7 +215,7 @@ class Counts(Statistic):
             if self.what == "amount":  # a missing amount has spoilt the sums: once more without
                 count[...] = 0.0 if before is None else before
                 self._count_columns(batch, count, careful=True)
-        self._count_rows(batch)
+        self.count_rows(batch)
 
     def _count_columns(self, batch: Batch, count: np.ndarray, careful: bool) -> bool:
         block, presence = batch.block, self.what == "presence"
@@ -244,19 +249,19 @@ class Counts(Statistic):
         if self.what == "presence":
             holes = np.flatnonzero(np.isnan(stored))
             w = batch.weights[row_of[holes]] if len(batch.weights) else 1.0
-            np.add.at(self._flat("missing"), (batch.groups[row_of[holes]], columns[holes]), w)
+            np.add.at(self.by_group("missing"), (batch.groups[row_of[holes]], columns[holes]), w)
 
-    def _settle_rows(self, before: Self) -> None:
-        super()._settle_rows(before)
+    def settle_rows(self, before: Self) -> None:
+        super().settle_rows(before)
         if self.what == "codes":
             count, then = (x.arrays["count"].sum(axis=0) for x in (self, before))
-            self._settle("cells", count, then)
+            settle(self.arrays["cells"], count, then)
 
-    def _cleared(self) -> Self:
-        out = super()._cleared()
+    def cleared(self) -> Self:
+        out = super().cleared()
         if out.what != "codes" or isinstance(out.axes.codes, Bins):  # bins are there for good
             return out
         cells = out.arrays["cells"]  # (F, K)
         out.arrays["count"] = np.where(cells[None] == 0, 0.0, out.arrays["count"])
         kept = (cells != 0).any(axis=0)
-        return out if kept.all() else out._keep("code", kept)
+        return out if kept.all() else out.keep("code", kept)

@@ -19,9 +19,14 @@ from verosim.axes import Axes
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
-from verosim.stats.base import HEAD, ROUNDING, Field, G, Statistic, bad_cell
+from verosim.stats.arrays import ArrayStatistic
+from verosim.stats.bad_cell import bad_cell
+from verosim.stats.digits import digits_left
+from verosim.stats.fields import HEAD, Field, G
+from verosim.stats.forgetting import ROUNDING
+from verosim.stats.pivots import added_by_moving, choose_pivots
+from verosim.stats.state import restorable
 
-LOOK = 31  # rows of a class that choose its pivot
 FAR = 1e4  # squared deviations between pivot and mean that drift may cost
 
 PIVOT = {"pivot": Field(("class", "column"), "pivot")}
@@ -51,7 +56,8 @@ FIELDS = {
 }  # fmt: skip
 
 
-class Moments(Statistic):
+@restorable
+class Moments(ArrayStatistic):
     """First and second moments of numeric columns; layout 'diagonal', 'full' or 'pooled'."""
 
     def __init__(
@@ -76,32 +82,7 @@ class Moments(Statistic):
     # Rows come in ------------------------------------------------------------------------
 
     def prepare(self, batch: Batch) -> None:
-        """Set the pivots not yet set: the lower median of a class's first finite values."""
-        pivot = self.arrays["pivot"]
-        unset = np.isnan(pivot)
-        if not unset.any():
-            return
-        C, d = pivot.shape
-        most = LOOK
-        if isinstance(batch.block, SparseRows):
-            most = int(np.clip((1 << 20) // (C * d), 1, LOOK))
-        rows = np.zeros((C, most), dtype=np.int64)
-        found = np.zeros(C, dtype=np.int64)
-        kernels.first_rows(batch.groups, self.axes.groups.folds, rows, found)
-        here = np.flatnonzero((found > 0) & unset.any(axis=1))
-        if not len(here):
-            return
-        block = batch.block
-        at = rows[here].ravel()
-        taken = block.take(at) if isinstance(block, SparseRows) else block[at]
-        values = taken.reshape(len(here), most, d).astype(np.float64)
-        values[np.arange(most) >= found[here, None]] = np.nan
-        values[~np.isfinite(values)] = np.nan
-        values.sort(axis=1)  # NaN goes last
-        finite = np.isfinite(values).sum(axis=1)  # (classes here, d)
-        middle = np.maximum(finite - 1, 0) // 2
-        median = np.take_along_axis(values, middle[:, None, :], axis=1)[:, 0, :]
-        pivot[here] = np.where(unset[here], median, pivot[here])
+        choose_pivots(self.arrays["pivot"], batch, self.axes.groups.folds)
 
     def absorb(self, batch: Batch) -> None:
         if not len(batch):
@@ -111,14 +92,14 @@ class Moments(Statistic):
             self._absorb_diagonal(batch)
         else:
             self._absorb_full(batch)
-        self._remember()
+        self.note_peaks()
 
     def _absorb_diagonal(self, batch: Batch) -> None:
         rest = (
             batch.groups, batch.weights, self.axes.groups.folds, self.arrays["pivot"],
-            self._flat("rows"), self._flat("weight"), self._flat("cells"),
-            self._flat("sum"), self._flat("sum", low=True),
-            self._flat("square"), self._flat("square", low=True),
+            self.by_group("rows"), self.by_group("weight"), self.by_group("cells"),
+            self.by_group("sum"), self.by_group("sum", low=True),
+            self.by_group("square"), self.by_group("square", low=True),
         )  # fmt: skip
         block = batch.block
         if isinstance(block, SparseRows):
@@ -135,7 +116,7 @@ class Moments(Statistic):
 
     def _absorb_full(self, batch: Batch) -> None:
         folds = self.axes.groups.folds
-        rows, weight = self._flat("rows"), self._flat("weight")
+        rows, weight = self.by_group("rows"), self.by_group("weight")
         groups, d = len(rows), batch.block.shape[1]
         step = min(len(batch), max(1024, BLOCK_CELLS // d))
         weighted = len(batch.weights) > 0
@@ -168,8 +149,8 @@ class Moments(Statistic):
         """scatter += Vᵀ Z, group by group; pooled, fold by fold. False if a square overflows."""
         pooled = self.layout == "pooled"
         folds = self.axes.groups.folds
-        scatter = self.arrays["scatter"] if pooled else self._flat("scatter")
-        low = self.lows["scatter"] if pooled else self._flat("scatter", low=True)
+        scatter = self.arrays["scatter"] if pooled else self.by_group("scatter")
+        low = self.lows["scatter"] if pooled else self.by_group("scatter", low=True)
         if pooled and folds == 1:  # the groups lie side by side: one product serves all
             starts = starts[[0, -1]]
         for g in range(len(starts) - 1):
@@ -200,7 +181,7 @@ class Moments(Statistic):
 
     # Algebra -----------------------------------------------------------------------------
 
-    def _remember(self) -> None:
+    def note_peaks(self) -> None:
         """absorbed = the largest |Σw z²| these sums have ever held."""
         peak = self.arrays["absorbed"]
         np.maximum(peak, np.abs(self.squares()), out=peak)
@@ -209,38 +190,10 @@ class Moments(Statistic):
             np.maximum(peak, np.abs(self.arrays["quartic"]), out=peak)
 
     def digits(self) -> np.ndarray | None:
-        """−log10 of eps · absorbed over the squares about the mean; pooled, one row for all.
+        return digits_left(self)
 
-        A spread below a billionth of the column's total is nobody's loss as long as the noise is
-        below it too: a floor covers both.
-        """
-        S = self.arrays["sum"]
-        W = self.weights
-        some = W > 0
-        mean = S / np.where(some, W, 1.0)  # about the pivot
-        within = self.squares() - (S * mean if self.layout != "pooled" else (S * mean).sum(axis=0))
-        pivot = self.arrays["pivot"]
-        place = (pivot - np.nanmin(np.where(np.isnan(pivot), np.inf, pivot), axis=0))[
-            :, None
-        ] + mean
-        weight = np.where(some & np.isfinite(place), W, 0.0)
-        place = np.where(weight > 0, place, 0.0)
-        total = np.where(weight.sum(axis=0) > 0, weight.sum(axis=0), 1.0)
-        centre = (weight * place).sum(axis=0) / total
-        spread = within.sum(axis=0) if self.layout != "pooled" else within
-        spread = np.maximum(spread + (weight * (place - centre) ** 2).sum(axis=0), 0) / total
-        share = weight if self.layout != "pooled" else total
-        floor = 1e-9 * share * spread
-        noise = np.finfo(float).eps * self.arrays["absorbed"]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            digits = np.log10(np.maximum(within, floor) / noise)
-        # Sums that cancel to exactly nothing were exact all along.
-        covered = (within == 0) | ((within <= floor) & (noise <= floor))
-        digits = np.where((noise > 0) & ~covered, digits, 16.0)
-        return digits.min(axis=1) if self.layout != "pooled" else digits.min(axis=0)[None]
-
-    def _settle_rows(self, before: Self) -> None:
-        super()._settle_rows(before)
+    def settle_rows(self, before: Self) -> None:
+        super().settle_rows(before)
         if self.layout == "diagonal":  # a column nobody in the class has a value of any more
             gone = self.arrays["cells"] <= ROUNDING * before.arrays["cells"]
             for name in ("cells", "sum", "square", "absorbed"):
@@ -248,8 +201,8 @@ class Moments(Statistic):
                 if name in self.lows:
                     self.lows[name][gone] = 0.0
 
-    def _check_not_negative(self, before: Self) -> None:
-        super()._check_not_negative(before)
+    def check_not_negative(self, before: Self) -> None:
+        super().check_not_negative(before)
         if self.layout == "pooled":
             return
         W = self.weights
@@ -270,7 +223,7 @@ class Moments(Statistic):
         """(class, fold, column) Σw of the cells; (class, fold, 1) where rows are complete."""
         if self.layout == "diagonal":
             return self.arrays["cells"]
-        return self.arrays["weight"][..., None]
+        return self.weight[..., None]
 
     @property
     def can_narrow(self) -> bool:
@@ -293,15 +246,15 @@ class Moments(Statistic):
             return self.arrays["square"]
         return np.diagonal(self.arrays["scatter"], axis1=-2, axis2=-1)
 
-    def _meet(self, other: Self) -> tuple[Self, Self]:
+    def on_common_axes(self, other: Self) -> tuple[Self, Self]:
         if self.layout != other.layout and {self.layout, other.layout} == {"full", "pooled"}:
-            return self.pool()._meet(other.pool())
-        mine, theirs = super()._meet(other)
+            return self.pool().on_common_axes(other.pool())
+        mine, theirs = super().on_common_axes(other)
         a, b = mine.arrays["pivot"], theirs.arrays["pivot"]
         if np.array_equal(a, b):
             return mine, theirs
         # The heavier side keeps its pivots, so an outlier alone never becomes one.
-        more = mine.arrays["weight"].sum(axis=1) - theirs.arrays["weight"].sum(axis=1)
+        more = mine.weight.sum(axis=1) - theirs.weight.sum(axis=1)
         first = (more[:, None] > 0) | ((more[:, None] == 0) & (a <= b))
         pivot = np.where(np.isnan(b) | (first & ~np.isnan(a)), a, b)
         return mine.about(pivot), theirs.about(pivot)
@@ -334,50 +287,14 @@ class Moments(Statistic):
         return out
 
     def moved(self, delta: np.ndarray) -> Self:
-        """Sums of z' = z + δ instead of z, δ (class, column) = old pivot − new pivot.
-
-        S' = S + Wδ;  M' = M + Sδᵀ + δSᵀ + Wδδᵀ;  with c = ‖δ‖²
-        Σ‖z'‖²z' = T + 2Mδ + cS + (tr M + 2S·δ + Wc) δ
-        Σ‖z'‖⁴   = F + 4δᵀMδ + 4δ·T + 2c tr M + 4c S·δ + W c²
-        """
+        """Sums of z' = z + δ instead of z, δ (class, column) = old pivot − new pivot."""
         out = self.copy()
         out.arrays["pivot"] = self.arrays["pivot"] - delta
-        if not delta.any():
-            return out
-        D = delta[:, None, :]  # (C, 1, d)
-        S, W = self.arrays["sum"], self.weights
-        if self.layout == "diagonal":
-            out._add("square", 2 * D * S + W * D * D)
-            out._add("sum", W * D)
-            out._remember()
-            return out
-        cross = S[..., :, None] * D[..., None, :]
-        change = cross + np.swapaxes(cross, -1, -2)
-        change = change + W[..., None] * (D[..., :, None] * D[..., None, :])
-        if self.layout == "full":
-            with np.errstate(over="ignore", invalid="ignore"):  # huge units have no fourth powers
-                cube, quartic = self._moved_fourths(delta)
-            out._add("cube", cube)
-            out._add("quartic", quartic)
-            out._add("scatter", change)
-        else:
-            out._add("scatter", change.sum(axis=0))
-        out._add("sum", W * D)
-        out._remember()
+        if delta.any():
+            for name, block in added_by_moving(self, delta).items():
+                out._add(name, block)
+            out.note_peaks()
         return out
-
-    def _moved_fourths(self, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What `moved` adds to Σ‖z‖²z and Σ‖z‖⁴."""
-        M, T, S = (self.arrays[name] for name in ("scatter", "cube", "sum"))
-        w = self.arrays["weight"]
-        D = delta[:, None, :]
-        c = (D * D).sum(-1)  # (C, 1)
-        trace = np.trace(M, axis1=-2, axis2=-1)
-        dot = (S * D).sum(-1)
-        Md = np.einsum("cfij,cj->cfi", M, delta)
-        cube = 2 * Md + c[..., None] * S + (trace + 2 * dot + w * c)[..., None] * D
-        quartic = 4 * ((Md + T) * D).sum(-1) + 2 * c * trace + 4 * c * dot + w * c * c
-        return cube, quartic
 
     def pool(self) -> Self:
         """Give up the scatter of each class for their sum: what LDA needs at the least."""

@@ -11,33 +11,34 @@ Reference: Little & Rubin (2002), Statistical Analysis with Missing Data, §7.2,
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from verosim.axes import Axes, Groups
-from verosim.axes.groups import as_labels, sorted_labels
+from verosim.axes.groups import as_labels
 from verosim.data import Batch
 from verosim.data.batch import BLOCK_CELLS
-from verosim.errors import VerosimError
-from verosim.stats.base import HEAD, Field, Statistic
+from verosim.stats.cohorts import (
+    Cohort,
+    check_budget,
+    complete_axes,
+    packed,
+    patterns_in,
+    unpacked,
+    with_cohorts,
+    without_nan,
+)
 from verosim.stats.moments import Moments
-
-BUDGET = 1 << 26  # numbers in the scatters of all classes and patterns
-
-
-@dataclass(frozen=True, order=True)
-class Cohort:
-    """The rows of one class that show the same columns."""
-
-    label: Any
-    shown: bytes  # one bit a column, packed
-
-    def __repr__(self) -> str:
-        return repr(self.label)  # what an error calls the class
+from verosim.stats.pivots import choose_pivots
+from verosim.stats.state import restorable
+from verosim.stats.statistic import Statistic, unlike
 
 
+@restorable
 class Patterns(Statistic):
     """Full moments by class and missing pattern.
 
@@ -47,7 +48,7 @@ class Patterns(Statistic):
 
     def __init__(self, axes: Axes, parts: Moments | None = None) -> None:
         self.axes = axes
-        self.parts = Moments(_complete_axes(axes), layout="full") if parts is None else parts
+        self.parts = Moments(complete_axes(axes), layout="full") if parts is None else parts
         self._known: tuple[Groups, np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @classmethod
@@ -56,7 +57,11 @@ class Patterns(Statistic):
         if not isinstance(statistic, Moments) or statistic.layout != "full":
             return statistic
         axes = statistic.axes
-        return cls(axes, statistic.like(_complete_axes(axes), statistic.arrays, statistic.lows))
+        return cls(axes, statistic.like(complete_axes(axes), statistic.arrays, statistic.lows))
+
+    @property
+    def size(self) -> int:
+        return self.parts.size
 
     @property
     def complete(self) -> Moments | None:
@@ -64,7 +69,7 @@ class Patterns(Statistic):
         at = self.complete_at
         rest = np.ones(len(self.owner), dtype=bool)
         rest[at] = False
-        if self.parts.arrays["rows"][rest].any():
+        if self.parts.rows[rest].any():
             return None
         arrays, lows = self.parts.arrays, self.parts.lows
         if not np.array_equal(at, np.arange(len(rest))):
@@ -87,7 +92,7 @@ class Patterns(Statistic):
             cohorts = groups.classes.tolist()
             place = {label: c for c, label in enumerate(self.axes.groups.classes.tolist())}
             owner = np.array([place[cohort.label] for cohort in cohorts], dtype=np.intp)
-            shown = _unpacked(b"".join(c.shown for c in cohorts), len(self.axes.columns))
+            shown = unpacked(b"".join(c.shown for c in cohorts), len(self.axes.columns))
             complete = np.empty(len(place), dtype=np.intp)
             whole = np.flatnonzero(shown.all(axis=1))
             complete[owner[whole]] = whole
@@ -111,28 +116,24 @@ class Patterns(Statistic):
 
     def _on(self, axes: Axes, parts: Moments) -> Self:
         """A statistic on these axes, with the cohort of complete rows for each class."""
-        needed = _complete_axes(axes).groups.classes.tolist()
-        return type(self)(axes, _with_cohorts(parts, needed))
-
-    # Statistic -----------------------------------------------------------------------------
+        needed = complete_axes(axes).groups.classes.tolist()
+        return type(self)(axes, with_cohorts(parts, needed))
 
     @property
-    def fields(self) -> dict[str, Field]:
-        return HEAD
+    def rows(self) -> np.ndarray:
+        return self._by_class(self.parts.rows)
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:  # type: ignore[override]
-        """`rows` and `weight` (class, fold), summed over the patterns."""
-        out = {}
-        for name in HEAD:
-            found = self.parts.arrays[name]
-            out[name] = np.zeros((self.axes.size("class"), found.shape[1]), dtype=found.dtype)
-            np.add.at(out[name], self.owner, found)
+    def weight(self) -> np.ndarray:
+        return self._by_class(self.parts.weight)
+
+    def _by_class(self, found: np.ndarray) -> np.ndarray:
+        """(class, fold) sums over the patterns."""
+        out = np.zeros((self.axes.size("class"), found.shape[1]), dtype=found.dtype)
+        np.add.at(out, self.owner, found)
         return out
 
-    @property
-    def lows(self) -> dict[str, np.ndarray]:  # type: ignore[override]
-        return {}
+    # Building ------------------------------------------------------------------------------
 
     def zero(self) -> Self:
         return type(self)(self.axes, self.parts.zero())
@@ -150,7 +151,7 @@ class Patterns(Statistic):
         at = self.complete_at
         pivot = self.parts.arrays["pivot"][at]
         if np.isnan(pivot).any():
-            Moments(self.axes, {"pivot": pivot}, {}, layout="full").prepare(batch)
+            choose_pivots(pivot, batch, self.axes.groups.folds)
             self.parts.arrays["pivot"][at] = pivot
 
     def absorb(self, batch: Batch) -> None:
@@ -159,7 +160,7 @@ class Patterns(Statistic):
         self.prepare(batch)
         folds = self.axes.groups.folds
         step = max(1024, BLOCK_CELLS // max(batch.block.shape[1], 1))
-        holed, which, patterns = _patterns(batch.block, step)
+        holed, which, patterns = patterns_in(batch.block, step)
         if len(holed) or not np.array_equal(self.complete_at, np.arange(len(self.owner))):
             classes, fold = np.divmod(batch.groups, folds)
             places = self._places(classes[holed], which, patterns)
@@ -178,7 +179,7 @@ class Patterns(Statistic):
             filled.absorb(batch)
         else:
             for start in range(0, len(batch), step):
-                filled.absorb(_without_nan(batch.cut(start, start + step)))
+                filled.absorb(without_nan(batch.cut(start, start + step)))
         parts.arrays["pivot"] = np.where(shown, filled.arrays["pivot"], np.nan)
 
     def _places(self, classes: np.ndarray, which: np.ndarray, patterns: list[bytes]) -> np.ndarray:
@@ -188,7 +189,7 @@ class Patterns(Statistic):
         labels = self.axes.groups.classes.tolist()
         pairs = np.argwhere(met)
         cohorts = [Cohort(labels[c], patterns[p]) for c, p in pairs.tolist()]
-        self.parts = _with_cohorts(self.parts, cohorts)
+        self.parts = with_cohorts(self.parts, cohorts)
         place = {cohort: i for i, cohort in enumerate(self.parts.axes.groups.classes.tolist())}
         table = np.zeros(met.shape, dtype=np.intp)
         table[pairs[:, 0], pairs[:, 1]] = [place[cohort] for cohort in cohorts]
@@ -199,23 +200,27 @@ class Patterns(Statistic):
     def align(self, axes: Axes) -> Self:
         return self if axes is self.axes else self._on(axes, self.parts)
 
-    def _combined(self, other: Any, sign: int, owned: bool = False) -> Self:
+    def __add__(self, other: Any) -> Self:
+        return self._combined(other, operator.add)
+
+    def __sub__(self, other: Any) -> Self:
+        return self._combined(other, operator.sub)
+
+    def __iadd__(self, other: Any) -> Self:
+        return self._combined(other, operator.iadd)
+
+    def _combined(self, other: Any, combine: Callable[[Moments, Moments], Moments]) -> Self:
         other = type(self).of(other)
         if not isinstance(other, Patterns):
-            raise VerosimError(
-                f"{self!r} and {other!r} are sums of different things.",
-                "merge models of the same class fitted with the same settings.",
-            )
+            raise unlike(self, other)
         axes = self.axes.union(other.axes)
         both = [*self.parts.axes.groups.classes.tolist(), *other.parts.axes.groups.classes.tolist()]
         if len(both) > len(axes.groups.classes) * 2:
-            _check_budget(set(both), axes.groups.folds, len(axes.columns))
-        return type(self)(axes, self.parts._combined(other.parts, sign, owned))
+            check_budget(set(both), axes.groups.folds, len(axes.columns))
+        return type(self)(axes, combine(self.parts, other.parts))
 
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.axes, self.parts * factor)
-
-    __rmul__ = __mul__
 
     def recentred(self) -> Self:
         return type(self)(self.axes, self.parts.recentred())
@@ -226,19 +231,19 @@ class Patterns(Statistic):
         parts, owner, shown = self.parts, self.owner, self.shown
         arrays, mine = parts.arrays, parts.arrays["pivot"]
         pivot = out.arrays["pivot"]
-        order = np.argsort(arrays["weight"].sum(axis=1), kind="stable")
+        order = np.argsort(parts.weight.sum(axis=1), kind="stable")
         for g in order.tolist():  # the heaviest cohort comes last and stays
             pivot[owner[g]] = np.where(np.isnan(mine[g]), pivot[owner[g]], mine[g])
-        W = np.where(shown[:, None], arrays["weight"][..., None], 0.0)
+        W = np.where(shown[:, None], parts.weight[..., None], 0.0)
         step = np.nan_to_num(mine - pivot[owner])[:, None]  # old pivot − new pivot, 0 where unset
         sums = arrays["sum"] + parts.lows["sum"]
         square = parts.squares() + (2 * sums + W * step) * step
         for name, found in (
-            ("rows", arrays["rows"]), ("weight", arrays["weight"]), ("cells", W),
+            ("rows", parts.rows), ("weight", parts.weight), ("cells", W),
             ("sum", sums + W * step), ("square", square), ("absorbed", arrays["absorbed"]),
         ):  # fmt: skip
             np.add.at(out.arrays[name], owner, found)
-        out._remember()
+        out.note_peaks()
         return out
 
     def digits(self) -> np.ndarray | None:
@@ -263,24 +268,26 @@ class Patterns(Statistic):
     def complement(self, dim: str = "fold") -> Self:
         return self._of_parts(self.parts.complement(dim))
 
-    # Housekeeping --------------------------------------------------------------------------
+    # Removing ------------------------------------------------------------------------------
 
     def without(self, part: Any) -> Self:
         part = type(self).of(part)
         axes = self.axes.union(part.axes)
-        before = self.align(axes).arrays["rows"]
+        before = self.align(axes).rows
         rest = self._on(axes, self.parts.without(part.parts))
-        gone = (before > 0).any(axis=1) & (rest.arrays["rows"] == 0).all(axis=1)
-        return rest._keep("class", ~gone) if gone.any() else rest
+        gone = (before > 0).any(axis=1) & (rest.rows == 0).all(axis=1)
+        return rest.keep_classes(~gone) if gone.any() else rest
 
     def prune(self) -> Self:
-        kept = (self.arrays["rows"] != 0).any(axis=1)
-        return self._on(self.axes, self.parts.prune())._keep("class", kept)
+        kept = (self.rows != 0).any(axis=1)
+        return self._on(self.axes, self.parts.prune()).keep_classes(kept)
 
-    def _keep(self, dim: str, kept: np.ndarray) -> Self:
-        assert dim == "class"
+    def keep_classes(self, kept: np.ndarray) -> Self:
+        """Only the marked classes (C,)."""
         axes = self.axes.with_groups(self.axes.groups.keep(kept))
-        return self._on(axes, self.parts._keep("class", kept[self.owner]))
+        return self._on(axes, self.parts.keep("class", kept[self.owner]))
+
+    # Identity ------------------------------------------------------------------------------
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256(self.parts.fingerprint().encode())
@@ -288,77 +295,30 @@ class Patterns(Statistic):
         digest.update(self.shown.tobytes())
         return digest.hexdigest()
 
+    def state(self) -> dict[str, Any]:
+        """Cohorts are numbered: `owner` is the class of each, `shown` its columns."""
+        parts, owner = self.parts, self.owner
+        numbered = Groups(np.arange(len(owner)), parts.axes.groups.folds)
+        return {
+            "kind": type(self).__name__,
+            "axes": self.axes.state(),
+            "owner": owner,
+            "shown": self.shown,
+            "parts": parts.like(parts.axes.with_groups(numbered), parts.arrays, parts.lows).state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        axes, parts = Axes.from_state(state["axes"]), Moments.from_state(state["parts"])
+        labels = axes.groups.classes[np.asarray(state["owner"], dtype=np.intp)].tolist()
+        shown = packed(np.asarray(state["shown"], dtype=bool))
+        cohorts = [Cohort(label, bits.tobytes()) for label, bits in zip(labels, shown, strict=True)]
+        groups = Groups(as_labels(cohorts, object), axes.groups.folds)
+        return cls(axes, parts.like(parts.axes.with_groups(groups), parts.arrays, parts.lows))
+
     def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}, {len(np.unique(self.shown, axis=0))} patterns)"
-
-
-def _check_budget(cohorts: set[Cohort], folds: int, d: int) -> None:
-    if len(cohorts) * folds * d * d <= BUDGET:
-        return
-    patterns = len({cohort.shown for cohort in cohorts})
-    raise VerosimError(
-        f"{patterns} patterns of missing cells, {len(cohorts)} by class, over {d} columns: their "
-        f"sums would take more than {BUDGET} numbers.",
-        "GaussianNB skips missing cells; or impute, or leave out the columns that miss most.",
-    )
-
-
-def _complete_axes(axes: Axes) -> Axes:
-    """The axes of complete rows: one cohort a class, in the order of the classes."""
-    everything = _packed(np.ones((1, len(axes.columns)), dtype=bool))[0].tobytes()
-    cohorts = [Cohort(label, everything) for label in axes.groups.classes.tolist()]
-    return Axes(Groups(as_labels(cohorts, object), axes.groups.folds), axes.columns)
-
-
-def _with_cohorts(parts: Moments, needed: list[Cohort]) -> Moments:
-    """The same sums with room for the cohorts that are needed."""
-    groups = parts.axes.groups
-    known = set(groups.classes.tolist())
-    fresh = set(needed) - known
-    if not fresh:
-        return parts
-    _check_budget(known | fresh, groups.folds, len(parts.axes.columns))
-    more = Groups(as_labels(sorted_labels(fresh), object), groups.folds)
-    return parts.align(parts.axes.with_groups(groups.union(more)))
-
-
-def _packed(shown: np.ndarray) -> np.ndarray:
-    """(n, bytes) one bit a column, in whole words of eight bytes."""
-    bits = np.packbits(shown, axis=1)
-    out = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
-    out[:, : bits.shape[1]] = bits
-    return out
-
-
-def _unpacked(shown: bytes, d: int) -> np.ndarray:
-    """(cohorts, d) bool from the packed bits of all cohorts, one after another."""
-    width = -(-max(d, 1) // 64) * 8
-    bits = np.frombuffer(shown, dtype=np.uint8).reshape(-1, width)
-    return np.unpackbits(bits, axis=1, count=d).astype(bool)
-
-
-def _patterns(block: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
-    """The rows with holes, the number of the pattern of each, and the patterns."""
-    rows, words = [], []
-    for start in range(0, len(block), step):  # a block at a time stays in cache
-        missing = np.isnan(block[start : start + step])
-        if missing.any():
-            at = np.flatnonzero(missing.any(axis=1))
-            rows.append(at + start)
-            words.append(_packed(~missing[at]))
-    if not rows:
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), []
-    packed = np.concatenate(words)
-    width = packed.shape[1]
-    keys = packed.view(np.uint64 if width == 8 else np.dtype((np.void, width)))[:, 0]
-    found, which = np.unique(keys, return_inverse=True)
-    return np.concatenate(rows), which, [key.tobytes() for key in found]
-
-
-def _without_nan(batch: Batch) -> Batch:
-    missing = np.isnan(batch.block)
-    if not missing.any():
-        return batch
-    block = batch.block.copy()
-    block[missing] = 0.0
-    return replace(batch, block=block)
+        return (
+            f"{type(self).__name__}({int(self.parts.rows.sum())} rows, "
+            f"{self.axes.size('class')} classes, {len(self.axes.columns)} columns, "
+            f"{len(np.unique(self.shown, axis=0))} patterns)"
+        )

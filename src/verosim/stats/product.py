@@ -8,6 +8,7 @@ so a table of numbers beside categories has the same algebra as either alone.
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
@@ -16,9 +17,11 @@ import numpy as np
 from verosim.axes import Axes
 from verosim.data import Batch
 from verosim.errors import VerosimError
-from verosim.stats.base import Field, Statistic
+from verosim.stats.state import from_state, restorable
+from verosim.stats.statistic import Statistic
 
 
+@restorable
 class Product(Statistic):
     """Parts by name. A batch for it holds a block for every part.
 
@@ -40,20 +43,16 @@ class Product(Statistic):
         return next(iter(self.parts.values()))
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:  # type: ignore[override]  # nobody sets those of a product
         return self.head.axes
 
     @property
-    def arrays(self) -> dict[str, np.ndarray]:  # type: ignore[override]
-        return self.head.arrays
+    def rows(self) -> np.ndarray:
+        return self.head.rows
 
     @property
-    def lows(self) -> dict[str, np.ndarray]:  # type: ignore[override]
-        return self.head.lows
-
-    @property
-    def fields(self) -> dict[str, Field]:
-        return self.head.fields
+    def weight(self) -> np.ndarray:
+        return self.head.weight
 
     def _each(self, do: Callable[[Any], Any]) -> Self:
         return self.with_parts({name: do(part) for name, part in self.parts.items()})
@@ -61,6 +60,16 @@ class Product(Statistic):
     def with_parts(self, parts: Mapping[str, Statistic]) -> Self:
         """Other statistics for parts of the same names and kinds."""
         return type(self)(parts, self.kinds)
+
+    def _paired(self, other: Self, do: Callable[[Any, Any], Any]) -> Self:
+        if type(other) is not type(self) or self.parts.keys() != other.parts.keys():
+            raise VerosimError(
+                f"Parts {sorted(self.parts)} here, others in the other model.",
+                "merge models fitted with the same columns.",
+            )
+        return self.with_parts(
+            {name: do(part, other.parts[name]) for name, part in self.parts.items()}
+        )
 
     def prepare(self, batch: Batch) -> None:
         for name, part in self.parts.items():
@@ -97,23 +106,17 @@ class Product(Statistic):
     def map_parts(self, make: Callable[[str], Statistic]) -> Statistic:
         return self.with_parts({name: make(name) for name in self.parts})
 
-    def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
-        if type(other) is not type(self) or self.parts.keys() != other.parts.keys():
-            raise VerosimError(
-                f"Parts {sorted(self.parts)} here, others in the other model.",
-                "merge models fitted with the same columns.",
-            )
-        return self.with_parts(
-            {
-                name: part._combined(other.parts[name], sign, owned)
-                for name, part in self.parts.items()
-            }
-        )
+    def __add__(self, other: Self) -> Self:
+        return self._paired(other, operator.add)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._paired(other, operator.sub)
+
+    def __iadd__(self, other: Self) -> Self:
+        return self._paired(other, operator.iadd)
 
     def __mul__(self, factor: float) -> Self:
         return self._each(lambda part: part * factor)
-
-    __rmul__ = __mul__
 
     def recentred(self) -> Self:
         return self._each(lambda part: part.recentred())
@@ -131,9 +134,7 @@ class Product(Statistic):
         return self._each(lambda part: part.complement(dim))
 
     def without(self, part: Self) -> Self:
-        return self.with_parts(
-            {name: mine.without(part.parts[name]) for name, mine in self.parts.items()}
-        )
+        return self._paired(part, lambda mine, theirs: mine.without(theirs))
 
     def prune(self) -> Self:
         return self._each(lambda part: part.prune())
@@ -141,6 +142,15 @@ class Product(Statistic):
     def fingerprint(self) -> str:
         parts = "".join(name + part.fingerprint() for name, part in self.parts.items())
         return hashlib.sha256(parts.encode()).hexdigest()
+
+    def state(self) -> dict[str, Any]:
+        parts = {name: part.state() for name, part in self.parts.items()}
+        return {"kind": type(self).__name__, "parts": parts, "kinds": dict(self.kinds)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        parts = {name: from_state(part) for name, part in state["parts"].items()}
+        return cls(parts, state["kinds"])
 
     def __repr__(self) -> str:
         return f"Product({', '.join(f'{n}={p!r}' for n, p in self.parts.items())})"

@@ -16,7 +16,10 @@ from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
 from verosim.data.tokens import Tables
 from verosim.errors import VerosimError
-from verosim.stats.base import HEAD, Field, G, Statistic
+from verosim.stats.arrays import ArrayStatistic
+from verosim.stats.fields import HEAD, Field, G
+from verosim.stats.forgetting import settle
+from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
 
 FIELDS = {
@@ -30,7 +33,8 @@ FIELDS = {
 TOUCH = 1e-9  # parts of a count that do not decide whether it reaches a threshold
 
 
-class Tokens(Statistic):
+@restorable
+class Tokens(ArrayStatistic):
     """Counts of the tokens of one column of texts; `presence` counts each once a document."""
 
     def __init__(
@@ -43,7 +47,9 @@ class Tokens(Statistic):
         lowercase: bool = True,
         presence: bool = False,
     ) -> None:
-        self.tokenizer, self.presence = Tokenizer(ngrams, lowercase), presence
+        shortest, longest = ngrams
+        self.tokenizer = Tokenizer((shortest, longest), lowercase)
+        self.presence = presence
         self._tally: Tally | None = None
         if axes.codes is None:
             axes = axes.with_codes(Vocabulary.empty())
@@ -129,7 +135,7 @@ class Tokens(Statistic):
 
         name = self.axes.columns.name(0)
         self.tokenizer.walk(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
-        self._count_rows(batch)
+        self.count_rows(batch)
         self._publish(tally)
 
     def _own_tally(self) -> Tally:
@@ -190,11 +196,11 @@ class Tokens(Statistic):
             out.arrays[name] = self.arrays[name].copy()
         out.arrays["count"].transpose(2, 0, 1)[moved] = self.arrays["count"].transpose(2, 0, 1)
         out.arrays["cells"].T[moved] = self.arrays["cells"].T
-        return Statistic.align(out, axes)
+        return ArrayStatistic.align(out, axes)
 
-    def _keep(self, dim: str, kept: np.ndarray) -> Self:
+    def keep(self, dim: str, kept: np.ndarray) -> Self:
         if dim != "code":
-            return super()._keep(dim, kept)
+            return super().keep(dim, kept)
         arrays = dict(self.arrays)
         arrays["count"] = self.arrays["count"].transpose(2, 0, 1)[kept].transpose(1, 2, 0)
         arrays["cells"] = self.arrays["cells"].T[kept].T
@@ -211,7 +217,7 @@ class Tokens(Statistic):
         if min_count <= 1:  # decay may fade a count to less than one; its token is still there
             return self
         kept = self._reaching(min_count)
-        return self if kept.all() else self._keep("code", kept)
+        return self if kept.all() else self.keep("code", kept)
 
     def pruned(self, min_count: float) -> Self:
         """The statistic with tokens rarer than this removed for good: no byte of them is left.
@@ -225,7 +231,7 @@ class Tokens(Statistic):
                 "min_count ignores rare ones; a shorter `vocabulary` needs a new fit.",
             )
         kept = self._reaching(min_count)
-        out = self.copy()._keep("code", kept) if not kept.all() else self.copy()
+        out = self.copy().keep("code", kept) if not kept.all() else self.copy()
         np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])
         return out
 
@@ -239,8 +245,8 @@ class Tokens(Statistic):
         they were met again since, but for less than the threshold."""
         assert isinstance(part.codes, Vocabulary)
         assert isinstance(self.codes, Vocabulary)
-        part = part._keep("code", self.codes.find(part.codes) >= 0)
-        mine, theirs = self._meet(part)
+        part = part.keep("code", self.codes.find(part.codes) >= 0)
+        mine, theirs = self.on_common_axes(part)
         excess = np.maximum(theirs.arrays["count"] - mine.arrays["count"], 0.0)
         light = excess.sum(axis=(0, 1)) < self.arrays["pruned"]  # (K,)
         out = theirs.copy()
@@ -249,17 +255,17 @@ class Tokens(Statistic):
         np.subtract(out.arrays["cells"], spare, out=out.arrays["cells"], where=light)
         return out
 
-    def _settle_rows(self, before: Self) -> None:
-        super()._settle_rows(before)
+    def settle_rows(self, before: Self) -> None:
+        super().settle_rows(before)
         count, then = (x.arrays["count"].sum(axis=0) for x in (self, before))
-        self._settle("cells", count, then)
+        settle(self.arrays["cells"], count, then)
 
-    def _cleared(self) -> Self:
-        out = super()._cleared()
+    def cleared(self) -> Self:
+        out = super().cleared()
         cells = out.arrays["cells"]  # (F, K)
         np.copyto(out.arrays["count"], 0.0, where=cells[None] == 0)
         kept = (cells != 0).any(axis=0)
-        return out if kept.all() or out.codes.fixed else out._keep("code", kept)
+        return out if kept.all() or out.codes.fixed else out.keep("code", kept)
 
 
 def _by_code(count: np.ndarray) -> np.ndarray:

@@ -69,7 +69,7 @@ class OneHot(Density):
         form, solved = params.form, params.solved
         if solved.rank < len(form.pivot):
             return refitted
-        W = float(statistic.arrays["weight"].sum())
+        W = float(statistic.weight.sum())
 
         def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
             Z = (block - form.pivot) - form.centre
@@ -134,7 +134,7 @@ class LeastSquaresSpec(Spec):
 
     def rule(self, params: Scores, statistic: Statistic, streaming: bool = False) -> Decision:
         groups = statistic.axes.groups
-        rows = statistic.arrays["rows"][:, 0]
+        rows = statistic.rows[:, 0]
         if not streaming and (rows > 0).sum() < 2:
             label = groups.classes[int(np.argmax(rows))]
             raise only_one_class("LeastSquares", int(rows.sum()), label)

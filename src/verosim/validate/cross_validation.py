@@ -178,6 +178,7 @@ def cross_validate(
     score_by = scores_of(model, scoring, ("accuracy", LOG_LOSS))
     inputs = inputs_of(X, y, sample_weight, schema, na)
     start = time.perf_counter()
+    kept: OutOfFold | None
     with first_warning_only():
         if is_leave_one_out(cv, groups):
             found = leave_one_out(model.spec(), inputs, keep_priors)

@@ -360,7 +360,7 @@ class _Marginals(_HeldOut):
     def _log_proba(self, training: Statistic, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
         """(n, C) by the model of these columns alone; by the priors if there are none."""
         if not len(at):
-            weight = training.arrays["weight"][:, 0]
+            weight = training.weight[:, 0]
             return np.tile(np.log(weight / weight.sum()), (len(rows), 1))
         with one_blas_thread, warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns

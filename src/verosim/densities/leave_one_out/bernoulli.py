@@ -36,7 +36,7 @@ def scorer(density: Bernoulli, statistic: Counts | Tokens) -> Scorer:
 
 def _rows_and_holes(statistic: Counts | Tokens) -> tuple[np.ndarray, np.ndarray]:
     """(C,) the weight of all rows, and (K or 1, C) of those that miss a column."""
-    weight = statistic.arrays["weight"][:, 0]
+    weight = statistic.weight[:, 0]
     missing = statistic.arrays.get("missing")
     return weight, np.zeros((1, len(weight))) if missing is None else missing[:, 0].T
 

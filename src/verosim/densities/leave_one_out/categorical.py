@@ -24,7 +24,7 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
     """Shares of categories, of bins, or of the cells of a joint histogram."""
     codes = statistic.axes.codes
     assert codes is not None
-    raw, weight = statistic.arrays["count"][:, 0], statistic.arrays["weight"][:, 0]
+    raw, weight = statistic.arrays["count"][:, 0], statistic.weight[:, 0]
     cells = statistic.arrays["cells"][0]  # (K,)
     kinds = density.estimate(statistic).kinds  # (d,) B
     grows = not density.fixed_values

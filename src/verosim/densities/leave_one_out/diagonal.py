@@ -17,7 +17,7 @@ from scipy.special import gammaln
 from verosim.densities.central import Centred, Sums
 from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
 from verosim.stats import Moments
-from verosim.stats.base import ROUNDING
+from verosim.stats.forgetting import ROUNDING
 
 if TYPE_CHECKING:
     from verosim.densities.gaussian import DiagonalGaussian

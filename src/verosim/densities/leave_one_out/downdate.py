@@ -139,7 +139,7 @@ class Downdate:
         kappa = np.where(stays, removal.before * removal.weights / left, 0.0)
         further = np.where(stays, removal.before / left, 1.0)
         # A class that fades away though it has other rows is nobody's rank one.
-        fine = self._varies(x, removal) & (stays | (scatter.statistic.arrays["rows"][k, 0] == 1))
+        fine = self._varies(x, removal) & (stays | (scatter.statistic.rows[k, 0] == 1))
         if self.density.floor > 0:
             fine &= self.margin * (self.whole - removal.weights) > self.density.floor * self.whole
         fourths = None

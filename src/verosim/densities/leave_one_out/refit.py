@@ -35,7 +35,7 @@ def scorer(density: Density, statistic: Statistic) -> Scorer:
                 weight = weights[i : i + 1] if len(weights) else UNWEIGHTED
                 part.absorb(Batch(row, np.array([c], dtype=np.int32), weight))
                 rest = statistic.without(part)
-                if not rest.arrays["rows"].any():
+                if not rest.rows.any():
                     continue
                 at = [place[label] for label in rest.axes.groups.classes.tolist()]
                 out[i, at] = density.estimate_quietly(rest).log_density(row)[0]

@@ -14,7 +14,7 @@ import numpy as np
 from verosim.data import SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.stats import Statistic
-from verosim.stats.base import RESIDUE, ROUNDING
+from verosim.stats.forgetting import RESIDUE, ROUNDING
 
 # rows as the statistic absorbed them, class numbers and weights > 0 → (n, C) log p(x | c)
 Scorer = Callable[[Any, np.ndarray, np.ndarray], np.ndarray]
@@ -39,8 +39,7 @@ class Removal:
 
     @classmethod
     def of(cls, statistic: Statistic, classes: np.ndarray, weights: np.ndarray) -> Removal:
-        arrays = statistic.arrays
-        return cls.from_counts(arrays["weight"][:, 0], arrays["rows"][:, 0], classes, weights)
+        return cls.from_counts(statistic.weight[:, 0], statistic.rows[:, 0], classes, weights)
 
     @classmethod
     def from_counts(

@@ -58,7 +58,7 @@ def left_out_scorer(density: Density, statistic: Statistic) -> Scorer:
     without rows are handled too.
     """
     score_rows = density.leave_one_out(statistic)
-    present = (statistic.arrays["rows"][:, 0] > 0) & (statistic.arrays["weight"][:, 0] > 0)
+    present = (statistic.rows[:, 0] > 0) & (statistic.weight[:, 0] > 0)
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         classes = np.asarray(classes, dtype=np.intp)

@@ -14,7 +14,7 @@ import numpy as np
 from verosim.densities.leave_one_out.occurrences import Occurrences, occurrences
 from verosim.densities.leave_one_out.removal import Removal, settled
 from verosim.stats import Counts, Tokens
-from verosim.stats.base import RESIDUE
+from verosim.stats.forgetting import RESIDUE
 from verosim.stats.tokens import TOUCH
 
 if TYPE_CHECKING:

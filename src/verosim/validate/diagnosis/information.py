@@ -130,7 +130,7 @@ def of_codes(statistic: Counts) -> ColumnInformation:
 def of_presence(statistic: Counts) -> ColumnInformation:
     """The G-test of every column that is there or not."""
     count = statistic.arrays["count"][:, 0]  # (C, d)
-    seen = statistic.arrays["weight"][:, 0, None] - statistic.arrays["missing"][:, 0]
+    seen = statistic.weight[:, 0, None] - statistic.arrays["missing"][:, 0]
     return _of_pairs(list(statistic.axes.columns), count, np.maximum(seen - count, 0.0))
 
 
@@ -139,7 +139,7 @@ def of_amounts(statistic: Counts | Tokens) -> ColumnInformation:
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
     names = statistic.count_names()
     if statistic.what == "presence":
-        rest = statistic.arrays["weight"][:, 0, None] - count
+        rest = statistic.weight[:, 0, None] - count
     else:
         rest = count.sum(axis=1, keepdims=True) - count
     return replace(_of_pairs(names, count, np.maximum(rest, 0.0)), what=WORDS)

@@ -1,0 +1,257 @@
+"""The formats of files: CSV, Parquet and Arrow, each read in pieces.
+
+CSV cells stay the text they are: what they mean is the schema's business, not the reader's.
+Every error names the file and, where it is known, the row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from verosim.data.cells import is_text
+from verosim.data.tables import BATCH_ROWS, Rows, numbered
+from verosim.errors import VerosimError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CSV_BLOCK = 1 << 22  # bytes
+
+
+@dataclass(frozen=True, eq=False)
+class File(ABC):
+    """One file: its names, its types, and how its rows are read. It holds nothing open."""
+
+    path: Path
+    names: tuple[str, ...]
+    rows: int | None = None  # where known
+    kind: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def open(cls, path: Path) -> File:
+        """Look at the header of a file."""
+
+    def types(self) -> dict[str, Any]:
+        return {}
+
+    @abstractmethod
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]: ...
+
+    def read(self, columns: Iterable[str] | None, order: tuple[str, ...]) -> Iterator[Rows]:
+        wanted = list(order if columns is None else columns)
+        batches = (batch.select(wanted) for batch in self._guarded(wanted))
+        return numbered(batches, f" of {self.path.name}")
+
+    def _guarded(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        batches, done = iter(self.batches(columns)), 0
+        while True:
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            except (OSError, ValueError) as error:  # pyarrow's errors are among them
+                if isinstance(error, VerosimError):
+                    raise
+                raise self.broken(error, done) from None
+            done += batch.num_rows
+            yield batch
+
+    def broken(self, error: Exception, rows: int) -> VerosimError:
+        after = f" after row {rows - 1}" if rows else ""
+        return VerosimError(
+            f"{str(self.path)!r} cannot be read{after}: {first_line(error)}",
+            "the file may be truncated or damaged; nothing was learnt from it.",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CsvFile(File):
+    """Text all over; a header is needed, and the delimiter is the one the header has most of."""
+
+    delimiter: str = ","
+    kind = "csv"
+
+    @classmethod
+    def open(cls, path: Path) -> CsvFile:
+        names, delimiter = _header(path)
+        return cls(path, names, delimiter=delimiter)
+
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        yield from self._reader(columns)
+
+    def _reader(
+        self, columns: list[str], note: Callable[[Any], str] | None = None, serial: bool = False
+    ) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        return arrow_csv.open_csv(
+            self.path,
+            read_options=arrow_csv.ReadOptions(block_size=CSV_BLOCK, use_threads=not serial),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self.delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=note,
+                ignore_empty_lines=len(self.names) > 1,  # else it is an empty cell
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(self.names, pa.string()),
+                include_columns=columns,
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+
+    def broken(self, error: Exception, rows: int) -> VerosimError:
+        message = first_line(error)
+        if "Empty CSV" in message:
+            return VerosimError(f"{str(self.path)!r} is empty.", "a header and rows are needed.")
+        if "UTF8" in message:
+            return self._not_utf8()
+        if "columns, got" in message:
+            return self._ragged() or super().broken(error, rows)
+        return super().broken(error, rows)
+
+    def _ragged(self) -> VerosimError | None:
+        """The first row with too few or too many cells, found by reading once more."""
+        found: list[Any] = []
+
+        def note(row: Any) -> str:
+            found.append(row)
+            return "skip"
+
+        try:
+            for _ in self._reader(list(self.names[:1]), note, serial=True):
+                if found:
+                    break
+        except (OSError, ValueError):
+            pass
+        if not found:
+            return None
+        row = found[0]
+        line = f"record {row.number}" if row.number is not None else "a record"
+        return VerosimError(
+            f"{str(self.path)!r}, {line}: {row.actual_columns} cells where the header has "
+            f"{row.expected_columns}: {row.text[:60]!r}.",
+            "quote cells that hold the delimiter; a file cut short ends like this too.",
+        )
+
+    def _not_utf8(self) -> VerosimError:
+        with open_bytes(self.path) as file:
+            for number, line in enumerate(file.read().split(b"\n")):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    before = line[: error.start].count(self.delimiter.encode())
+                    name = self.names[min(before, len(self.names) - 1)]
+                    return VerosimError(
+                        f"{str(self.path)!r}, line {number + 1}, column {name!r}: the bytes "
+                        f"{line[error.start : error.start + 4]!r} are not valid UTF-8.",
+                        "save the file as UTF-8, or read it with pandas.read_csv(encoding=…).",
+                    )
+        return VerosimError(f"{str(self.path)!r} is not valid UTF-8.", "save it as UTF-8.")
+
+
+@dataclass(frozen=True, eq=False)
+class TypedFile(File):
+    """A file that says what its columns hold."""
+
+    schema: pa.Schema = None
+
+    def types(self) -> dict[str, Any]:
+        return dict(zip(self.schema.names, self.schema.types, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetFile(TypedFile):
+    kind = "parquet"
+
+    @classmethod
+    def open(cls, path: Path) -> ParquetFile:
+        from pyarrow import parquet
+
+        file = parquet.ParquetFile(path)
+        schema = file.schema_arrow
+        return cls(path, tuple(schema.names), file.metadata.num_rows, schema)
+
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        from pyarrow import parquet
+
+        # Words come as dictionaries: each distinct one is met once a batch, not once a row.
+        words = [name for name, type_ in self.types().items() if is_text(type_)]
+        file = parquet.ParquetFile(self.path, read_dictionary=words, pre_buffer=False)
+        yield from file.iter_batches(BATCH_ROWS, columns=columns)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowFile(TypedFile):
+    kind = "arrow"
+
+    @classmethod
+    def open(cls, path: Path) -> ArrowFile:
+        with cls._reader(path) as reader:
+            schema = reader.schema
+        return cls(path, tuple(schema.names), schema=schema)
+
+    @staticmethod
+    def _reader(path: Path) -> Any:
+        import pyarrow as pa
+
+        try:
+            return pa.ipc.open_file(pa.OSFile(str(path)))
+        except pa.ArrowInvalid:
+            return pa.ipc.open_stream(pa.OSFile(str(path)))
+
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        with self._reader(self.path) as reader:
+            if hasattr(reader, "num_record_batches"):
+                for i in range(reader.num_record_batches):
+                    yield reader.get_batch(i)
+            else:
+                yield from reader
+
+
+KINDS: dict[str, type[File]] = {kind.kind: kind for kind in (CsvFile, ParquetFile, ArrowFile)}
+
+
+def open_bytes(path: Path) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(str(path), compression="detect")
+
+
+def _header(path: Path) -> tuple[tuple[str, ...], str]:
+    """The names in the first line, and the delimiter that parts them."""
+    with open_bytes(path) as file:
+        start = file.read(1 << 20)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise VerosimError(f"{str(path)!r} is UTF-16.", "save it as UTF-8.")
+    first = start.lstrip(b"\r\n").split(b"\n", 1)[0]
+    try:
+        first.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise VerosimError(
+            f"{str(path)!r}, header: the bytes {first[error.start : error.start + 4]!r} are not "
+            "valid UTF-8.",
+            "save the file as UTF-8, or read it with pandas.read_csv(encoding=…).",
+        ) from None
+    text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
+    line = text.split("\n", 1)[0]
+    outside = "".join(line.split('"')[::2])
+    delimiter = "\t" if ".tsv" in path.name.lower() else max(",;\t|", key=outside.count)
+    return tuple(next(csv.reader(io.StringIO(text), delimiter=delimiter))), delimiter
+
+
+def first_line(error: Exception) -> str:
+    """What an error of a library says, without its details."""
+    return str(error).strip().split("\n")[0] or type(error).__name__

@@ -1,0 +1,327 @@
+"""Statistics that are sums kept in arrays: the algebra, written once for all of them.
+
+A new statistic declares its arrays (`fields`) and how rows enter them (`absorb`). Adding,
+aligning, taking parts and folding read the declaration.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes import Axes, Groups
+from verosim.data import Batch
+from verosim.errors import VerosimError
+from verosim.stats.fields import Field, G
+from verosim.stats.forgetting import check_not_negative, settle
+from verosim.stats.statistic import Statistic, check_fold_dim, unlike
+
+
+class ArrayStatistic(Statistic):
+    """A value: its axes, its arrays by name, and the low halves of its compensated sums."""
+
+    def __init__(
+        self,
+        axes: Axes,
+        arrays: dict[str, np.ndarray] | None = None,
+        lows: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        self.axes = axes
+        self.arrays = self._zeros(axes) if arrays is None else arrays
+        if lows is None:
+            lows = {
+                name: np.zeros_like(self.arrays[name])
+                for name, field in self.fields.items()
+                if field.kind == "pair"
+            }
+        self.lows = lows
+
+    # What a statistic declares -----------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def fields(self) -> dict[str, Field]:
+        """The arrays by name. Every statistic has those of `HEAD`: `rows` and `weight`."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What, beside the axes, makes two statistics of the same kind: keyword arguments of
+        the constructor, as plain data."""
+        return {}
+
+    @property
+    def size(self) -> int:
+        return sum(array.size for array in (*self.arrays.values(), *self.lows.values()))
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.arrays["rows"]
+
+    @property
+    def weight(self) -> np.ndarray:
+        return self.arrays["weight"]
+
+    # Building ----------------------------------------------------------------------------
+
+    def like(
+        self,
+        axes: Axes,
+        arrays: dict[str, np.ndarray] | None = None,
+        lows: dict[str, np.ndarray] | None = None,
+    ) -> Self:
+        """A statistic of the same kind on other axes or arrays, zero if none are given."""
+        return type(self)(axes, arrays, lows, **self.options)
+
+    def zero(self) -> Self:
+        out = self.like(self.axes)
+        for name, field in self.fields.items():
+            if field.kind == "pivot":
+                out.arrays[name][...] = self.arrays[name]
+        return out
+
+    def unplaced(self) -> Self:
+        return self.like(self.axes)
+
+    def copy(self) -> Self:
+        return self.like(
+            self.axes,
+            {name: array.copy() for name, array in self.arrays.items()},
+            {name: array.copy() for name, array in self.lows.items()},
+        )
+
+    def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
+        return {name: field.zeros(axes) for name, field in self.fields.items()}
+
+    def by_group(self, name: str, low: bool = False) -> np.ndarray:
+        """(G, …) view of a (class, fold, …) array, as kernels index groups."""
+        array = self.lows[name] if low else self.arrays[name]
+        return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+
+    def count_rows(self, batch: Batch) -> None:
+        """rows and weight += those of a batch."""
+        rows, weight = self.by_group("rows"), self.by_group("weight")
+        added = np.bincount(batch.groups, minlength=len(rows))
+        rows += added
+        weight += (
+            np.bincount(batch.groups, weights=batch.weights, minlength=len(rows))
+            if len(batch.weights)
+            else added
+        )
+
+    # Axes --------------------------------------------------------------------------------
+
+    def align(self, axes: Axes) -> Self:
+        if axes is self.axes:
+            return self
+        moves = {dim: self.axes.positions(dim, axes) for dim in ("class", "code")
+                 if dim == "class" or self.axes.codes is not None}  # fmt: skip
+        if all(move is None for move in moves.values()):
+            return self.like(axes, self.arrays, self.lows)
+        code = moves.get("code")
+        merging = code is not None and len(np.unique(code)) < len(code)
+        shared = frozenset({"code"} if merging else ())  # values that now share a bucket
+        out = self.like(axes)
+        for name, field in self.fields.items():
+            field.place(self.arrays[name], out.arrays[name], moves, shared)
+            if field.kind == "pair":
+                field.place(self.lows[name], out.lows[name], moves, shared)
+        return out
+
+    def on_common_axes(self, other: Self) -> tuple[Self, Self]:
+        """Both on the union of their axes, about the same pivots."""
+        if type(self) is not type(other) or self.options != other.options:
+            raise unlike(self, other)
+        axes = self.axes.union(other.axes)
+        return self.align(axes), other.align(axes)
+
+    def keep(self, dim: str, kept: np.ndarray) -> Self:
+        """Only the marked classes, codes or columns; `kept` has one bool a coordinate."""
+        at = np.flatnonzero(kept)
+        if dim == "column":
+            return self.narrowed(at)
+        if dim == "class":
+            axes = self.axes.with_groups(self.axes.groups.keep(kept))
+        else:
+            assert self.axes.codes is not None
+            axes = self.axes.with_codes(self.axes.codes.keep(kept))
+        return self._taken(axes, {dim: at})
+
+    def narrowed(self, columns: np.ndarray) -> Self:
+        """The statistic of some columns only, as if the rows had no others."""
+        codes = self.axes.codes
+        axes = Axes(self.axes.groups, self.axes.columns.narrowed(columns))
+        at: dict[str, np.ndarray] = {"column": columns}
+        if codes is not None:
+            axes = axes.with_codes(codes.narrowed(columns))
+            first = codes.first
+            at["code"] = np.concatenate([np.arange(first[j], first[j + 1]) for j in columns])
+        return self._taken(axes, at)
+
+    def _taken(self, axes: Axes, at: dict[str, np.ndarray]) -> Self:
+        fields = self.fields
+        return self.like(
+            axes,
+            {name: fields[name].take(array, at) for name, array in self.arrays.items()},
+            {name: fields[name].take(array, at) for name, array in self.lows.items()},
+        )
+
+    # Algebra -----------------------------------------------------------------------------
+
+    def __add__(self, other: Self) -> Self:
+        return self._combined(other, 1)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._combined(other, -1)
+
+    def __iadd__(self, other: Self) -> Self:
+        return self._combined(other, 1, owned=True)
+
+    def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
+        mine, theirs = self.on_common_axes(other)
+        out = mine if owned else mine.copy()
+        pairs = kernels.add_pairs if sign > 0 else kernels.subtract_pairs
+        for name, field in out.fields.items():
+            array, added = out.arrays[name], theirs.arrays[name]
+            if field.kind == "pair":
+                pairs(
+                    array.reshape(-1),
+                    out.lows[name].reshape(-1),
+                    added.reshape(-1),
+                    theirs.lows[name].reshape(-1),
+                )
+            elif field.kind == "peak":
+                np.maximum(array, added, out=array)
+            elif field.kind != "pivot":
+                (np.add if sign > 0 else np.subtract)(array, added, out=array)
+        out.note_peaks()
+        return out
+
+    def __mul__(self, factor: float) -> Self:
+        if not factor > 0 or not np.isfinite(factor):
+            raise VerosimError(f"A statistic is scaled by a positive number, not {factor!r}.")
+        out = self.copy()
+        for name, field in out.fields.items():
+            if field.kind in ("sum", "pair", "peak"):
+                out.arrays[name] *= factor
+                if field.kind == "pair":
+                    out.lows[name] *= factor
+        return out
+
+    def note_peaks(self) -> None:
+        """Raise the fields of kind 'peak' to what the sums hold now, after they have changed."""
+
+    # Folds -------------------------------------------------------------------------------
+
+    def folded(self, folds: int) -> Self:
+        return self.like(self.axes.with_groups(Groups(self.axes.groups.classes, folds)))
+
+    def fold(self, f: int) -> Self:
+        groups = Groups(self.axes.groups.classes, 1)
+        return self._taken(self.axes.with_groups(groups), {"fold": np.array([f])})
+
+    def total(self, dim: str = "fold") -> Self:
+        check_fold_dim(dim)
+        out = self.fold(0)
+        for f in range(1, self.axes.groups.folds):
+            out = out + self.fold(f)
+        return out
+
+    def complement(self, dim: str = "fold") -> Self:
+        check_fold_dim(dim)
+        parts = list(self.outside())
+        out = self.copy()
+        for name, field in self.fields.items():
+            if "fold" not in field.dims:
+                continue
+            at = field.dims.index("fold")
+            out.arrays[name] = np.concatenate([p.arrays[name] for p in parts], axis=at)
+            if field.kind == "pair":
+                out.lows[name] = np.concatenate([p.lows[name] for p in parts], axis=at)
+        return out
+
+    # Removing ----------------------------------------------------------------------------
+
+    def without(self, part: Self) -> Self:
+        rest = self - part
+        before = self.align(rest.axes)
+        rest.check_not_negative(before)
+        rest.settle_rows(before)
+        gone = (before.rows > 0).any(axis=1) & (rest.rows == 0).all(axis=1)
+        rest = rest.cleared()
+        return rest.keep("class", ~gone) if gone.any() else rest
+
+    def check_not_negative(self, before: Self) -> None:
+        """An error if more was taken out than `before` held."""
+        check_not_negative(self, before)
+
+    def settle_rows(self, before: Self) -> None:
+        """Whole rows by the weight that is left of `before`, in place."""
+        settle(self.rows, self.weight, before.weight)
+
+    def prune(self) -> Self:
+        out = self.cleared()
+        kept = (out.rows != 0).any(axis=1)
+        return out if kept.all() else out.keep("class", kept)
+
+    def cleared(self) -> Self:
+        """Exact zeros where there are no rows: what subtraction left there is rounding."""
+        out = self.copy()
+        empty = self.rows == 0
+        for name, field in out.fields.items():
+            if field.dims[:2] == G and field.kind != "rows":
+                out.arrays[name][empty] = 0
+                if field.kind == "pair":
+                    out.lows[name][empty] = 0
+        return out
+
+    # Identity ----------------------------------------------------------------------------
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256(type(self).__name__.encode())
+        digest.update(repr(sorted(self.options.items())).encode())
+        groups, columns, codes = self.axes.groups, self.axes.columns, self.axes.codes
+        axes = (groups.classes.tolist(), groups.folds, columns.size, columns.names)
+        digest.update(repr((axes, None if codes is None else codes.state())).encode())
+        for store in (self.arrays, self.lows):
+            for name in sorted(store):
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(store[name]).tobytes())
+        return digest.hexdigest()
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "kind": type(self).__name__,
+            "options": self.options,
+            "axes": self.axes.state(),
+            "arrays": dict(self.arrays),
+            "lows": dict(self.lows),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        out = cls(Axes.from_state(state["axes"]), **state["options"])
+        for ours, given in ((out.arrays, state["arrays"]), (out.lows, state["lows"])):
+            for name, array in ours.items():
+                if name not in given or np.shape(given[name]) != array.shape:
+                    found = np.shape(given[name]) if name in given else "nothing"
+                    raise VerosimError(
+                        f"The array {name!r} of {cls.__name__} has the shape {array.shape}, and "
+                        f"its state holds {found}.",
+                        "the state is damaged, or of another version of verosim.",
+                    )
+                ours[name] = np.array(given[name], dtype=array.dtype)
+        return out
+
+    def __repr__(self) -> str:
+        rows = int(self.rows.sum())
+        inside = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
+        inside = f"{inside}, " if inside else ""
+        return (
+            f"{type(self).__name__}({inside}{rows} rows, {self.axes.size('class')} classes, "
+            f"{len(self.axes.columns)} columns)"
+        )

@@ -1,0 +1,26 @@
+"""The error for a cell that cannot be counted: where it is, and a way out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from verosim.axes import Axes
+from verosim.data import Batch, SparseRows
+from verosim.errors import VerosimError
+
+
+def bad_cell(
+    axes: Axes, batch: Batch, i: int, j: int, why: str = "", hint: str | None = None
+) -> VerosimError:
+    """The error for the cell in row i, column j of a batch."""
+    block = batch.block
+    value = block.take(np.array([i]))[0, j] if isinstance(block, SparseRows) else block[i, j]
+    what = "NaN" if np.isnan(value) else f"infinity or a value too large, {value:g}"
+    place = f"column {axes.columns.name(j)!r}, {batch.place(i)}"
+    label = axes.groups.name(int(batch.groups[i]))
+    if not np.isnan(value):
+        hint = "replace it with NaN where the model skips missing cells, or drop the row."
+        why = ""
+    return VerosimError(
+        f"Input X contains {what}: {place}, class {label}{'; ' + why if why else ''}.", hint
+    )

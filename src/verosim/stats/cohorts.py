@@ -1,0 +1,104 @@
+"""Cohorts: the rows of one class that show the same columns.
+
+A cohort is a group of `Moments` like any class; what it shows is one bit a column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Axes, Groups
+from verosim.axes.groups import as_labels, sorted_labels
+from verosim.data import Batch
+from verosim.errors import VerosimError
+from verosim.stats.moments import Moments
+
+BUDGET = 1 << 26  # numbers in the scatters of all classes and patterns
+
+
+@dataclass(frozen=True, order=True)
+class Cohort:
+    """The rows of one class that show the same columns."""
+
+    label: Any
+    shown: bytes  # one bit a column, packed
+
+    def __repr__(self) -> str:
+        return repr(self.label)  # what an error calls the class
+
+
+def check_budget(cohorts: set[Cohort], folds: int, d: int) -> None:
+    """An error if the sums of so many cohorts would be too large for memory."""
+    if len(cohorts) * folds * d * d <= BUDGET:
+        return
+    patterns = len({cohort.shown for cohort in cohorts})
+    raise VerosimError(
+        f"{patterns} patterns of missing cells, {len(cohorts)} by class, over {d} columns: their "
+        f"sums would take more than {BUDGET} numbers.",
+        "GaussianNB skips missing cells; or impute, or leave out the columns that miss most.",
+    )
+
+
+def complete_axes(axes: Axes) -> Axes:
+    """The axes of complete rows: one cohort a class, in the order of the classes."""
+    everything = packed(np.ones((1, len(axes.columns)), dtype=bool))[0].tobytes()
+    cohorts = [Cohort(label, everything) for label in axes.groups.classes.tolist()]
+    return Axes(Groups(as_labels(cohorts, object), axes.groups.folds), axes.columns)
+
+
+def with_cohorts(parts: Moments, needed: list[Cohort]) -> Moments:
+    """The same sums with room for the cohorts that are needed."""
+    groups = parts.axes.groups
+    known = set(groups.classes.tolist())
+    fresh = set(needed) - known
+    if not fresh:
+        return parts
+    check_budget(known | fresh, groups.folds, len(parts.axes.columns))
+    more = Groups(as_labels(sorted_labels(fresh), object), groups.folds)
+    return parts.align(parts.axes.with_groups(groups.union(more)))
+
+
+def packed(shown: np.ndarray) -> np.ndarray:
+    """(n, bytes) one bit a column, in whole words of eight bytes."""
+    bits = np.packbits(shown, axis=1)
+    out = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
+    out[:, : bits.shape[1]] = bits
+    return out
+
+
+def unpacked(shown: bytes, d: int) -> np.ndarray:
+    """(cohorts, d) bool from the packed bits of all cohorts, one after another."""
+    width = -(-max(d, 1) // 64) * 8
+    bits = np.frombuffer(shown, dtype=np.uint8).reshape(-1, width)
+    return np.unpackbits(bits, axis=1, count=d).astype(bool)
+
+
+def patterns_in(block: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
+    """The rows with holes, the number of the pattern of each, and the patterns."""
+    rows, words = [], []
+    for start in range(0, len(block), step):  # a block at a time stays in cache
+        missing = np.isnan(block[start : start + step])
+        if missing.any():
+            at = np.flatnonzero(missing.any(axis=1))
+            rows.append(at + start)
+            words.append(packed(~missing[at]))
+    if not rows:
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), []
+    bits = np.concatenate(words)
+    width = bits.shape[1]
+    keys = bits.view(np.uint64 if width == 8 else np.dtype((np.void, width)))[:, 0]
+    found, which = np.unique(keys, return_inverse=True)
+    return np.concatenate(rows), which, [key.tobytes() for key in found]
+
+
+def without_nan(batch: Batch) -> Batch:
+    """The batch with zeros for its missing cells."""
+    missing = np.isnan(batch.block)
+    if not missing.any():
+        return batch
+    block = batch.block.copy()
+    block[missing] = 0.0
+    return replace(batch, block=block)
