@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import warnings
 from threading import Lock
 
@@ -621,6 +622,17 @@ def test_tables():
     shown = str(found)
     assert shown.startswith("error (lower is better), 3 repeats, 44 test rows\nrows")
     assert shown == repr(found)
+
+
+@pytest.mark.parametrize(
+    ("method", "library", "hint"),
+    [("plot", "matplotlib", r"pip install 'verosim\[plot\]'"), ("to_pandas", "pandas", "to_dict")],
+)
+def test_a_library_that_is_not_installed(monkeypatch, method, library, hint):
+    found = one_run(repeats=3)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(VerosimError, match=f"needs {library}.*{hint}"):
+        getattr(found, method)()
 
 
 def test_plot():
