@@ -7,6 +7,7 @@ import doctest
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def distributions(tree: ast.AST) -> set[str]:
     return {DISTRIBUTION.get(package, package) for package in packages}
 
 
+@cache
 def imported(*folders: str) -> dict[Path, set[str]]:
     return {
         path: distributions(ast.parse(path.read_text()))

@@ -178,6 +178,7 @@ def same(a: Comparison, b: Comparison) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::verosim.errors.SingularWarning")
 def test_values_do_not_depend_on_the_workers():
     """Forests and shuffled folds draw seeds of their own: they are given ones."""
@@ -537,6 +538,7 @@ def test_a_known_crossing(where):
     assert accuracies.crossings[0].ahead == "d"
 
 
+@pytest.mark.slow
 def test_the_interval_covers(rng):
     """About 95 of 100 intervals hold the true crossing."""
     where, held = 57.0, 0
@@ -589,6 +591,7 @@ def test_last_crossing_of_ties():
     np.testing.assert_allclose(found, [2, 0, np.inf, np.inf, 0, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "target", "drop"), [("pima", "class", []), ("boston", "above_median", ["medv"])]
 )

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # processes that compile
+
 SOURCE = Path(__file__).parents[2] / "src"
 FIT = """
 import numpy as np, verosim

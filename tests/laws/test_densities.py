@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.strategies import PLANS
@@ -27,7 +27,6 @@ DENSITIES = {
 
 
 @pytest.mark.parametrize("name", DENSITIES)
-@settings(max_examples=50, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), offset=st.sampled_from([0.0, 1e6]))
 def test_laws(name, seed, offset):
     density, kind = DENSITIES[name]
