@@ -2,35 +2,46 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: demo test lint types bench soak clean
+.DEFAULT_GOAL := help
+.PHONY: help demo quick test soak lint types bench clean
 
-demo: $(READY)
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
+		do printf '  make %-6s %s\n' "$$name" "$$text"; done
+
+demo: $(READY) ## show the main job on a table
 	$(BIN)/python examples/demo.py
 
-test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist worksteal tests src docs README.md
+# Each worker has a core, so its BLAS gets one thread.
+quick: export OPENBLAS_NUM_THREADS = 1
+quick: $(READY) ## tests for every save: under a minute, 25 examples of each law, no slow tests
+	$(PYTEST) -m "not slow and not soak" --hypothesis-profile=quick --durations=5 --durations-min=1 tests
 
-lint: $(READY)
+test: $(READY) ## every test but the soak, 200 examples of each law, and every example of the docs
+	$(PYTEST) --hypothesis-profile=test tests src docs README.md
+
+soak: $(READY) ## long runs, and 2,000 new examples of each law
+	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile=soak tests
+
+lint: $(READY) ## ruff: errors and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)
+types: $(READY) ## mypy
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(READY) ## the speed tables of the docs, measured here
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.twins
 
-soak: $(READY)
-	$(BIN)/python -m pytest -n auto -m soak tests
+clean: ## remove the environment and builds
+	rm -rf .venv build dist
 
 $(READY): pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'verosim needs Python 3.11 or newer')"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
-
-clean:
-	rm -rf .venv build dist

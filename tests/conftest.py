@@ -7,6 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How many examples a law is tried on: VEROSIM_HYPOTHESIS_PROFILE or --hypothesis-profile says.
+# No deadline, because a first example may compile; no limit on slow or rejected draws, because
+# tables of rows are large and some laws refuse some of them. Only `soak` looks for new examples.
+COMMON = settings(
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+settings.register_profile("quick", COMMON, max_examples=25)
+settings.register_profile("test", COMMON, max_examples=200)
+settings.register_profile("soak", COMMON, max_examples=2000, derandomize=False, print_blob=True)
+settings.load_profile(os.environ.get("VEROSIM_HYPOTHESIS_PROFILE", "test"))
 
 DATA = Path(os.environ.get("VEROSIM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -68,6 +68,7 @@ def test_forget_is_fit_on_the_rest(name, weighted, rng):
     assert model.n_parameters_ == rest.n_parameters_
 
 
+@pytest.mark.slow
 @every_model
 def test_streaming_in_any_chunks_and_order(name, rng):
     """Chunk size, row order and threads move no posterior by more than 1e-10."""

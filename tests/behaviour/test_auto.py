@@ -273,6 +273,7 @@ def test_above_some_rows_one_look_serves_all_folds(mixed, monkeypatch):
 # What it reads -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_arrays_with_holes(iris, rng):
     """Missing cells: the full Gaussians by EM, the naive ones skip them."""
     X, y = iris
@@ -300,6 +301,7 @@ def test_object_arrays(iris, mixed):
     same_model(model, clone(table[0].model).fit(words, mixed["kind"].to_numpy()), words)
 
 
+@pytest.mark.slow
 def test_csv(tmp_path, iris):
     """Text that is numbers, an empty cell and a mark for missing: as the same table in memory."""
     X, y = iris

@@ -229,6 +229,7 @@ def test_naive_bayes_is_cured(cancer, method):
     assert found.after.brier < found.before.brier
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", EVERY)
 def test_adult(adult, method):
     """NaiveBayes on the table as it is: overconfident before, calibrated after."""
@@ -238,6 +239,7 @@ def test_adult(adult, method):
     assert found.after.log_loss < found.before.log_loss - 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "least"), [("temperature", 0.8), ("isotonic", 0.3)])
 def test_newsgroups(newsgroups, method, least):
     """Posteriors of texts are off by hundreds of nats."""
@@ -247,6 +249,7 @@ def test_newsgroups(newsgroups, method, least):
     assert found.after.error < least * found.before.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", EVERY)
 def test_new_rows_are_calibrated_too(adult, method):
     """What `after` says of the rows at hand holds for rows kept out of it all."""

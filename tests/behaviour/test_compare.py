@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import warnings
 from threading import Lock
 
@@ -177,6 +178,7 @@ def same(a: Comparison, b: Comparison) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::verosim.errors.SingularWarning")
 def test_values_do_not_depend_on_the_workers():
     """Forests and shuffled folds draw seeds of their own: they are given ones."""
@@ -536,6 +538,7 @@ def test_a_known_crossing(where):
     assert accuracies.crossings[0].ahead == "d"
 
 
+@pytest.mark.slow
 def test_the_interval_covers(rng):
     """About 95 of 100 intervals hold the true crossing."""
     where, held = 57.0, 0
@@ -588,6 +591,7 @@ def test_last_crossing_of_ties():
     np.testing.assert_allclose(found, [2, 0, np.inf, np.inf, 0, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "target", "drop"), [("pima", "class", []), ("boston", "above_median", ["medv"])]
 )
@@ -621,6 +625,17 @@ def test_tables():
     shown = str(found)
     assert shown.startswith("error (lower is better), 3 repeats, 44 test rows\nrows")
     assert shown == repr(found)
+
+
+@pytest.mark.parametrize(
+    ("method", "library", "hint"),
+    [("plot", "matplotlib", r"pip install 'verosim\[plot\]'"), ("to_pandas", "pandas", "to_dict")],
+)
+def test_a_library_that_is_not_installed(monkeypatch, method, library, hint):
+    found = one_run(repeats=3)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(VerosimError, match=f"needs {library}.*{hint}"):
+        getattr(found, method)()
 
 
 def test_plot():

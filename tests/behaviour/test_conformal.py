@@ -44,6 +44,7 @@ def covered(model, table, target, coverage):
     return sets[np.arange(len(table)), np.searchsorted(model.classes_, table[target].to_numpy())]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::verosim.errors.SingularWarning")
 @pytest.mark.parametrize("name", ["adult", "covtype", "optdigits"])
 def test_split_coverage(tables, name):
@@ -71,6 +72,7 @@ def test_split_coverage(tables, name):
         assert abs(np.mean(counts) - law.mean()) < 2 * law.std(), (level, counts)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::verosim.errors.SingularWarning")
 @pytest.mark.parametrize("name", ["adult", "optdigits"])
 def test_cross_coverage(tables, name):

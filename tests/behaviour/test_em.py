@@ -98,6 +98,7 @@ def test_nothing_missing_is_the_plain_fit_to_the_bit(estimator, threads, rng):
         assert not hasattr(plain, "convergence_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", MAXIMA)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_against_em_row_by_row(estimator, weighted, iris, rng):
@@ -207,6 +208,7 @@ def test_ledoit_wolf_takes_gaussian_fourth_powers(iris):
 # Algebra -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", MODELS)
 def test_merge_forget_order_and_chunks(estimator, iris, rng):
     X, y = iris
@@ -242,6 +244,7 @@ def test_a_statistic_of_folds(iris):
         np.testing.assert_allclose(rest.covariances(), alone.covariances_, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_threads(threads, rng):
     n, d = 20_000, 70  # patterns of more than one word
@@ -490,6 +493,7 @@ def test_one_scatter_for_many_classes(monkeypatch, iris):
 # Real data -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_penguins(data):
     """Two rows of nothing and no other holes: the fit without them, but for the priors."""
     table = pd.read_csv(data / "penguins" / "penguins.csv")

@@ -92,6 +92,7 @@ def with_holes(rng, X, missing=np.nan):
 
 @pytest.mark.parametrize("seed", range(6))
 class TestEveryDensity:
+    @pytest.mark.slow
     def test_full(self, seed):
         _, X, y, w = odd_rows(seed)
         statistic = statistic_of(X, y, weights=w, plan=full)
@@ -106,6 +107,7 @@ class TestEveryDensity:
         for covariance, shrinkage in product(("mle", "unbiased"), (None, 0.3, "oas")):
             agrees(FullGaussian(1.0, covariance, shrinkage), statistic, X, y, w)
 
+    @pytest.mark.slow
     def test_diagonal(self, seed):
         rng, X, y, w = odd_rows(seed)
         X = with_holes(rng, X)
@@ -175,6 +177,7 @@ class TestEveryDensity:
                 for alpha, constants in product((0.0, 1.0), (True, False)):
                     agrees(Bernoulli(alpha, constants), presence, block, y, w)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["growing", "given", "hashed"])
     def test_texts(self, seed, kind):
         rng, X, y, w = odd_rows(seed)
@@ -197,6 +200,7 @@ class TestEveryDensity:
 REAL = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_regular_data_need_no_second_estimate(name, weighted, rng, monkeypatch):
@@ -348,6 +352,7 @@ SHRINKAGES = [None, 0.3, "oas", "ledoit_wolf"]
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("covariance", ["mle", "unbiased"])
 class TestGaussians:
+    @pytest.mark.slow
     @pytest.mark.parametrize("shrinkage", SHRINKAGES)
     @pytest.mark.parametrize("model", [verosim.LDA, verosim.QDA, verosim.RDA])
     def test_full(self, table, rng, model, covariance, shrinkage, weighted):

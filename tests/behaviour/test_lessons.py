@@ -7,6 +7,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow  # five scripts, each with its picture
+
 NAMES = ("far_points", "ambiguous_regions", "perceptron", "separable", "lda_logistic")
 
 

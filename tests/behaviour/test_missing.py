@@ -117,6 +117,7 @@ def wide(rng):
     return X, y, Z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [verosim.QDA, verosim.LDA])
 @pytest.mark.parametrize("place", [0.0, 1e8])
 @pytest.mark.parametrize("scale", [0, 9])
@@ -161,6 +162,7 @@ def test_classes_far_apart_where_nothing_is_shown(estimator, wide, rng):
     np.testing.assert_allclose(model.predict_proba(Z[:500]), posterior(joint), rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [verosim.QDA, verosim.LDA])
 def test_holes_beside_constant_columns(estimator, rng):
     """More than 64 columns, two of them constant: as if those were not there."""

@@ -53,6 +53,7 @@ def test_one_gross_outlier_moves_the_boundary_of_lda_and_not_of_the_robust_one(r
     np.testing.assert_allclose(crossing, -clean.intercept_ / clean.coef_[0, 0], atol=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", GAUSSIANS)
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.3])
 def test_a_cluster_of_outliers_leaves_means_and_predictions(rng, estimator, share):
@@ -81,6 +82,7 @@ def test_an_outlier_may_be_as_large_as_numbers_go(rng):
 # Agreement -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_means_and_covariances_are_those_of_the_reweighted_mcd():
     """scikit-learn's MinCovDet, class by class: its covariance is ours times the consistency
     factor of Croux & Haesbroeck (1999). Its cut-off is χ²'s, a little below ours for n = 1500."""
@@ -105,6 +107,7 @@ def test_means_and_covariances_are_those_of_the_reweighted_mcd():
                                    np.diag(A[k].T @ A[k]), rtol=0.15)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_model_is_the_plain_one_of_the_rows_it_kept(rng):
     """0/1 weights, then ordinary statistics: to the last digit."""
     X, y = two_classes(rng, d=3)
@@ -129,6 +132,7 @@ def kept_by(X, y, weights):
     return kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", GAUSSIANS)
 def test_clean_rows_are_kept_and_predictions_stay(estimator):
     rng = np.random.default_rng(5)
@@ -139,6 +143,7 @@ def test_clean_rows_are_kept_and_predictions_stay(estimator):
     assert (plain.predict(X) == robust.predict(X)).mean() >= 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "d"), [(50, 4), (30, 4), (60, 10), (120, 10), (12, 1), (400, 2)])
 def test_few_rows_of_a_small_clean_class_are_lost(n, d):
     """Nominally 2.5 %, whatever the size, by either rule; the χ² cut-off that scikit-learn uses

@@ -202,6 +202,7 @@ def test_texts_split_once_give_the_same_sums(options, rng):
 # What is maximised -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -439,6 +440,7 @@ def test_only_the_last_model_warns(rng):
 # Help ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_unlabelled_posts_help(data):
     """Nigam et al. (2000), fig. 2: at few labels EM gains much on 20 Newsgroups, test set by date.
 

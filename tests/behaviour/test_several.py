@@ -47,6 +47,7 @@ CLASSIFIERS = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(CLASSIFIERS)
 def test_check_estimator(estimator, check):
     check(estimator)

@@ -304,6 +304,7 @@ def test_rows_are_read_a_few_at_a_time():
     assert most < 40
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_rows():
     """A million more rows of mixed Parquet, the same resident memory, under 700 MB."""
     from benchmarks.stream import FIT, generate, measured

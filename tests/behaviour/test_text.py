@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
@@ -45,7 +45,6 @@ CHARACTERS = st.one_of(
 NGRAMS = st.sampled_from([(1, 1), (1, 2), (2, 3)])
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     texts=st.lists(st.text(CHARACTERS, max_size=40), min_size=1, max_size=5),
     ngrams=NGRAMS,

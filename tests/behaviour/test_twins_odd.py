@@ -17,6 +17,7 @@ def iris():
     return load_iris(return_X_y=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_digits])
 def test_slight_penalty_is_slight_whatever_the_units(load):
     """Separable rows in raw units without a penalty: parted without a mistake, weights finite."""

@@ -69,6 +69,7 @@ def assert_equal(found, X, y, model, weights=None):
 
 
 class TestRefits:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", SETS)
     @pytest.mark.parametrize("model", GAUSSIANS, ids=str)
     def test_gaussians(self, name, model):
@@ -343,6 +344,7 @@ class TestLeaveOneOut:
         expected = np.array([[float(row[str(c)]) for c in found.classes] for row in rows])
         np.testing.assert_allclose(found.proba, expected, rtol=1e-7, atol=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("model", [*GAUSSIANS, *COUNTS[:4]], ids=str)
     def test_is_one_row_a_fold(self, model):
         X, y = load_iris(return_X_y=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.laws.strategies import PLANS
@@ -27,17 +27,16 @@ DENSITIES = {
 
 
 @pytest.mark.parametrize("name", DENSITIES)
-@settings(max_examples=50, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), offset=st.sampled_from([0.0, 1e6]))
 def test_laws(name, seed, offset):
     density, kind = DENSITIES[name]
     rng = np.random.default_rng(seed)
     n, d = 60, 3
     y = rng.choice(["a", "b", "c"], n)
-    X = (
-        rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
-        + rng.normal(size=(3, d))[np.unique(y, return_inverse=True)[1]]
-    )
+    X, mixing, means = (rng.normal(size=(rows, d)) for rows in (n, d, 3))
+    # A covariance of condition 1e8 leaves 8 of 16 digits, which is what the laws ask for.
+    assume(np.linalg.cond(mixing) < 1e4)
+    X = X @ mixing + means[np.unique(y, return_inverse=True)[1]]
     if kind in ("diagonal", "full"):
         X = X + offset
     elif kind == "codes":

@@ -1,4 +1,4 @@
-"""The laws of verosim.testing on every statistic, a thousand examples each."""
+"""The laws of verosim.testing on every statistic."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.laws.strategies import KINDS, NUMERIC, operands, statistic
@@ -14,18 +14,12 @@ from verosim import testing
 from verosim.data import Batch
 from verosim.stats import Moments, Statistic, from_state
 
-thousand = settings(
-    max_examples=1000, deadline=None, derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)  # fmt: skip
-
 
 def law(count: int, kinds=KINDS, **bounds):
     """A test of a law on `count` statistics of each kind."""
 
     def decorate(check):
         @pytest.mark.parametrize("kind", kinds)
-        @thousand
         @given(data=st.data())
         def test(kind, data):
             tables = data.draw(operands(kind, count, **bounds))

@@ -34,6 +34,7 @@ def test_default(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @parametrize_with_checks(VARIANTS)
 def test_variants(estimator, check):
     check(estimator)

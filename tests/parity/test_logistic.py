@@ -17,6 +17,7 @@ TIGHT = 1e-14
 SOLVERS = ("auto", "newton", "lbfgs")
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         *(LogisticRegression(solver=solver) for solver in SOLVERS),

@@ -19,6 +19,7 @@ from verosim.twins.svm import LinearSVM
 LOSSES = ("squared_hinge", "hinge")
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [LinearSVM(), LinearSVM(loss="hinge"), LinearSVM(solver="dual"), LinearSVM(solver="newton")]
 )

@@ -44,6 +44,7 @@ def assert_same_counts(texts, matrix, tokens, groups, statistic):
     np.testing.assert_array_equal(statistic.arrays["count"][:, 0][:, order], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ngrams", "lowercase"), SETTINGS)
 @pytest.mark.parametrize("name", CORPORA)
 def test_tokens_of_every_corpus(data, name, ngrams, lowercase):
@@ -84,6 +85,7 @@ def assert_same_posteriors(model, peer, test, matrix, labels):
     assert np.mean(model.predict(test) == labels) == np.mean(peer.predict(matrix) == labels)
 
 
+@pytest.mark.slow
 def test_20_newsgroups_by_date(data):
     """Every token of every text, then train → test with the three models."""
     table = read(data, "20news_bydate")
@@ -105,6 +107,7 @@ def test_20_newsgroups_by_date(data):
         assert_same_posteriors(model, fitted, texts[~train], unseen, labels[~train])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [1.0, 0.01])
 @pytest.mark.parametrize("model", PEERS)
 @pytest.mark.parametrize(("name", "target"), [("sms_spam", "label"), ("webkb4", "class")])
@@ -149,6 +152,7 @@ def test_given_vocabulary_and_weights(data, rng):
 # Unicode -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_every_code_point(lowercase):
     """Each code point within a word, doubled, and alone, in upper and lower company."""
@@ -165,6 +169,7 @@ def test_every_code_point(lowercase):
     assert counted(texts, lowercase=lowercase) == expected
 
 
+@pytest.mark.slow
 def test_only_two_characters_have_no_single_lowercase():
     """The table's promise: lower() of a text is lower() of its characters, but for İ and Σ."""
     from verosim.data.tokens import NOT_BY_TABLE

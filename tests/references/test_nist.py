@@ -15,6 +15,8 @@ import pytest
 
 import verosim
 
+pytestmark = pytest.mark.slow  # sums of fractions are exact and slow
+
 UNIVARIATE = [
     "PiDigits", "Lottery", "Lew", "Mavro", "Michelso", "NumAcc1", "NumAcc2", "NumAcc3", "NumAcc4",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ ERRORS = {  # resubstitution, leave-one-out; MLE covariances, priors re-estimate
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "model"), ERRORS)
 def test_errors(data, name, model):
     with open(data / name / f"{name}.csv") as file:

@@ -5,10 +5,11 @@ It shows after a second, and only if a terminal is watching.
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Any, Self
+
+from verosim.terminal import watched
 
 PATIENCE = 1.0  # seconds before anything is shown
 
@@ -63,7 +64,3 @@ class Progress:
     ) -> None:
         if self.bar is not None:
             self.bar.stop()
-
-
-def watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()

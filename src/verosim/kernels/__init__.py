@@ -1,8 +1,8 @@
 """Every compiled loop, one file per road; numba loads when the first of them is called.
 
-All are `nogil`, so the engine's threads run them side by side, and cached on disk, so
-a machine compiles each of them once. `fastmath` is limited to reassociation, and only
-in loops whose result does not depend on it beyond rounding.
+All are `nogil`, so the engine's threads run them side by side, and cached on disk where a
+folder can be written, so a machine compiles each of them once. `fastmath` is limited to
+reassociation, and only in loops whose result does not depend on it beyond rounding.
 """
 
 from __future__ import annotations

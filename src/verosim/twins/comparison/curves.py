@@ -178,8 +178,13 @@ class Comparison:
 
     def to_pandas(self) -> Any:
         """The same as a pandas DataFrame."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise VerosimError(
+                "to_pandas() needs pandas, which is not installed.",
+                "pip install pandas, or use to_dict().",
+            ) from error
         return pd.DataFrame(self.to_dict())
 
     def table(self, markdown: bool = True) -> str:

@@ -34,9 +34,7 @@ def draw(
 ) -> Any:
     """The curves of a comparison on matplotlib Axes."""
     if ax is None:
-        from matplotlib import pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        ax = _new_axes()
     elif not hasattr(ax, "plot"):
         raise VerosimError(
             f"ax={ax!r} is nothing to draw on.", "plot().figure.savefig('curves.png') saves it."
@@ -59,6 +57,16 @@ def draw(
     elif labels:
         ax.legend(frameon=False, fontsize="small", ncols=2)
     return ax
+
+
+def _new_axes() -> Any:
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise VerosimError(
+            "plot() needs matplotlib, which is not installed.", "pip install 'verosim[plot]'."
+        ) from error
+    return plt.subplots(figsize=(6.4, 4.0), layout="constrained")[1]
 
 
 def _frame(ax: Any, found: Comparison) -> None:
