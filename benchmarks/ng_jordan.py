@@ -29,8 +29,8 @@ import verosim
 from benchmarks.measure import options_of
 from benchmarks.pages import DATA, ROOT, keep
 from benchmarks.tables import path_of, read
+from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
-from verosim.twins.comparison.curves import Comparison
 from verosim.twins.logistic import LogisticRegression
 
 PAGE, PICTURE = "docs/generative_discriminative.md", "docs/pictures/ng_jordan.png"

@@ -30,9 +30,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import verosim
 from verosim.errors import SingularWarning, VerosimError, VerosimWarning
+from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
 from verosim.twins.comparison.crossing import crossing, last_crossing
-from verosim.twins.comparison.curves import Comparison
 from verosim.twins.comparison.resampling import pool_of
 from verosim.twins.whiten import Whiten
 

@@ -12,8 +12,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import verosim
 from verosim import estimators
-from verosim.bayes import prior_error, rows_for_priors
-from verosim.validate.diagnose import Diagnosis, Finding, diagnose
+from verosim.theory import prior_error, rows_for_priors
+from verosim.validate import Diagnosis, Finding
+from verosim.validate.diagnose import diagnose
 from verosim.validate.diagnosis import rows as rows_module
 from verosim.validate.diagnosis.dependence import cramer
 from verosim.validate.diagnosis.shape import _all_pairs, _third_moments, mardia

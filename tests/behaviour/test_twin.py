@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import verosim
 from verosim import VerosimError
-from verosim.twins.gap import Gap, generative_gap
+from verosim.twins import Gap
+from verosim.twins.gap import generative_gap
 from verosim.twins.twin import Twin, twin
 
 NUMERIC = [

@@ -10,7 +10,7 @@ import numpy as np
 
 from verosim.axes import Axes, Bins, Categories, Cells
 from verosim.axes.bins import edges_of
-from verosim.bayes.enough import rows_for_histogram
+from verosim.bayes.sample_size import rows_for_histogram
 from verosim.data import ArraySource
 from verosim.data.stream import TableSource
 from verosim.densities import Density, Histogram, JointHistogramDensity

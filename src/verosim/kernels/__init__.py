@@ -7,10 +7,9 @@ reassociation, and only in loops whose result does not depend on it beyond round
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from verosim.lazy import lazy_names
 
-_HOMES = {
+_FILES = {
     "labels": ("mark_integers", "code_integers", "first_rows"),
     "sums": ("add_block", "add_pairs", "subtract_pairs"),
     "moments": ("absorb_diagonal", "absorb_diagonal_sparse", "centre_groups"),
@@ -79,12 +78,6 @@ _HOMES = {
         "perceptron_classes_epoch_sparse",
     ),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    function = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = function
-    return function
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__, {f"{__name__}.{file}": names for file, names in _FILES.items()}
+)

@@ -12,14 +12,12 @@ from typing import Any
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.validate.diagnosis.dependence import associations, correlations
-from verosim.validate.diagnosis.findings import Diagnosis, Finding
+from verosim.validate.diagnosis.findings import Diagnosis
 from verosim.validate.diagnosis.information import best_first, column_information, uninformative
 from verosim.validate.diagnosis.rows import sample_of
 from verosim.validate.diagnosis.shape import gaussian_shape
 from verosim.validate.diagnosis.sizes import class_sizes, error_of_priors, rows_per_parameter
 from verosim.validate.diagnosis.spread import equal_covariances
-
-__all__ = ["Diagnosis", "Finding", "diagnose"]
 
 
 def diagnose(model: Any, source: Any = None, y: Any = None, sample_weight: Any = None) -> Diagnosis:

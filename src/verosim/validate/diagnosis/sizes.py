@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from verosim.bayes import prior_error
 from verosim.bayes.priors import free_priors
+from verosim.bayes.sample_size import prior_error
 from verosim.validate.diagnosis.findings import Finding, does_not_apply
 from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, one_covariance
 
