@@ -502,7 +502,7 @@ class TestSelect:
         from scipy.stats import f_oneway
 
         X, y = load_wine(return_X_y=True)
-        found = select(verosim.LDA(), X, y, by="wilks")
+        found = select(verosim.LDA(), X, y, scoring="wilks")
         Z = X[:, found.numbers]
         centred = Z - np.array([Z[y == k].mean(axis=0) for k in range(3)])[y]
         T = Z - Z.mean(axis=0)
@@ -512,10 +512,10 @@ class TestSelect:
         p = f_oneway(*(X[y == k, first] for k in range(3))).pvalue
         assert found.steps[0].column == f"x{first}"
         assert found.steps[0].p_value == pytest.approx(p, rel=1e-6)
-        back = select(verosim.LDA(), X, y, by="wilks", direction="backward")
+        back = select(verosim.LDA(), X, y, scoring="wilks", direction="backward")
         assert set(back.numbers) <= set(range(13))
         with pytest.raises(VerosimError, match="keeps none"):
-            select(verosim.GaussianNB(), X, y, by="wilks")
+            select(verosim.GaussianNB(), X, y, scoring="wilks")
 
     def test_of_a_table(self, data):
         file = data / "penguins" / "penguins.csv"
@@ -526,7 +526,7 @@ class TestSelect:
     def test_columns_that_depend_on_others_are_passed_over(self, rng):
         X, y = load_iris(return_X_y=True)
         X = np.column_stack([X, X[:, 0] + X[:, 1]])
-        found = select(verosim.LDA(), X, y, by="wilks", level=1.0)
+        found = select(verosim.LDA(), X, y, scoring="wilks", level=1.0)
         assert len(found.columns) == 4
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table
-from verosim.data.batch import UNWEIGHTED
 from verosim.data.schema import Schema, as_kind, near
 from verosim.data.stream import weights_of
 from verosim.data.tables import Rows, Table
+from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBERS
 from verosim.kinds.first_look import FirstLook
@@ -32,12 +32,11 @@ def look(
     target: str | None = None,
     *,
     columns: str | Mapping[str, str] = "auto",
-    weight: str | None = None,
+    sample_weight: Any = None,
     na: Any = (),
     rows: int = LOOK,
     max_categories: int = 1000,
     labels: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
 ) -> Schema:
     """Look at the first rows of a source and say what each column is.
 
@@ -47,11 +46,11 @@ def look(
     target : the column to predict; it helps to choose between a Gaussian and a histogram
     columns : "auto"; "gaussian" or "histogram" for all numbers; or {name: density} where you know
         better: gaussian, histogram, category, boolean, poisson, date, text or ignore
-    weight : the column of row weights
+    sample_weight : weights of the rows: the name of a column, or an array
     na : texts that mean missing, besides the empty cell
     rows : how many rows to look at
     max_categories : how many values a category column keeps; the rest share one bucket
-    labels, weights : arrays, where they are not columns of the table
+    labels : an array, where they are not a column of the table
 
     Examples
     --------
@@ -72,6 +71,7 @@ def look(
             "look at a file, a table, or the first piece of the stream.",
         )
     table = open_table(source)
+    weight = sample_weight if isinstance(sample_weight, str) else None
     check_columns(table.names, target, weight, columns)
     if not isinstance(rows, int) or rows < 1:
         raise VerosimError(f"rows={rows!r}: a whole number of rows to look at, one or more.")
@@ -83,10 +83,8 @@ def look(
         raise VerosimError(
             "The table has no rows.", "is it the right one, or a reader that was read before?"
         )
-    if weight is not None:
-        weights = np.concatenate([weights_of(weight, part) for part in sample])
-    if weights is not None and (weights[:looked] > 0).any():
-        weights = weights[:looked]
+    weights = _weights(sample_weight, table, sample)[:looked]
+    if (weights > 0).any():
         counted = np.flatnonzero(weights > 0)  # rows of zero weight do not exist
         arrays = {name: array.take(counted) for name, array in arrays.items()}
         weights = weights[counted]
@@ -105,7 +103,6 @@ def look(
                 f"The target {target!r}, row {error.row}: {error.value!r} is not {error.wanted}.",
                 "labels are strings, whole numbers or booleans.",
             ) from None
-    weights = UNWEIGHTED if weights is None else weights
     declared = {
         name
         for part in sample
@@ -122,6 +119,13 @@ def look(
     if columns in NUMBERS:
         schema = schema.edit({c.name: str(columns) for c in schema.used if c.density in NUMBERS})
     return schema
+
+
+def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray:
+    """The weights of the rows looked at, and maybe of more; empty if every row counts once."""
+    if isinstance(sample_weight, str):
+        return np.concatenate([weights_of(sample_weight, part) for part in sample])
+    return as_weights(sample_weight, table.rows or np.size(sample_weight))
 
 
 def _declared(array: pa.Array, coded: bool) -> bool:

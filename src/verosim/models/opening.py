@@ -218,9 +218,8 @@ def _schema(
     given = inputs.schema if state is None else state.schema
     if given is None:
         schema = spec.look(
-            table, target, weight=weight, na=inputs.na,
+            table, target, sample_weight=weights, na=inputs.na,
             labels=None if target else labels.codes,
-            weights=weights if isinstance(weights, np.ndarray) else None,
         )  # fmt: skip
     else:
         schema = for_table(given, table.names, target, weight)

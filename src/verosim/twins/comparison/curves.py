@@ -54,7 +54,7 @@ class Comparison:
     models: dict[str, str]  # what each name stands for
     sizes: np.ndarray  # (S,) training rows
     values: np.ndarray = field(repr=False)  # (M, S, R), nan where there is none
-    metric: str
+    scoring: str  # what the values are
     lower_is_better: bool
     pairs: tuple[tuple[str, str], ...]  # generative, discriminative
     failures: tuple[Failure, ...]
@@ -207,7 +207,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.metric} ({self.better} is better), {_times(self.repeats)}, "
+            f"{self.scoring} ({self.better} is better), {_times(self.repeats)}, "
             f"{self.test_rows:,} test rows",
             self.table(markdown=False),
             *map(str, self.crossings),

@@ -46,7 +46,7 @@ class Sample:
         return "" if rows >= self.seen[c] else f" Seen on {rows:,} of {self.seen[c]:,} rows."
 
 
-def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | None:
+def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     """The rows a fitted model can be confronted with; None if it has nothing to look at."""
     statistic = model.checked_state().current
     parts = [(name, part, kind_of_part(name, part)) for name, part in statistic.named_parts()]
@@ -58,7 +58,7 @@ def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | N
     rng = np.random.default_rng(0)
     kept: list[tuple[np.ndarray, ...]] = []
     seen, held = np.zeros(C, dtype=np.int64), 0
-    for batch in _batches(model, source, y, sample_weight, statistic):
+    for batch in _batches(model, X, y, sample_weight, statistic):
         weights = batch.weights if len(batch.weights) else np.ones(len(batch))
         seen += np.bincount(batch.groups, minlength=C)
         numbers = [_numbers(_block(batch, name)) for name, _ in numeric]
@@ -87,12 +87,12 @@ def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | N
 
 
 def _batches(
-    model: Any, source: Any, y: Any, sample_weight: Any, statistic: Statistic
+    model: Any, X: Any, y: Any, sample_weight: Any, statistic: Statistic
 ) -> Iterator[Batch]:
     """The rows in the model's classes; a robust model's without its outliers."""
-    model.check_columns(source)
+    model.check_columns(X)
     state = replace(model.state_, statistic=statistic)
-    found = open_rows(state.spec, inputs_of(source, y, sample_weight), state)
+    found = open_rows(state.spec, inputs_of(X, y, sample_weight), state)
     known = Groups(model.classes_)
     check_known(found.plan.axes.groups.classes, model.classes_)
     opened = state.spec.counted_rows(found.source, known)
