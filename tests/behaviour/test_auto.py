@@ -265,7 +265,7 @@ def test_above_some_rows_one_look_serves_all_folds(mixed, monkeypatch):
     schema = verosim.look(mixed, "kind")
     given = by_name(auto(mixed, "kind", cv=folds, schema=schema).table)["NaiveBayes()"].score
     assert given == pytest.approx(one_look, rel=1e-9)
-    monkeypatch.setattr(candidate_scores, "LOOK_AGAIN", 100)
+    monkeypatch.setattr(candidate_scores, "MOST_ROWS_TO_LOOK_AGAIN", 100)
     found = by_name(auto(mixed, "kind", cv=folds).table)["NaiveBayes()"].score
     assert found == pytest.approx(one_look, rel=1e-9)
 

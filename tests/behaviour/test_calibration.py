@@ -42,7 +42,7 @@ from verosim.validate.calibration import (
 )
 from verosim.validate.column_weights import (
     MOST_EVIDENCE,
-    STRENGTHS,
+    PENALTY_STRENGTHS,
     ColumnWeights,
     Evidence,
     Likelihood,
@@ -472,7 +472,7 @@ class TestColumns:
         alike = ColumnWeights.fit(seen, held.own, held.weights, (1e9,))
         tau = Temperature.fit(plain, held.own, held.weights).tau
         np.testing.assert_allclose(alike.weights, tau, rtol=0.03)  # priors differ
-        assert found.map_.strength in STRENGTHS
+        assert found.map_.strength in PENALTY_STRENGTHS
         assert np.ptp(found.map_.weights) > 0.1
 
     def test_copies_share_one_weight(self, cancer):
@@ -637,7 +637,7 @@ class TestColumns:
         far = np.where(np.arange(30) == 3, np.inf, X[:1])
         with pytest.raises(VerosimError, match="infinity: column 'x3'"):
             calibrate(HistogramNB(), X, y, method="columns").predict(far)
-        monkeypatch.setattr(contributions, "MOST", 10_000)
+        monkeypatch.setattr(contributions, "MOST_NUMBERS_KEPT", 10_000)
         with pytest.raises(VerosimError, match="a sample of the rows"):
             calibrate(GaussianNB(), X, y, method="columns")
 

@@ -174,7 +174,7 @@ def test_skewed_and_heavy_columns_are_named(rng):
 
 
 def test_many_rows_are_sampled_and_it_says_so(rng, monkeypatch):
-    monkeypatch.setattr(rows_module, "MOST", 500)
+    monkeypatch.setattr(rows_module, "MOST_ROWS_PER_CLASS", 500)
     X, y = rng.normal(size=(5000, 2)), np.repeat([0, 1], [4000, 1000])
     found = diagnose(verosim.GaussianNB().fit(X, y), X, y)
     assert about(found, "skewness", "0").reading.endswith("Seen on 500 of 4,000 rows.")

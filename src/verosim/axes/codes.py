@@ -17,10 +17,10 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes.columns import Columns
-from verosim.axes.groups import plain, sorted_labels
+from verosim.axes.groups import plain_label, sorted_labels
 from verosim.errors import VerosimError
 
-TABLE_SPAN = 1 << 16  # widest range of whole numbers looked up by table
+CODE_TABLE_SPAN = 1 << 16  # widest range of whole numbers looked up by table
 
 
 class Codes(ABC):
@@ -112,7 +112,7 @@ class Categories(Codes):
                 return None
             low = int(min(values, default=0))
             span = int(max(values, default=-1)) - low + 1
-            if span > TABLE_SPAN or abs(low) > 1 << 52:
+            if span > CODE_TABLE_SPAN or abs(low) > 1 << 52:
                 return None
             table = np.full(span, -2, dtype=np.int32)
             table[[int(v) - low for v in values]] = np.arange(len(values)) + self.first[j]
@@ -188,7 +188,7 @@ class Categories(Codes):
             known = self.index[j]
             column = block[:, j]
             present = np.unique(column).tolist() if column.dtype.kind in "iufb" else column.tolist()
-            fresh = {plain(v) for v in present if not is_missing(v) and v not in known}
+            fresh = {plain_label(v) for v in present if not is_missing(v) and v not in known}
             values[j] = values[j] + tuple(sorted_labels(fresh))
         return Categories(values)
 

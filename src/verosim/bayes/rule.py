@@ -13,7 +13,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns
-from verosim.densities import LinearForm, Params, Scores
+from verosim.densities import ClassScores, LinearForm, Params
 from verosim.engines import map_rows
 
 JOINT, LOG_POSTERIOR, POSTERIOR, DISCRIMINANT = 0, 1, 2, 3
@@ -24,7 +24,7 @@ class Decision:
     """A score of each of C classes: what it takes to decide between them."""
 
     log_prior: np.ndarray  # (C,) added to the scores
-    params: Scores
+    params: ClassScores
     columns: Columns
 
     def discriminants(self, X: Any) -> np.ndarray:

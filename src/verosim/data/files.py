@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from verosim.data.cells import kind_of_type
-from verosim.data.file_formats import KINDS, File, first_line
+from verosim.data.file_formats import FILE_FORMATS, File, first_line
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
 
@@ -92,7 +92,7 @@ def open_file(path: Path) -> File:
     try:
         if path.stat().st_size == 0:
             raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
-        file = KINDS[kind].open(path)
+        file = FILE_FORMATS[kind].open(path)
         check_names(file.names)
     except VerosimError as error:
         if path.name in error.what:

@@ -18,9 +18,10 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, into
 from verosim.densities.central import FREE, Centred
-from verosim.densities.features import MISSING, Deviations, Expansion, Squares
+from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion, Squares
 from verosim.densities.leave_one_out import Scorer, diagonal
-from verosim.densities.located import LOG_2PI, Located
+from verosim.densities.located import Located
+from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
 
@@ -157,7 +158,7 @@ class DiagonalParams(Located):
         pivot, centre, shift = self.reference
         linear = self.precision * shift  # (C, d)
         constant = -0.5 * linear * shift + (0.0 if self.shared else self.log_cell)
-        marks, ones = tuple(MISSING.format(name) for name in names), np.ones(len(names))
+        marks, ones = tuple(MISSING_FEATURE.format(name) for name in names), np.ones(len(names))
         if self.shared:
             return Deviations(
                 names + marks, np.hstack([linear, -constant]), constant.sum(axis=1),

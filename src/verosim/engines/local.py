@@ -26,7 +26,7 @@ from verosim.errors import VerosimError
 from verosim.linalg import one_blas_thread
 from verosim.stats import Statistic
 
-SMALL = 1 << 16  # cells below which threads cost more than they save
+LEAST_CELLS_FOR_THREADS = 1 << 16  # cells below which threads cost more than they save
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -186,7 +186,7 @@ def map_jobs(work: Callable[[int], None], count: int) -> None:
 def spans(n: int, cells: float) -> list[int]:
     """Bounds of one span of n rows a thread, by row number, so that a run repeats bit by bit;
     threads cost more than they save on a few cells."""
-    count = 1 if cells < SMALL else max(1, min(threads(), n))
+    count = 1 if cells < LEAST_CELLS_FOR_THREADS else max(1, min(threads(), n))
     return [n * i // count for i in range(count + 1)]
 
 

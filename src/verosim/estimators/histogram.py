@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Bins, Categories, Cells
+from verosim.axes import Axes, Bins, Categories, JointBins
 from verosim.axes.bins import edges_of
 from verosim.bayes.sample_size import rows_for_histogram
 from verosim.data import ArraySource
@@ -16,7 +16,7 @@ from verosim.data.stream import TableSource
 from verosim.densities import Density, Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.kinds.look import LOOK
+from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models import Spec
 from verosim.models.settings import one_of
 from verosim.stats import Counts
@@ -39,7 +39,7 @@ class HistogramSpec(Spec):
         return {"bins": self.bins, "strategy": self.strategy}
 
     def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
-        return Counts(axes.with_codes(self.edges(axes, *first_rows(source))), what="codes")
+        return Counts(axes.with_codes(self.edges(axes, *rows_for_bins(source))), what="codes")
 
     @property
     def density(self) -> Density:
@@ -99,9 +99,9 @@ class JointHistogramSpec(HistogramSpec):
         return False
 
     def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
-        X, weights = first_rows(source)
+        X, weights = rows_for_bins(source)
         bins = self.edges(axes, X, weights)
-        cells = Cells(bins, Categories.empty(1))
+        cells = JointBins(bins, Categories.empty(1))
         if cells.possible > max(MOST_CELLS, HOPELESS * len(X)):
             B, d = int(bins.counts().max()), axes.size("column")
             need = PER_CELL * cells.possible
@@ -131,19 +131,19 @@ class JointHistogramSpec(HistogramSpec):
         return max(affordable, 2 if hope else 1)
 
 
-def first_rows(source: ArraySource | TableSource) -> tuple[np.ndarray, np.ndarray]:
+def rows_for_bins(source: ArraySource | TableSource) -> tuple[np.ndarray, np.ndarray]:
     """Rows (m, d) and weights (m,) that settle the bins: all of an array, the first of a table."""
     if not isinstance(source, TableSource):
         return source.X, source.weights
-    batches = [chunk.batch() for chunk in source.first(LOOK)]
-    rows = np.concatenate([batch.block for batch in batches])[:LOOK]
-    return rows, np.concatenate([batch.weights for batch in batches])[:LOOK]
+    batches = [chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)]
+    rows = np.concatenate([batch.block for batch in batches])[:FIRST_LOOK_ROWS]
+    return rows, np.concatenate([batch.weights for batch in batches])[:FIRST_LOOK_ROWS]
 
 
 def bin_edges(model: GenerativeClassifier) -> list[np.ndarray]:
     """The edges of every column; the end bins are open."""
     codes = model.fitted("bin_edges_").statistic.axes.codes
-    bins = codes.bins if isinstance(codes, Cells) else codes
+    bins = codes.bins if isinstance(codes, JointBins) else codes
     assert isinstance(bins, Bins)
     return list(bins.edges)
 
@@ -235,7 +235,7 @@ class JointHistogram(GenerativeClassifier):
     def n_cells_(self) -> int:
         """How many cells there are, B^d."""
         codes = self.fitted("n_cells_").statistic.axes.codes
-        assert isinstance(codes, Cells)
+        assert isinstance(codes, JointBins)
         return int(codes.possible)
 
     @property

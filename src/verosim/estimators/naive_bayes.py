@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Categories, Words
+from verosim.axes import Axes, CappedCategories, Categories
 from verosim.axes.groups import sorted_labels
 from verosim.data import SparseRows
 from verosim.data.readers import Reader, ValueReader, WordReader
@@ -41,7 +41,7 @@ class CategoricalSpec(Spec):
         if isinstance(source, TableSource):
             schema = source.reader.schema
             frequent = tuple(column.frequent for column in schema.used)
-            codes = Words.none_yet((schema.max_categories,) * len(frequent), frequent)
+            codes = CappedCategories.none_yet((schema.max_categories,) * len(frequent), frequent)
         return Counts(axes.with_codes(codes), what="codes")
 
     @property

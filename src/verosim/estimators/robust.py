@@ -31,11 +31,11 @@ from verosim.engines import map_chunks, one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
 
 CLEAN = 0.975  # share of a Gaussian class that is kept
-LEAST = 5  # rows below which a class has no bulk to lie far from
+LEAST_ROWS_OF_BULK = 5  # rows below which a class has no bulk to lie far from
 PER_COLUMN = 5  # rows a column that the MCD needs
-ENOUGH = 2000  # rows, or 20 a column, that a bulk is found from; all are judged by it
+ROWS_FOR_BULK = 2000  # rows, or 20 a column, that a bulk is found from; all are judged by it
 WORTH = 0.37  # the efficiency of the MAD: of n rows it makes as much as 0.37 n of a deviation
-FAR = 1e6  # deviations: nothing is told apart beyond, and nothing overflows
+MOST_DEVIATIONS = 1e6  # deviations: nothing is told apart beyond, and nothing overflows
 
 
 class Refused(VerosimError, AttributeError):
@@ -134,8 +134,8 @@ def bulk(X: np.ndarray, weights: np.ndarray, holes: bool = True) -> tuple[np.nda
     X = np.where(np.isfinite(X), X, np.nan)
     order = _order(X)
     X = X[order]
-    copies = _copies(weights[order], max(ENOUGH, 20 * X.shape[1]))
-    if copies.sum() < LEAST:
+    copies = _copies(weights[order], max(ROWS_FOR_BULK, 20 * X.shape[1]))
+    if copies.sum() < LEAST_ROWS_OF_BULK:
         return kept, f"has {len(X)} rows, too few to tell which are outliers"
     Z = _standardised(X, copies)  # (n, columns that vary)
     if not Z.shape[1]:
@@ -175,7 +175,7 @@ def _standardised(X: np.ndarray, copies: np.ndarray) -> np.ndarray:
         MAD = np.nanmedian(np.abs(rows - median), axis=0) / norm.ppf(0.75)
         varies = np.isfinite(MAD) & (np.abs(median) * 8 * np.finfo(float).eps < MAD)
         Z = (X[:, varies] - median[varies]) / MAD[varies]
-    return np.clip(Z, -FAR, FAR)
+    return np.clip(Z, -MOST_DEVIATIONS, MOST_DEVIATIONS)
 
 
 def _near_by_cell(Z: np.ndarray, copies: np.ndarray) -> np.ndarray:

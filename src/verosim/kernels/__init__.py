@@ -32,7 +32,7 @@ _FILES = {
         "normalise",
     ),
     "holes": ("fill_holes", "score_shown"),
-    "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_rows"),
+    "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_token_rows"),
     "shares": ("log_shares",),
     "stochastic": (
         "hash_dense",

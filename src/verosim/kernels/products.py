@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
+from verosim.kernels.constants import LANES
 from verosim.kernels.logistic import shares_of
 
-LANES = 8
 TINY = 1e-300
 TURNS = 40  # of Newton's method on one number
 NEAR = 1e-6  # to which a pass of many solves it

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
-
-LANES = 8  # classes scored side by side: a row of a padded table is one cache line
+from verosim.kernels.constants import LANES
 
 
 @loose

@@ -17,14 +17,16 @@ from verosim.data.stream import weights_of
 from verosim.data.tables import Rows, Table
 from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
-from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LOOK = 50_000  # rows
-ASK = '"auto", "gaussian" or "histogram" for all numbers, or a dict such as {"zip": "category"}.'
+FIRST_LOOK_ROWS = 50_000  # rows
+COLUMNS_HINT = (
+    '"auto", "gaussian" or "histogram" for all numbers, or a dict such as {"zip": "category"}.'
+)
 
 
 def look(
@@ -34,7 +36,7 @@ def look(
     columns: str | Mapping[str, str] = "auto",
     sample_weight: Any = None,
     na: Any = (),
-    rows: int = LOOK,
+    rows: int = FIRST_LOOK_ROWS,
     max_categories: int = 1000,
     labels: np.ndarray | None = None,
 ) -> Schema:
@@ -116,8 +118,10 @@ def look(
         if name not in (target, weight)
     )
     schema = Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
-    if columns in NUMBERS:
-        schema = schema.edit({c.name: str(columns) for c in schema.used if c.density in NUMBERS})
+    if columns in NUMBER_KINDS:
+        schema = schema.edit(
+            {c.name: str(columns) for c in schema.used if c.density in NUMBER_KINDS}
+        )
     return schema
 
 
@@ -159,11 +163,11 @@ def check_columns(
     if target is not None and target == weight:
         raise VerosimError(f"{target!r} cannot be both the target and the weights.")
     if isinstance(columns, str):
-        if columns not in ("auto", *NUMBERS):
-            raise VerosimError(f"columns={columns!r} is not known.", ASK)
+        if columns not in ("auto", *NUMBER_KINDS):
+            raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
         return
     if not isinstance(columns, Mapping):
-        raise VerosimError(f"columns={columns!r} is not known.", ASK)
+        raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
     for name, density in columns.items():
         if name not in names:
             raise VerosimError(f"columns: there is no column {name!r}.", near(name, names))
@@ -173,21 +177,21 @@ def check_columns(
 def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
     import pyarrow as pa
 
-    chunks = [cells.plain(part.batch.column(name)) for part in sample]
+    chunks = [cells.without_dictionary(part.batch.column(name)) for part in sample]
     types = {chunk.type for chunk in chunks}
     if len(types) > 1:  # slices of a frame of objects may differ: text holds them all
         try:
             chunked = pa.concat_tables(
                 [pa.table({"x": chunk}) for chunk in chunks], promote_options="permissive"
             ).column("x")
-            return cells.plain(chunked)[:rows]
+            return cells.without_dictionary(chunked)[:rows]
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             texts = [cells.text_of(v) for chunk in chunks for v in chunk.to_pylist()]
             return pa.array(texts, pa.large_string())[:rows]
     return pa.concat_arrays(chunks)[:rows] if chunks else pa.nulls(0)
 
 
-def target_type(table: Table, target: str, na: frozenset[str], rows: int = LOOK) -> str:
+def target_type(table: Table, target: str, na: frozenset[str], rows: int = FIRST_LOOK_ROWS) -> str:
     """What kind of labels a column of a table holds."""
     return _target_type(_column(table.head(rows), target, rows), table.typed, na)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from verosim.axes import Axes, Columns, Groups
 from verosim.data import ArraySource, as_weights, encode_labels
-from verosim.data.adapters import array_table, is_source, open_table, streams
+from verosim.data.adapters import array_table, is_source, is_stream, open_table
 from verosim.data.labels import encode_counted, labels_of
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
@@ -70,7 +70,7 @@ def reads_table(
         or isinstance(y, str)
         or schema is not None
         or fitted_on_table
-        or streams(X)
+        or is_stream(X)
     )
 
 

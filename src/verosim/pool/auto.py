@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from verosim.data.adapters import streams
+from verosim.data.adapters import is_stream
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.folds import first_warning_only, inputs_of
 from verosim.folds.inputs import without_split_columns
 from verosim.folds.scores import LOG_LOSS
-from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.models import Inputs
 from verosim.models.settings import one_of
 from verosim.pool.candidate_scores import CandidateScorer
@@ -147,7 +147,7 @@ def auto(
     with first_warning_only():
         inputs = without_split_columns(NaiveBayes().spec(), inputs, cv, groups)
         if models is None:
-            named = isinstance(y, str) or schema is not None or streams(X)
+            named = isinstance(y, str) or schema is not None or is_stream(X)
             entries, plan = candidates(inputs, cv, groups, named)
         else:
             entries, plan = _own(models, inputs, cv, groups)
@@ -213,7 +213,7 @@ def _is_density(entry: Entry) -> bool:
     """Whether the likelihood is of the same kind as that of NaiveBayes on these columns."""
     if entry.schema is None or isinstance(entry.model, NaiveBayes):
         return True
-    return all(column.density in NUMBERS for column in entry.schema.used)
+    return all(column.density in NUMBER_KINDS for column in entry.schema.used)
 
 
 def _untried(scorer: CandidateScorer) -> list[Candidate]:

@@ -17,13 +17,13 @@ from verosim.data import Batch, Documents, Tokenizer
 from verosim.data.tokens import Tables
 from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
-from verosim.stats.fields import HEAD, Field, G
+from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.forgetting import settle
 from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
 
-FIELDS = {
-    **HEAD,
+TOKEN_FIELDS = {
+    **BASE_FIELDS,
     "count": Field((*G, "code")),
     # Whole occurrences beside the weights: they alone say whether a token exists.
     "cells": Field(("fold", "code"), "rows"),
@@ -57,7 +57,7 @@ class Tokens(ArrayStatistic):
 
     @property
     def fields(self) -> dict[str, Field]:
-        return FIELDS
+        return TOKEN_FIELDS
 
     @property
     def options(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Tokens(ArrayStatistic):
         added = other.align(Axes(groups, axes.columns, theirs))
         tally = out._own_tally()
         found = tally.meet(theirs)
-        kernels.add_rows(
+        kernels.add_token_rows(
             tally.count, tally.cells, found, sign,
             _by_code(added.arrays["count"]), np.ascontiguousarray(added.arrays["cells"].T),
         )  # fmt: skip

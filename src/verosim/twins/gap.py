@@ -24,9 +24,9 @@ from verosim.folds import first_warning_only
 from verosim.folds.splits import array_folds
 from verosim.linalg import EPS
 from verosim.twins.comparison.resampling import pool_of, rows_of
-from verosim.twins.twin import Twin, check_generative
+from verosim.twins.twin import Twin, check_has_twin
 
-STRENGTHS = (0.01, 1.0, 100.0, 10_000.0)  # of the twin, tried in turn
+TWIN_STRENGTHS = (0.01, 1.0, 100.0, 10_000.0)  # of the twin, tried in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Gap:
 
 
 def generative_gap(
-    model: Any, X: Any, y: Any = None, cv: Any = 5, C: Any = STRENGTHS, solver: str = "auto"
+    model: Any, X: Any, y: Any = None, cv: Any = 5, C: Any = TWIN_STRENGTHS, solver: str = "auto"
 ) -> Gap:
     """Compare the posteriors of a generative model and of its discriminative twin.
 
@@ -140,7 +140,7 @@ def generative_gap(
     >>> print(generative_gap(GaussianNB(), X, y).verdict)
     the twin is better: the assumptions of the model cost something here
     """
-    check_generative(model)
+    check_has_twin(model)
     pool = pool_of(X, y)
     X, labels, classes = pool.X, pool.y, pool.classes
     name = type(model).__name__

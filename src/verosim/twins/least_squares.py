@@ -18,7 +18,7 @@ from verosim.axes import Axes
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
 from verosim.data.sources import take_rows
-from verosim.densities import Density, LinearForm, Scores
+from verosim.densities import ClassScores, Density, LinearForm
 from verosim.densities.central import Scatter
 from verosim.densities.leave_one_out import Removal, Scorer
 from verosim.estimators.base import StatisticClassifier
@@ -132,7 +132,7 @@ class LeastSquaresSpec(Spec):
         finite("ridge", self.ridge, least=0)
         return OneHot(float(self.ridge))
 
-    def rule(self, params: Scores, statistic: Statistic, streaming: bool = False) -> Decision:
+    def rule(self, params: ClassScores, statistic: Statistic, streaming: bool = False) -> Decision:
         groups = statistic.axes.groups
         rows = statistic.rows[:, 0]
         if not streaming and (rows > 0).sum() < 2:

@@ -45,7 +45,7 @@ from verosim.stats import Moments, Statistic
 from verosim.validate.contributions import dense, held_out_contributions
 from verosim.validate.cross_validation import check_generative
 
-LEFT = 1e-10  # share of a column's scatter below which the others explain it all
+LEAST_UNEXPLAINED = 1e-10  # share of a column's scatter below which the others explain it all
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class _Wilks:
         inner = matrix[np.ix_(kept, kept)] / (scale[:, None] * scale)
         cross = matrix[np.ix_(kept, rest)] / scale[:, None]
         left = own - (cross * np.linalg.lstsq(inner, cross, rcond=None)[0]).sum(axis=0)
-        return np.where(left > LEFT * own, left, np.nan)
+        return np.where(left > LEAST_UNEXPLAINED * own, left, np.nan)
 
     def scores(
         self, kept: Sequence[int], rest: Sequence[int], forward: bool

@@ -17,13 +17,14 @@ from scipy.special import gammaln
 from verosim.densities.central import Centred, Sums
 from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
 from verosim.stats import Moments
-from verosim.stats.forgetting import ROUNDING
+from verosim.stats.forgetting import SUBTRACTION_ROUNDING
 
 if TYPE_CHECKING:
     from verosim.densities.gaussian import DiagonalGaussian
     from verosim.densities.poisson import Poisson
 
-Score = Callable[[Centred, np.ndarray], np.ndarray]  # sums without each row, the rows → (b, C)
+# Sums without each row, the rows → (b, C).
+DiagonalScore = Callable[[Centred, np.ndarray], np.ndarray]
 
 
 def gaussian(density: DiagonalGaussian, statistic: Moments) -> Scorer:
@@ -47,7 +48,7 @@ def poisson(density: Poisson, statistic: Moments) -> Scorer:
     return _scorer(statistic, score_rows)
 
 
-def _scorer(statistic: Moments, score_rows: Score) -> Scorer:
+def _scorer(statistic: Moments, score_rows: DiagonalScore) -> Scorer:
     sums = Sums.of(statistic)
     C = len(sums.pivot)
 
@@ -75,7 +76,7 @@ def _without(sums: Sums, rows: np.ndarray, removal: Removal) -> Sums:
     before = sums.weight[k]
     weight = before - np.where(shown, w, 0.0)
     # A column nobody in the class has a value of any more.
-    blank = (weight <= ROUNDING * before) | removal.gone[:, None]
+    blank = (weight <= SUBTRACTION_ROUNDING * before) | removal.gone[:, None]
 
     def replaced(each: np.ndarray, own: np.ndarray) -> np.ndarray:
         out = np.empty((b, C, d))

@@ -20,8 +20,6 @@ from verosim.stats.tokens import TOUCH
 if TYPE_CHECKING:
     from verosim.densities.columns import ColumnDensity
 
-CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
-
 
 @dataclass(frozen=True)
 class Remaining:

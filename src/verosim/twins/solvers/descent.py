@@ -15,10 +15,10 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
-from verosim.engines.local import SMALL
+from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.twins.solvers.margin import Margin, Solution
 
-AT_ONCE = 500  # most α that are solved for together
+MOST_SOLVED_TOGETHER = 500  # most α that are solved for together
 FINISHES = 30  # tries to finish
 EXACT = 1e-13  # projected gradient of a finished problem, in units of its largest margin
 
@@ -46,7 +46,9 @@ def by_frequency(X: SparseRows) -> tuple[SparseRows, np.ndarray]:
     return SparseRows(X.data[stored], indices, X.indptr - X.indptr[0], used), place
 
 
-def descend(problem: Margin, norms: np.ndarray, tol: float, passes: int, seed: int) -> Solution:
+def dual_coordinate_descent(
+    problem: Margin, norms: np.ndarray, tol: float, passes: int, seed: int
+) -> Solution:
     """Until the gap is below tol · objective, or the rows were visited `passes` times each.
 
     Passes over the few rows that have not come to rest count by what they visit.
@@ -60,7 +62,7 @@ def descend(problem: Margin, norms: np.ndarray, tol: float, passes: int, seed: i
             break
         aim = max(0.5 * aim, 1e-16)  # what the pass measured, of the rows it saw, was too kind
     n, p = problem.size
-    if n * p > SMALL or state.made >= visits:
+    if n * p > LEAST_CELLS_FOR_THREADS or state.made >= visits:
         return found
     for _ in range(FINISHES):
         if not state.finish():
@@ -115,7 +117,7 @@ class _Descent:
         )
         free = np.flatnonzero(inside)
         scale = max(1.0, float(np.abs(margins).max()))
-        if np.abs(projected).max() <= EXACT * scale or not 0 < len(free) <= AT_ONCE:
+        if np.abs(projected).max() <= EXACT * scale or not 0 < len(free) <= MOST_SOLVED_TOGETHER:
             return False
         Z = problem.signs[free, None] * problem.rows(free)  # (m, d + 1)
         Q = Z @ Z.T

@@ -17,7 +17,7 @@ import numpy as np
 from verosim.twins.solvers.margin import Margin, Solution, solving
 
 TO_THE_WALL = 0.995  # how far towards zero a step may go
-LOST = 10.0  # a gap this much wider than the best: rounding has taken over
+DIVERGED_GAP = 10.0  # a gap this much wider than the best: rounding has taken over
 
 
 def interior(problem: Margin, tol: float, rounds: int) -> Solution:
@@ -30,7 +30,7 @@ def interior(problem: Margin, tol: float, rounds: int) -> Solution:
             gap = objective - problem.dual(point.alpha, point.w - point.off)
             if gap < best.gap:
                 best = Solution(point.w, objective, gap, made)
-            lost = not gap <= LOST * best.gap  # or not a number
+            lost = not gap <= DIVERGED_GAP * best.gap  # or not a number
             if gap <= tol * objective or made == rounds or lost or not point.move():
                 break
     return best

@@ -18,7 +18,7 @@ from verosim.twins.solvers.softmax import Softmax
 
 
 @dataclass(frozen=True)
-class Lone:
+class MergedSingletons:
     """The objective with lone columns merged, and the way back to all d of them."""
 
     objective: Softmax
@@ -29,7 +29,7 @@ class Lone:
     d: int
 
     @classmethod
-    def of(cls, objective: Softmax) -> Lone:
+    def of(cls, objective: Softmax) -> MergedSingletons:
         assert isinstance(objective.X, SparseRows)
         X = objective.X.as_csr()
         n, d = X.shape

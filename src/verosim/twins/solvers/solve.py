@@ -15,9 +15,9 @@ from verosim.engines import one_blas_thread, threads
 from verosim.errors import VerosimError
 from verosim.twins.solvers.lbfgs import Diagonal, lbfgs
 from verosim.twins.solvers.newton import Minimum, Root, newton
-from verosim.twins.solvers.singleton_columns import Lone
+from verosim.twins.solvers.singleton_columns import MergedSingletons
 from verosim.twins.solvers.softmax import Softmax, column_squares
-from verosim.twins.solvers.start import climb, generative, sample
+from verosim.twins.solvers.start import climb, generative_start, subsample
 from verosim.twins.solvers.truncated import dual_start, truncated_newton
 
 SHARE = 32  # one row in so many makes the Hessian of a sample
@@ -52,7 +52,7 @@ def _minimise(
         if not objective.value(B)[0] <= objective.value(np.zeros(objective.shape))[0]:
             B = None  # weights that say less than none at all are no start
     if isinstance(objective.X, SparseRows) and p > MANY and solver != "lbfgs":
-        part = Lone.of(objective)
+        part = MergedSingletons.of(objective)
         B = dual_start(part.objective) if B is None else part.narrowed(B)
         found = truncated_newton(part.objective, B, tol, max_iter, threads())
         return replace(found, B=part.widened(found.B))
@@ -70,7 +70,7 @@ def _minimise(
                 'solver="auto" or "lbfgs" does without it.',
             )
         if B is None:
-            B = generative(objective) if n <= 2 * top else climb(objective, top, rng)[0]
+            B = generative_start(objective) if n <= 2 * top else climb(objective, top, rng)[0]
         return newton(objective, B, tol, max_iter)[0]
     if p <= MANY and _pays(n, p):
         return sketched(objective, *climb(objective, top, rng, B), tol, max_iter)
@@ -105,7 +105,7 @@ def gap_at(objective: Softmax, B: np.ndarray) -> float:
     if not value > 0:
         return 0.0
     if objective.shape[0] * objective.contrasts.shape[0] <= CHEAP:
-        rows = sample(objective, 4096, np.random.default_rng(SEED))
+        rows = subsample(objective, 4096, np.random.default_rng(SEED))
         root = Root.of(rows.curved(B)[2], objective.contrasts)
         return root.gap(root.slope(gradient)) / value
     most = np.append(0.5 * column_squares(objective) + objective.penalty, 0.5 * objective.mass)

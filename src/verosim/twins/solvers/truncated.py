@@ -19,14 +19,15 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines import map_spans
 from verosim.linalg import padded
-from verosim.twins.solvers.newton import ROUNDING, SHORTEST, Minimum
+from verosim.twins.solvers.newton import OBJECTIVE_ROUNDING, SHORTEST, Minimum
 from verosim.twins.solvers.softmax import Softmax
 
 NO_SKIP = np.empty(0, dtype=np.bool_)
 EPOCHS = 10  # passes over the rows before Newton's method
-MOST = 500  # products a step may take
-CAREFUL, QUICK = 0.1, 0.5  # share of the decrement that a step may leave, at the end and far off
-NEAR = 0.1  # gap, relative to f, from which on steps are careful
+MOST_PRODUCTS = 500  # products a step may take
+# Share of the decrement that a step may leave, at the end and far off.
+CAREFUL_SHARE, QUICK_SHARE = 0.1, 0.5
+NEAR_MINIMUM = 0.1  # gap, relative to f, from which on steps are careful
 FROM_BELOW = 3  # conjugate gradients see a decrement from below, seldom less than a third of it
 STILL = 1e-7  # of the largest curvature a row may have: below it a row has no say in a step
 
@@ -40,7 +41,7 @@ def even(indptr: np.ndarray, count: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Products:
+class MatrixProducts:
     """X by rows and by columns, and both products with it, on the threads."""
 
     rows: SparseRows
@@ -49,7 +50,7 @@ class Products:
     strips: list[int]
 
     @classmethod
-    def of(cls, X: SparseRows, count: int) -> Products:
+    def of(cls, X: SparseRows, count: int) -> MatrixProducts:
         turned = X.as_csr().tocsc()
         columns = SparseRows(turned.data, turned.indices, turned.indptr, len(X))
         return cls(X, columns, even(X.indptr, count), even(columns.indptr, count))
@@ -86,7 +87,7 @@ class Products:
 class Bowl:
     """f about one point: its posteriors, slope and curvature there."""
 
-    def __init__(self, objective: Softmax, products: Products, K: int) -> None:
+    def __init__(self, objective: Softmax, products: MatrixProducts, K: int) -> None:
         self.objective, self.products, self.K = objective, products, K
         self.given = (objective.codes, objective.weights)
 
@@ -172,7 +173,7 @@ def conjugate(bowl: Bowl, share: float) -> tuple[np.ndarray, float]:
     flat = [v.reshape(-1) for v in (direction, bent, M, step, rest)]
     cuts = np.linspace(0, rest.size, len(bowl.products.spans)).astype(int).tolist()
     sums = np.zeros(len(cuts))
-    for k in range(1, MOST + 1):
+    for k in range(1, MOST_PRODUCTS + 1):
         bend = bowl.bend(direction, bent)
         if not bend > 0:
             break
@@ -233,16 +234,17 @@ def truncated_newton(
     X = objective.X
     assert isinstance(X, SparseRows)
     K = B.shape[1]
-    bowl = Bowl(objective, Products.of(X, count), K)
+    bowl = Bowl(objective, MatrixProducts.of(X, count), K)
     B = B.copy() if K == 1 else padded(B)
     bowl.look(B, bowl.products.scores(B))
-    share, steps = QUICK, 0
+    share, steps = QUICK_SHARE, 0
     while True:
         step, found = conjugate(bowl, share)
         gap = FROM_BELOW * found
-        goal = max(tol, ROUNDING) * bowl.value
-        if gap <= NEAR * bowl.value and share > CAREFUL:  # the estimate itself must be good now
-            share = CAREFUL
+        goal = max(tol, OBJECTIVE_ROUNDING) * bowl.value
+        if gap <= NEAR_MINIMUM * bowl.value and share > CAREFUL_SHARE:
+            # The estimate itself must be good now.
+            share = CAREFUL_SHARE
         elif gap <= goal:
             return Minimum((B + step)[:, :K], bowl.value - found, gap, max(steps, 1), True)
         if steps >= max_iter or objective.separated(bowl.value):
@@ -254,7 +256,7 @@ def truncated_newton(
         slope = float(np.vdot(bowl.gradient, step))
         size, before = 1.0, bowl.value
         value = value_at(size)
-        while not value <= before + 1e-4 * size * slope + ROUNDING * before:
+        while not value <= before + 1e-4 * size * slope + OBJECTIVE_ROUNDING * before:
             size *= 0.5
             if size < SHORTEST:
                 return Minimum(B[:, :K], before, gap, steps, False)

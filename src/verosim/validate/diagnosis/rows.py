@@ -24,8 +24,8 @@ from verosim.models import open_rows
 from verosim.stats import Statistic
 from verosim.validate.diagnosis.model import kind_of_part, params_of
 
-MOST = 20_000  # rows of a class
-WIDEST = 2_000  # columns that are looked at together
+MOST_ROWS_PER_CLASS = 20_000  # rows of a class
+MOST_COLUMNS_TOGETHER = 2_000  # columns that are looked at together
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     parts = [(name, part, kind_of_part(name, part)) for name, part in statistic.named_parts()]
     numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
     coded = [(n, p) for n, p, kind in parts if kind == "codes"]
-    if sum(len(part.axes.columns) for _, part in numeric + coded) > WIDEST or not numeric + coded:
+    columns = sum(len(part.axes.columns) for _, part in numeric + coded)
+    if columns > MOST_COLUMNS_TOGETHER or not numeric + coded:
         return None
     C = len(model.classes_)
     rng = np.random.default_rng(0)
@@ -68,7 +69,7 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
             _beside(numbers, len(batch), np.float64), _beside(codes, len(batch), np.int32),
         ))  # fmt: skip
         held += len(batch)
-        if held > 2 * MOST * C:
+        if held > 2 * MOST_ROWS_PER_CLASS * C:
             kept = [_fewer(kept)]
             held = len(kept[0][0])
     if not kept:
@@ -133,5 +134,5 @@ def _fewer(kept: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
     keys, classes, *rest = (np.concatenate(pieces) for pieces in zip(*kept, strict=True))
     order = np.lexsort((keys, classes))
     rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
-    at = np.sort(order[rank < MOST])
+    at = np.sort(order[rank < MOST_ROWS_PER_CLASS])
     return keys[at], classes[at], *(array[at] for array in rest)

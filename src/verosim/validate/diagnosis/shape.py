@@ -17,13 +17,18 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2, norm
 
-from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows, probability
+from verosim.validate.diagnosis.findings import (
+    LEVEL,
+    Finding,
+    does_not_apply,
+    needs_rows,
+    probability,
+)
 from verosim.validate.diagnosis.model import params_of
 from verosim.validate.diagnosis.rows import Sample
 
-LEVEL = 0.05
-WORK = 2e9  # multiplications b₁ may take
-BLOCK = 512
+MOST_MULTIPLICATIONS = 2e9  # multiplications b₁ may take
+MARDIA_BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,9 @@ def _third_moments(U: np.ndarray, w: np.ndarray) -> float:
 def _all_pairs(U: np.ndarray, w: np.ndarray) -> float:
     """Σ_ij w_i w_j (u_iᵀ u_j)³: the same number."""
     total = 0.0
-    for start in range(0, len(U), BLOCK):
-        products = U[start : start + BLOCK] @ U.T
-        total += float(w[start : start + BLOCK] @ products**3 @ w)
+    for start in range(0, len(U), MARDIA_BLOCK_ROWS):
+        products = U[start : start + MARDIA_BLOCK_ROWS] @ U.T
+        total += float(w[start : start + MARDIA_BLOCK_ROWS] @ products**3 @ w)
     return total
 
 
@@ -137,7 +142,8 @@ def _rows_of(sample: Sample, c: int, columns: np.ndarray) -> tuple[np.ndarray, n
     complete = ~np.isnan(X).any(axis=1)
     X, w = X[complete], sample.weights[at][complete]
     n, d = X.shape
-    most = int(max(WORK / max(d, 1) ** 3, np.sqrt(WORK / max(d, 1))))
+    work = MOST_MULTIPLICATIONS
+    most = int(max(work / max(d, 1) ** 3, np.sqrt(work / max(d, 1))))
     if n <= most:
         return X, w
     taken = np.linspace(0, n - 1, most).astype(np.intp)

@@ -17,7 +17,7 @@ from verosim.bayes.sample_size import prior_error
 from verosim.validate.diagnosis.findings import Finding, does_not_apply
 from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, one_covariance
 
-FEW, PLENTY = 5, 10  # rows per parameter, rows per column
+FEW_PER_PARAMETER, PLENTY_PER_PARAMETER = 5, 10  # rows per parameter, rows per column
 DELTA = 0.05
 
 
@@ -33,9 +33,9 @@ def rows_per_parameter(model: Any) -> Finding:
         said += (
             f"{words:.2g} words for each; rare ones rest on the smoothing, so choose alpha well."
         )
-    elif ratio < FEW:
+    elif ratio < FEW_PER_PARAMETER:
         said += "few; a model with fewer parameters, smoothing or shrinkage may do better."
-    elif ratio < PLENTY:
+    elif ratio < PLENTY_PER_PARAMETER:
         said += "just enough; compare with a smaller model on held-out rows."
     else:
         said += "enough."
@@ -52,7 +52,7 @@ def class_sizes(model: Any) -> list[Finding]:
     cure = "" if model.shrinkage_ in (None, 0) else " Shrinkage makes up for some of it."
     if one_covariance(model):
         rows = float(weights.sum()) - len(there)
-        if rows >= FEW * d:
+        if rows >= FEW_PER_PARAMETER * d:
             said = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: enough."
         else:
             said = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: " + (
@@ -65,7 +65,7 @@ def class_sizes(model: Any) -> list[Finding]:
         rows, name = float(weights[c]), model.stats_.axes.groups.name(int(c))
         if rows <= d:
             said = f"{rows:,.0f} rows cannot fill a covariance of {d} columns: LDA or shrinkage."
-        elif rows < FEW * d:
+        elif rows < FEW_PER_PARAMETER * d:
             said = f"{rows:,.0f} rows make an unsteady covariance of {d} columns: RDA or shrinkage."
         else:
             break

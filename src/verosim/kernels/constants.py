@@ -1,0 +1,16 @@
+"""Numbers on which compiled loops agree with each other and with their callers.
+
+Importing them loads no numba.
+"""
+
+import math
+
+LANES = 8  # classes scored side by side: a row of a padded table is one cache line
+STRETCH = 512  # numbers added one after another: longer sums would lose digits
+LOG_2PI = math.log(2 * math.pi)
+
+SLACK = 16  # bytes an arena has beyond its end, so that whole words may be read there
+# The state of a growing vocabulary: tokens, bytes, documents read, room asked for, why it stopped.
+TOKENS, BYTES, SERIAL, MORE_TOKENS, MORE_BYTES, WHY = 0, 1, 2, 3, 4, 5
+STATE_SIZE = 6
+DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # why a loop over documents stopped
