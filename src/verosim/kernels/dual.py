@@ -8,7 +8,7 @@ on its way. Steps go beyond the best αᵢ, by more the longer it takes, which s
 
 A free intercept asks for Σ αᵢ tᵢ = 0. Its column holds `bias` and its weight v = bias Σ αᵢ tᵢ is
 penalised, but as the distance from an intercept b₀, which moves to b₀ + bias v whenever a pass
-leaves less to gain than v² (the method of multipliers): v goes to zero, b₀ to the free intercept.
+leaves less to gain than ½ v² (the method of multipliers): v goes to zero, b₀ to the free intercept.
 References: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), A dual coordinate descent method for
 large-scale linear SVM; Mangasarian & Musicant (1999), Successive overrelaxation for support vector
 machines; Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm
@@ -199,8 +199,7 @@ def descend(
             move = _move_intercept(free, bias, w[d])
             shift += move
             value -= move * w[d] / bias
-            high, low = np.inf, -np.inf
-            active = active if squared else n  # α that rest at their upper bound would hold v
+            high, low, active = np.inf, -np.inf, n  # none rests: v must answer to the move
     return made, turn, seed
 
 
@@ -270,6 +269,5 @@ def descend_sparse(
             move = _move_intercept(free, bias, w[d])
             shift += move
             value -= move * w[d] / bias
-            high, low = np.inf, -np.inf
-            active = active if squared else n  # α that rest at their upper bound would hold v
+            high, low, active = np.inf, -np.inf, n  # none rests: v must answer to the move
     return made, turn, seed

@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verosim.twins.solvers.intercept import balanced, lower_bound
+from verosim.twins.solvers.intercept import lower_bound
 from verosim.twins.solvers.margin import Margin, Solution, solving
 
 TO_THE_WALL = 0.995  # how far towards zero a step may go
 LOST = 10.0  # a gap this much wider than the best: rounding has taken over
+PATIENCE = 20  # steps without a narrower gap, which say the same of a free intercept
 
 
 def interior(problem: Margin, tol: float, rounds: int) -> Solution:
@@ -33,6 +34,8 @@ def interior(problem: Margin, tol: float, rounds: int) -> Solution:
             if gap < best.gap:
                 best = Solution(point.w, objective, gap, made)
             lost = not gap <= LOST * best.gap  # or not a number
+            if problem.free:  # the bound is loose until Σ α t is next to zero
+                lost = np.isnan(gap) or made > best.rounds + PATIENCE
             if gap <= tol * objective or made == rounds or lost or not point.move():
                 break
     return best
@@ -55,8 +58,6 @@ class _Point:
         self.w, self.m = np.zeros(p), np.zeros(n)
         self.price = problem.price
         self.alpha = 0.5 * problem.cost
-        if problem.free:
-            self.alpha = balanced(problem, self.alpha)
         self.rest = problem.cost - self.alpha  # c − α, kept beside α for its digits
         self.slack, self.surplus = np.full(n, 2.0), np.ones(n)  # ξ and s
         self.off = -problem.combined(self.alpha)  # (d + 1,) Jw − Σ α t x̃
