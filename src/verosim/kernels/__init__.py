@@ -62,16 +62,8 @@ _HOMES = {
         "dual_pass",
     ),
     "text": ("count_texts", "score_texts"),
-    "dual": (
-        "row_norms",
-        "row_norms_sparse",
-        "row_products",
-        "row_products_sparse",
-        "descend",
-        "descend_sparse",
-        "rank_columns",
-        "shuffle",
-    ),
+    "rows": ("row_norms", "row_norms_sparse", "row_products", "row_products_sparse"),
+    "dual": ("descend", "descend_sparse", "rank_columns", "shuffle"),
     "perceptron": (
         "perceptron_epoch",
         "perceptron_epoch_sparse",
