@@ -98,8 +98,16 @@ def score_specs(
     parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
     kept = _Collector()
 
+    by_sums = not keep_rows and all(score.sums_column is not None for score in scores.values())
+    with_loss = any(score.sums_column == 1 for score in scores.values())
+
     def visit(held: HeldOutRows, rules: FoldRules) -> tuple[list[dict[str, Any]], Any]:
         kept.classes = rules.classes
+        sums = rules.score_sums(held, with_loss) if by_sums else None
+        if sums is not None:
+            return [
+                {name: score.part_of_sums(one) for name, score in scores.items()} for one in sums
+            ], None
         found = rules.log_posteriors(held.block)
         at = held.counted()
         codes, weights = held.codes, held.weights

@@ -70,6 +70,8 @@ class Predictions:
 class Score(ABC):
     """A number for each fold, found from parts of it."""
 
+    sums_column: int | None = None  # where its part stands in `FoldRules.score_sums`
+
     @abstractmethod
     def part(self, rows: Predictions) -> Any:
         """What is kept of some rows of a fold."""
@@ -78,12 +80,18 @@ class Score(ABC):
     def value(self, parts: list[Any]) -> float:
         """The score of a fold; nan if it has no rows."""
 
+    def part_of_sums(self, sums: np.ndarray) -> Any:
+        """The part of some rows, from (3,) their sums of scores and weights."""
+        assert self.sums_column is not None
+        return float(sums[self.sums_column]), float(sums[2])
+
 
 @dataclass(frozen=True)
 class MeanScore(Score):
     """A weighted mean over rows."""
 
     of_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    sums_column: int | None = None
 
     def part(self, rows: Predictions) -> tuple[float, float]:
         found = self.of_rows(rows.log_proba, rows.codes)
@@ -97,6 +105,11 @@ class MeanScore(Score):
 @dataclass(frozen=True)
 class FoldWeight(Score):
     """The weight of the rows of a fold."""
+
+    sums_column: int | None = 2
+
+    def part_of_sums(self, sums: np.ndarray) -> float:
+        return float(sums[2])
 
     def part(self, rows: Predictions) -> float:
         return rows.weight
@@ -176,8 +189,8 @@ def _clipped_log_proba(log_proba: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 MEANS: dict[str, MeanScore] = {
-    ACCURACY: MeanScore(is_correct),
-    LOG_LOSS: MeanScore(_clipped_log_proba),
+    ACCURACY: MeanScore(is_correct, 0),
+    LOG_LOSS: MeanScore(_clipped_log_proba, 1),
 }
 
 

@@ -31,6 +31,7 @@ _HOMES = {
         "score_codes",
         "score_sparse",
         "normalise",
+        "sum_scores",
     ),
     "holes": ("fill_holes", "score_shown"),
     "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_rows"),
