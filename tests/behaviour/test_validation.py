@@ -421,15 +421,15 @@ class TestSearch:
     def test_an_interrupt_returns_what_is_known(self, monkeypatch):
         X, y = load_wine(return_X_y=True)
         whole = path(verosim.LDA(), X, y, "shrinkage", [0, 0.5], cv=5)
-        real, calls = rules.FoldRules.log_posteriors, []
+        real, calls = rules.fold_rules, []
 
-        def impatient(self, rows):
+        def impatient(*given):
             calls.append(1)
             if len(calls) == 4:
                 raise KeyboardInterrupt
-            return real(self, rows)
+            return real(*given)
 
-        monkeypatch.setattr(rules.FoldRules, "log_posteriors", impatient)
+        monkeypatch.setattr(rules, "fold_rules", impatient)
         with pytest.warns(verosim.VerosimWarning, match="Interrupted"):
             part = path(verosim.LDA(), X, y, "shrinkage", [0, 0.5], cv=5)
         assert not part.complete
