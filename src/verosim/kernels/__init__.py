@@ -63,7 +63,13 @@ _HOMES = {
         "dual_pass",
     ),
     "text": ("count_texts", "score_texts"),
-    "rows": ("row_norms", "row_norms_sparse", "row_products", "row_products_sparse"),
+    "rows": (
+        "row_norms",
+        "row_norms_sparse",
+        "row_products",
+        "row_products_sparse",
+        "add_rows_sparse",
+    ),
     "dual": ("descend", "descend_sparse", "rank_columns", "shuffle"),
     "perceptron": (
         "perceptron_epoch",

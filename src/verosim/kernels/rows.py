@@ -96,3 +96,11 @@ def row_products(X, centre, w, shift, out):
 def row_products_sparse(data, indices, indptr, w, shift, out):
     for i in range(indptr.size - 1):
         out[i] = sparse_dot(data, indices, indptr[i], indptr[i + 1], w) + shift
+
+
+@exact
+def add_rows_sparse(data, indices, indptr, weights, out):
+    """out += Σ weights x, of CSR rows; those of weight zero are not touched."""
+    for i in range(indptr.size - 1):
+        if weights[i] != 0.0:
+            sparse_add(data, indices, indptr[i], indptr[i + 1], weights[i], out)

@@ -92,7 +92,10 @@ class Margin:
         X, signed = self.X, alpha * self.signs
         total = signed.sum()
         if isinstance(X, SparseRows):
-            return np.append(X.as_csr().T @ signed, total * self.bias)
+            out = np.zeros(self.size[1])
+            kernels.add_rows_sparse(X.data, X.indices, X.indptr, signed, out)
+            out[-1] = total * self.bias
+            return out
         parts = self._spans(lambda start, stop: signed[start:stop] @ X[start:stop], X.shape[1])
         if len(self.centre):
             parts -= total * self.centre
