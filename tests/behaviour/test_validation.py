@@ -4,6 +4,7 @@ those of a model fitted on the other rows, to 1e-10 × max(1, |log p|), predicti
 from __future__ import annotations
 
 import csv
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -636,3 +637,29 @@ class TestOddRequests:
             select(verosim.LDA(), X, y, cv="loo")
         with pytest.raises(VerosimError, match="Row 3 has no fold"):
             cross_validate(verosim.LDA(), X, y, cv=np.where(np.arange(150) == 3, np.nan, 1.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ask", [
+    lambda file: cross_validate(verosim.NaiveBayes(), file, "kind", cv=5),
+    lambda file: search(verosim.GaussianNB(), file, "kind", {"floor": [1e-9, 0.1]}, cv=5),
+    lambda file: verosim.auto(file, "kind", cv=3),
+], ids=["cross_validate", "search", "auto"])  # fmt: skip
+def test_memory_of_validating_a_file_does_not_grow_with_rows(ask, tmp_path, rng):
+    """Out-of-fold posteriors alone would be 17 MB more for the larger file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n, peaks = 400_000, []
+    y = rng.integers(0, 3, n)
+    columns = {f"x{j}": rng.normal(y * 0.5, 1.0) for j in range(3)}
+    table = pa.table({**columns, "kind": pa.array(["low", "middle", "high"]).take(pa.array(y))})
+    for rows in (20_000, 100_000, n):  # the first compiles
+        file = tmp_path / f"{rows}.parquet"
+        pq.write_table(table[:rows], file, row_group_size=20_000)
+        with verosim.use_threads(1):
+            tracemalloc.start()
+            ask(file)
+            peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
+            tracemalloc.stop()
+    assert peaks[2] - peaks[1] < 4

@@ -199,7 +199,7 @@ def cross_validate(
 
 def in_memory(rows: HoldOut) -> bool:
     """Whether the rows are in memory, rather than read from a file or a query."""
-    return not isinstance(rows.source, TableSource) or rows.source.table.rows is not None
+    return not isinstance(rows.source, TableSource) or rows.source.table.in_memory
 
 
 def scores_of(model: Any, scoring: Any, default: tuple[str, ...]) -> dict[str, Score]:
