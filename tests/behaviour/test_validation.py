@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.metrics import accuracy_score, get_scorer, log_loss
+from sklearn.metrics import accuracy_score, confusion_matrix, get_scorer, log_loss
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -637,6 +637,17 @@ class TestOddRequests:
             select(verosim.LDA(), X, y, cv="loo")
         with pytest.raises(VerosimError, match="Row 3 has no fold"):
             cross_validate(verosim.LDA(), X, y, cv=np.where(np.arange(150) == 3, np.nan, 1.0))
+
+
+def test_confusion_is_summed_over_folds(rng):
+    """As scikit-learn counts it from the out-of-fold predictions, by weight."""
+    X, y = load_wine(return_X_y=True)
+    w = rng.integers(0, 3, len(y)).astype(float)
+    for given in ({}, {"sample_weight": w}):
+        for cv in (5, "loo"):
+            found = cross_validate(verosim.GaussianNB(), X, y, cv=cv, **given)
+            expected = confusion_matrix(y, found.predictions, **given)
+            np.testing.assert_allclose(found.confusion, expected)
 
 
 @pytest.mark.slow
