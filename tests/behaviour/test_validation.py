@@ -4,6 +4,7 @@ those of a model fitted on the other rows, to 1e-10 × max(1, |log p|), predicti
 from __future__ import annotations
 
 import csv
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.metrics import accuracy_score, get_scorer, log_loss
+from sklearn.metrics import accuracy_score, confusion_matrix, get_scorer, log_loss
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -421,15 +422,15 @@ class TestSearch:
     def test_an_interrupt_returns_what_is_known(self, monkeypatch):
         X, y = load_wine(return_X_y=True)
         whole = path(verosim.LDA(), X, y, "shrinkage", [0, 0.5], cv=5)
-        real, calls = rules.FoldRules.log_posteriors, []
+        real, calls = rules.fold_rules, []
 
-        def impatient(self, rows):
+        def impatient(*given):
             calls.append(1)
             if len(calls) == 4:
                 raise KeyboardInterrupt
-            return real(self, rows)
+            return real(*given)
 
-        monkeypatch.setattr(rules.FoldRules, "log_posteriors", impatient)
+        monkeypatch.setattr(rules, "fold_rules", impatient)
         with pytest.warns(verosim.VerosimWarning, match="Interrupted"):
             part = path(verosim.LDA(), X, y, "shrinkage", [0, 0.5], cv=5)
         assert not part.complete
@@ -636,3 +637,40 @@ class TestOddRequests:
             select(verosim.LDA(), X, y, cv="loo")
         with pytest.raises(VerosimError, match="Row 3 has no fold"):
             cross_validate(verosim.LDA(), X, y, cv=np.where(np.arange(150) == 3, np.nan, 1.0))
+
+
+def test_confusion_is_summed_over_folds(rng):
+    """As scikit-learn counts it from the out-of-fold predictions, by weight."""
+    X, y = load_wine(return_X_y=True)
+    w = rng.integers(0, 3, len(y)).astype(float)
+    for given in ({}, {"sample_weight": w}):
+        for cv in (5, "loo"):
+            found = cross_validate(verosim.GaussianNB(), X, y, cv=cv, **given)
+            expected = confusion_matrix(y, found.predictions, **given)
+            np.testing.assert_allclose(found.confusion, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ask", [
+    lambda file: cross_validate(verosim.NaiveBayes(), file, "kind", cv=5),
+    lambda file: search(verosim.GaussianNB(), file, "kind", {"floor": [1e-9, 0.1]}, cv=5),
+    lambda file: verosim.auto(file, "kind", cv=3),
+], ids=["cross_validate", "search", "auto"])  # fmt: skip
+def test_memory_of_validating_a_file_does_not_grow_with_rows(ask, tmp_path, rng):
+    """Out-of-fold posteriors alone would be 17 MB more for the larger file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n, peaks = 400_000, []
+    y = rng.integers(0, 3, n)
+    columns = {f"x{j}": rng.normal(y * 0.5, 1.0) for j in range(3)}
+    table = pa.table({**columns, "kind": pa.array(["low", "middle", "high"]).take(pa.array(y))})
+    for rows in (20_000, 100_000, n):  # the first compiles
+        file = tmp_path / f"{rows}.parquet"
+        pq.write_table(table[:rows], file, row_group_size=20_000)
+        with verosim.use_threads(1):
+            tracemalloc.start()
+            ask(file)
+            peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
+            tracemalloc.stop()
+    assert peaks[2] - peaks[1] < 4

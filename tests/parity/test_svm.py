@@ -1,4 +1,4 @@
-"""LinearSVM against LIBLINEAR (scikit-learn's LinearSVC) at the same objective."""
+"""LinearSVM against LIBLINEAR (scikit-learn's LinearSVC), which penalises the intercept."""
 
 from __future__ import annotations
 
@@ -19,9 +19,21 @@ from verosim.twins.svm import LinearSVM
 LOSSES = ("squared_hinge", "hinge")
 
 
+def penalized(*args, **options):
+    """A machine of LIBLINEAR's objective."""
+    return LinearSVM(*args, penalize_intercept=True, **options)
+
+
+BOTH = pytest.mark.parametrize("machine", [LinearSVM, penalized])
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
-    [LinearSVM(), LinearSVM(loss="hinge"), LinearSVM(solver="dual"), LinearSVM(solver="newton")]
+    [
+        machine(**options)
+        for machine in (LinearSVM, penalized)
+        for options in ({}, {"loss": "hinge"}, {"solver": "dual"}, {"solver": "newton"})
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -73,7 +85,7 @@ def test_the_objective_of_liblinear(loss, kind, solver, weighted, rng):
     X, y = problem(kind)
     weights = rng.uniform(0.2, 3.0, len(y)) if weighted else None
     cost = 0.7 * (weights if weighted else np.ones(len(y)))
-    model = LinearSVM(C=0.7, loss=loss, solver=solver, random_state=0).fit(X, y, weights)
+    model = penalized(C=0.7, loss=loss, solver=solver, random_state=0).fit(X, y, weights)
     peer = liblinear(X, y, loss, weights, C=0.7)
     ours, theirs = (objectives(m, X, y, cost, loss) for m in (model, peer))
     assert (ours <= theirs * (1 + 1e-6)).all()
@@ -88,7 +100,7 @@ def test_the_objective_of_liblinear(loss, kind, solver, weighted, rng):
 def test_small_problems_are_finished_to_rounding(loss):
     """Coefficients, where they are unique, agree with LIBLINEAR's far beyond `tol`."""
     X, y = problem("several")
-    model, peer = LinearSVM(loss=loss).fit(X, y), liblinear(X, y, loss)
+    model, peer = penalized(loss=loss).fit(X, y), liblinear(X, y, loss)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=2e-6)
     np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=2e-6)
 
@@ -101,26 +113,27 @@ def test_sparse_rows(loss, classes, rng):
     X.data = rng.poisson(1.0, X.nnz) + 1.0
     y = np.argmax(X @ rng.normal(size=(300, classes)) + rng.normal(size=(400, classes)), axis=1)
     cost = np.full(400, 0.1)
-    model = LinearSVM(C=0.1, loss=loss, random_state=3).fit(X, y)
-    dense = LinearSVM(C=0.1, loss=loss, solver="dual", random_state=3).fit(X.toarray(), y)
+    model = penalized(C=0.1, loss=loss, random_state=3).fit(X, y)
+    dense = penalized(C=0.1, loss=loss, solver="dual", random_state=3).fit(X.toarray(), y)
     least = objectives(liblinear(X, y, loss, C=0.1), X, y, cost, loss)
     for found in (model, dense):
         assert (objectives(found, X, y, cost, loss) <= least * (1 + 1e-6)).all()
     np.testing.assert_allclose(model.decision_function(X), dense.decision_function(X), atol=0.01)
 
 
-def test_sparse_columns_are_told_apart(rng):
+@BOTH
+def test_sparse_columns_are_told_apart(rng, machine):
     """Weights go back to their columns, those that do not occur have none, whatever the types."""
     X = rng.poisson(np.geomspace(2, 0.05, 8), (300, 8)).astype(float)
     wide = np.zeros((300, 40))
     wide[:, 3::5] = X
     y = (X @ rng.normal(size=8) > 0).astype(int)
-    narrow = LinearSVM(solver="dual", tol=1e-12, random_state=0).fit(X, y)
+    narrow = machine(solver="dual", tol=1e-12, random_state=0).fit(X, y)
     whole = sparse.csr_matrix(wide)
     longer = whole.copy()
     longer.indices, longer.indptr = whole.indices.astype(np.int64), whole.indptr.astype(np.int64)
     for given in (whole, longer, whole.astype(np.int32), whole.astype(np.float32), whole.tocsc()):
-        model = LinearSVM(tol=1e-12, random_state=0).fit(given, y)
+        model = machine(tol=1e-12, random_state=0).fit(given, y)
         np.testing.assert_allclose(model.coef_[:, 3::5], narrow.coef_, atol=1e-6)
         assert not np.delete(model.coef_, np.arange(3, 40, 5), axis=1).any()
 
@@ -138,7 +151,7 @@ def test_class_weights(loss, kind, class_weight):
         class_weight = favour = {label: 1.0 + 0.5 * k for k, label in enumerate(labels.tolist())}
     else:
         favour = dict(zip(labels, len(y) / (len(labels) * counts), strict=True))
-    model = LinearSVM(loss=loss, class_weight=class_weight).fit(X, y)
+    model = penalized(loss=loss, class_weight=class_weight).fit(X, y)
     peer = liblinear(X, y, loss, class_weight=class_weight)
     ours, theirs = (objectives(m, X, y, np.ones(len(y)), loss, favour) for m in (model, peer))
     assert (ours <= theirs * (1 + 1e-6)).all()
@@ -153,28 +166,30 @@ def test_intercepts(solver, loss):
     X, y = problem("two")
     X = X[:, :5]
     for options in ({"fit_intercept": False}, {"intercept_scaling": 10.0}):
-        model = LinearSVM(loss=loss, solver=solver, **options).fit(X, y)
+        model = penalized(loss=loss, solver=solver, **options).fit(X, y)
         peer = liblinear(X, y, loss, **options)
         given = (X, y, np.ones(len(y)), loss, None, options.get("intercept_scaling", 1.0))
         ours, theirs = (objectives(m, *given) for m in (model, peer))
         assert (ours <= theirs * (1 + 1e-6)).all()
         np.testing.assert_allclose(model.coef_, peer.coef_, atol=5e-3)
-    assert LinearSVM(fit_intercept=False).fit(X, y).intercept_ == 0
+    for machine in (LinearSVM, penalized):
+        assert machine(fit_intercept=False).fit(X, y).intercept_ == 0
 
 
+@BOTH
 @pytest.mark.parametrize("loss", LOSSES)
-def test_many_rows(loss):
+def test_many_rows(loss, machine):
     """Dense rows by the thousand: both solvers, float32 and float64, one thread and several."""
     X, y = make_classification(4000, 20, n_informative=10, random_state=0)
-    cost = np.ones(len(y))
-    newton = LinearSVM(loss=loss, tol=1e-8).fit(X, y)
+    given = (X, y, np.ones(len(y)), loss, None, 1.0 if machine is penalized else np.inf)
+    newton = machine(loss=loss, tol=1e-8).fit(X, y)
     least = newton.objective_ - newton.gap_
-    narrow = LinearSVM(loss=loss, solver="newton").fit(X.astype(np.float32), y)
+    narrow = machine(loss=loss, solver="newton").fit(X.astype(np.float32), y)
     with use_threads(1):
-        alone = LinearSVM(loss=loss, solver="newton").fit(X, y)
-    descent = LinearSVM(loss=loss, solver="dual", random_state=0).fit(X, y)
+        alone = machine(loss=loss, solver="newton").fit(X, y)
+    descent = machine(loss=loss, solver="dual", random_state=0).fit(X, y)
     for model in (newton, narrow, alone, descent):
-        assert (objectives(model, X, y, cost, loss) <= least * (1 + 2e-6)).all()
+        assert (objectives(model, *given) <= least * (1 + 2e-6)).all()
         assert model.gap_ <= 1e-6 * model.objective_
 
 
@@ -189,54 +204,58 @@ def test_text(data, loss):
     pair = np.isin(groups, ["alt.atheism", "soc.religion.christian"]) & (split == "train")
     X = TfidfVectorizer().fit_transform([rows["text"][i] for i in np.flatnonzero(pair)])
     y = groups[pair]
-    model, peer = LinearSVM(loss=loss, random_state=0).fit(X, y), liblinear(X, y, loss)
+    model, peer = penalized(loss=loss, random_state=0).fit(X, y), liblinear(X, y, loss)
     ours, theirs = (objectives(m, X, y, np.ones(len(y)), loss) for m in (model, peer))
     assert (ours <= theirs * (1 + 1e-6)).all()
     assert (model.predict(X) == peer.predict(X)).mean() > 0.999
 
 
-def test_the_seed_decides(rng):
+@BOTH
+def test_the_seed_decides(rng, machine):
     X, y = rng.normal(size=(3000, 40)), rng.integers(0, 3, 3000)
-    fits = [LinearSVM(solver="dual", tol=1e-3, random_state=s).fit(X, y).coef_ for s in (5, 5, 6)]
+    fits = [machine(solver="dual", tol=1e-3, random_state=s).fit(X, y).coef_ for s in (5, 5, 6)]
     np.testing.assert_array_equal(fits[0], fits[1])
     assert not np.array_equal(fits[0], fits[2])
 
 
+@BOTH
 @pytest.mark.parametrize("solver", ["dual", "newton"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_rows_as_they_come(solver, loss, rng):
+def test_rows_as_they_come(solver, loss, rng, machine):
     """Strided, Fortran-ordered, integer and very few rows; rows of zeros; columns of zeros."""
     X, y = rng.normal(size=(200, 6)), np.repeat([0, 1], 100)
     X[y == 1] += 0.5
     X[3], X[:, 2] = 0.0, 0.0
     wide = np.zeros((400, 12))
     wide[::2, ::2] = X
-    plain = LinearSVM(loss=loss, solver=solver, tol=1e-9, random_state=0).fit(X, y)
+    plain = machine(loss=loss, solver=solver, tol=1e-9, random_state=0).fit(X, y)
     for given in (wide[::2, ::2], np.asfortranarray(X)):
-        other = LinearSVM(loss=loss, solver=solver, tol=1e-9, random_state=0).fit(given, y)
+        other = machine(loss=loss, solver=solver, tol=1e-9, random_state=0).fit(given, y)
         np.testing.assert_array_equal(plain.coef_, other.coef_)
     assert plain.coef_[0, 2] == pytest.approx(0, abs=1e-12)
-    tiny = LinearSVM(loss=loss, solver=solver).fit([[-1], [1]], ["a", "b"])
+    tiny = machine(loss=loss, solver=solver).fit([[-1], [1]], ["a", "b"])
     assert tiny.predict([[-3], [3]]).tolist() == ["a", "b"]
 
 
-def test_weights_are_repeats(rng):
+@BOTH
+def test_weights_are_repeats(rng, machine):
     """A row of weight three is three rows, one of weight zero none."""
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
     times = rng.integers(0, 4, 60)
     for loss in LOSSES:
-        weighted = LinearSVM(loss=loss).fit(X, y, times)
-        repeated = LinearSVM(loss=loss).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+        weighted = machine(loss=loss).fit(X, y, times)
+        repeated = machine(loss=loss).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
         np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7)
 
 
-def test_not_converged_is_said(rng):
+@BOTH
+def test_not_converged_is_said(rng, machine):
     X, y = rng.normal(size=(300, 5)) * 100, rng.integers(0, 3, 300)
     with pytest.warns(ConvergenceWarning, match=r"gap of class \d of .* max_iter"):
-        model = LinearSVM(solver="dual", max_iter=2, random_state=0).fit(X, y)
+        model = machine(solver="dual", max_iter=2, random_state=0).fit(X, y)
     assert (model.gap_ > 1e-6 * model.objective_).any()
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
-        LinearSVM(solver="newton", loss="hinge", max_iter=1).fit(X, y)
+        machine(solver="newton", loss="hinge", max_iter=1).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -260,16 +279,17 @@ def test_nonsense_is_refused(options, message):
         LinearSVM(**options).fit(X, y)
 
 
-def test_columns_far_from_zero(rng):
+@BOTH
+def test_columns_far_from_zero(rng, machine):
     """Offsets of 1e6 leave the squared hinge its digits; the hinge says what it could not do."""
     X, y = rng.normal(size=(5000, 20)), rng.integers(0, 2, 5000)
     X[y == 1] += 0.2
     X += 1e6
-    model = LinearSVM().fit(X, y)
+    model = machine().fit(X, y)
     assert model.gap_ <= 1e-6 * model.objective_
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = LinearSVM(loss="hinge").fit(X, y)
+        model = machine(loss="hinge").fit(X, y)
     assert {w.category for w in told} <= {ConvergenceWarning}
     assert (model.gap_ <= 1e-6 * model.objective_) or "rounding" in str(told[0].message)
     assert model.gap_ <= 1e-3 * model.objective_

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns
-from verosim.densities import ClassScores, LinearForm, Params
+from verosim.densities import ClassScores, Params
 from verosim.engines import map_rows
 
 JOINT, LOG_POSTERIOR, POSTERIOR, DISCRIMINANT = 0, 1, 2, 3
@@ -135,34 +135,4 @@ def spread(
         return scores
     out = np.full((len(scores), classes, *scores.shape[2:]), empty)
     out[:, places] = scores
-    return out
-
-
-def log_posteriors(rules: Sequence[Decision], X: Any) -> list[np.ndarray]:
-    """(n, C) log p(k | x) by several rules; those linear about one point share a product."""
-    if len(rules) < 2 or not isinstance(X, np.ndarray):
-        return [rule.log_posterior(X) for rule in rules]
-    forms = [rule.params.linear_form for rule in rules]
-    if any(form is None or not form.about(forms[0]) for form in forms):
-        return [rule.log_posterior(X) for rule in rules]
-    first: LinearForm = forms[0]  # type: ignore[assignment]
-    coef = np.ascontiguousarray(np.concatenate([f.coef for f in forms if f is not None]).T)
-    bias = np.concatenate([f.bias for f in forms if f is not None])
-    n, C = X.shape[0], len(rules[0].log_prior)
-    out = [np.empty((n, C)) for _ in rules]
-
-    def work(start: int, stop: int) -> None:
-        block = rules[0].params.read(X[start:stop])
-        Z, evidence = np.empty(block.shape), np.empty(stop - start)
-        kernels.centre_rows(block, first.pivot, first.centre, Z)
-        scores = Z @ coef  # (rows, rules · C)
-        scores += bias
-        for r, rule in enumerate(rules):
-            part = out[r][start:stop]
-            part[...] = scores[:, r * C : (r + 1) * C]
-            kernels.normalise(part, rule.log_prior, LOG_POSTERIOR, evidence)
-
-    map_rows(work, X)
-    if not np.isfinite(out[0]).all():  # a missing or infinite cell: each rule knows what to do
-        return [rule.log_posterior(X) for rule in rules]
     return out

@@ -117,7 +117,7 @@ def open_table(source: Any) -> Table:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return Table(tuple(source.column_names), ArrowRows(source), source.num_rows)
+        return Table(tuple(source.column_names), ArrowRows(source), source.num_rows, in_memory=True)
     if hasattr(source, "iloc") or type(source).__module__.startswith("polars"):
         return _frame(source)
     if hasattr(source, "__arrow_c_stream__"):  # a DuckDB relation, among others
@@ -171,12 +171,12 @@ def _frame(frame: Any) -> Table:
     if native == "pandas" and any(not isinstance(name, str) for name in frame.columns):
         frame = frame.set_axis(list(names), axis=1)
     rows = len(nw.from_native(frame, eager_only=True))
-    return Table(names, FrameRows(frame, names), rows, native)
+    return Table(names, FrameRows(frame, names), rows, native, in_memory=True)
 
 
 def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
     names = tuple(f"x{j}" for j in range(X.shape[1])) if names is None else names
-    return Table(names, ArrayRows(X, names), len(X), "array")
+    return Table(names, ArrayRows(X, names), len(X), "array", in_memory=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,5 +217,6 @@ def _iterable(source: Iterable[Any]) -> Table:
     head = open_table(first)
     read = PieceRows(chain([first], pieces) if once else source, head.names)
     return Table(
-        head.names, read, once=once, native=head.native, typed=head.typed, coded=head.coded
-    )
+        head.names, read, once=once, native=head.native, typed=head.typed, coded=head.coded,
+        in_memory=isinstance(source, list | tuple) and head.in_memory,
+    )  # fmt: skip

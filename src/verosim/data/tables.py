@@ -54,6 +54,7 @@ class Table:
     coded: bool = False  # whether words come as dictionaries that only the reader made
     resumes: bool = False
     once: bool = False  # and cannot be read again
+    in_memory: bool = False  # whether the source holds all rows already
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from verosim.bayes.rule import Decision, log_posteriors, spread, widened
+from verosim.bayes.rule import Decision, spread, widened
+from verosim.bayes.stacked import log_posteriors, score_sums
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource
 from verosim.engines import one_blas_thread
@@ -47,6 +48,15 @@ class FoldRules:
         """(m, C) log p(k | x) by every rule."""
         found = log_posteriors(self.seen, block)
         return [spread(one, self.places, len(self.classes)) for one in found]
+
+    def score_sums(self, held: HeldOutRows, with_loss: bool) -> np.ndarray | None:
+        """(R, 3) by rule, Σ w [argmax = y], Σ w log p(y | x) and Σ w of the rows, where they can
+        be had without the posteriors; else None."""
+        if len(self.places) < len(self.classes) or held.counted() is not None:
+            return None
+        sums = score_sums(self.seen, held.block, held.codes, held.weights, with_loss)
+        weight = float(held.weights.sum()) if len(held.weights) else float(len(held.rows))
+        return None if sums is None else np.column_stack([sums, np.full(len(sums), weight)])
 
 
 Visit = Callable[[HeldOutRows, FoldRules], Any]

@@ -30,6 +30,7 @@ _FILES = {
         "score_codes",
         "score_sparse",
         "normalise",
+        "sum_scores",
     ),
     "holes": ("fill_holes", "score_shown"),
     "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_token_rows"),
@@ -61,16 +62,14 @@ _FILES = {
         "dual_pass",
     ),
     "text": ("count_texts", "score_texts"),
-    "dual": (
+    "rows": (
         "row_norms",
         "row_norms_sparse",
         "row_products",
         "row_products_sparse",
-        "descend",
-        "descend_sparse",
-        "rank_columns",
-        "shuffle",
+        "add_rows_sparse",
     ),
+    "dual": ("descend", "descend_sparse", "rank_columns", "shuffle"),
     "perceptron": (
         "perceptron_epoch",
         "perceptron_epoch_sparse",

@@ -5,45 +5,26 @@
 one αᵢ at a time in closed form. rᵢ = 0, uᵢ = cᵢ is the hinge; rᵢ = 1 / 2cᵢ, uᵢ = ∞ its square. With
 m = tᵢ wᵀxᵢ − 1 the duality gap is a sum of terms none of which is negative, so a pass measures it
 on its way. Steps go beyond the best αᵢ, by more the longer it takes, which shortens long runs.
+
+A free intercept asks for Σ αᵢ tᵢ = 0. Its column holds `bias` and its weight v = bias Σ αᵢ tᵢ is
+penalised, but as the distance from an intercept b₀, which moves to b₀ + bias v whenever a pass
+leaves less to gain than ½ v² (the method of multipliers): v goes to zero, b₀ to the free intercept.
 References: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), A dual coordinate descent method for
 large-scale linear SVM; Mangasarian & Musicant (1999), Successive overrelaxation for support vector
-machines.
+machines; Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm
+in convex programming.
 """
 
 import numpy as np
 
-from verosim.kernels._compile import exact, loose
+from verosim.kernels._compile import exact
+from verosim.kernels.rows import centred_add, centred_dot, sparse_add, sparse_dot
 
 SETTLED = 1e-12  # a projected gradient that is rounding
 FIRST, HALFWAY, LAST = 1.3, 50.0, 1.8  # steps beyond the best: at first, and how they grow
-
-
-@loose
-def dense_dot(x, w):
-    total = 0.0
-    for j in range(x.size):
-        total += x[j] * w[j]
-    return total
-
-
-@exact
-def dense_add(x, step, w):
-    for j in range(x.size):
-        w[j] += step * x[j]
-
-
-@loose
-def sparse_dot(data, indices, start, stop, w):
-    total = 0.0
-    for t in range(np.uint64(start), np.uint64(stop)):
-        total += data[t] * w[np.uint64(indices[t])]
-    return total
-
-
-@exact
-def sparse_add(data, indices, start, stop, step, w):
-    for t in range(np.uint64(start), np.uint64(stop)):
-        w[np.uint64(indices[t])] += step * data[t]
+SOLVED = 0.5  # share of v² that a pass may leave to gain when b₀ moves: then v has the right sign
+LOST = 1e-24  # share of the objective below which v² is rounding
+LONGEST = 4.0  # how much further than the last time an intercept may go beyond bias v
 
 
 @exact
@@ -89,6 +70,36 @@ def _step(m, a, norm, upper, ridge, high, low, reach):
 
 
 @exact
+def _move_intercept(free, bias, v):
+    """Move b₀ = free[0] towards the zero of v, which falls in b₀ by at most 1/bias: by bias v,
+    which never passes it, and further where the secant does. Gives back the move.
+
+    free[1], free[2] are the ends that enclose the zero and free[3], free[4] the v found there;
+    free[5] says which end came last, free[6] how many times bias v the last move was.
+    """
+    near, far = (1, 2) if v > 0.0 else (2, 1)
+    step, reach = bias * v, 1.0
+    before, higher = free[near], free[near + 2]
+    free[near], free[near + 2] = free[0], v
+    if abs(free[far] - free[0]) <= abs(step):  # found at an α too far from its best
+        free[far] = np.inf if v > 0.0 else -np.inf
+    if np.isfinite(free[far]):
+        if free[5] == near:
+            free[far + 2] *= 0.5  # or the other end might stay for ever (Illinois)
+        move = (free[far] - free[0]) * v / (v - free[far + 2])
+        move = move if abs(move) > abs(step) else step
+    else:
+        if np.isfinite(before):
+            most = LONGEST * free[6]
+            fall = bias * (higher - v) / (free[0] - before)
+            reach = min(max(1.0 / fall, 1.0), most) if fall * most > 1.0 else most
+        move = reach * step
+    free[0] += move
+    free[5], free[6] = near, reach
+    return move
+
+
+@exact
 def rank_columns(indices, place, renumbered):
     """renumbered = place[indices], place (d,) numbering the columns that occur by how often they
     do, in powers of two, frequent ones first; −1 for the others. Gives back how many occur."""
@@ -119,40 +130,29 @@ def rank_columns(indices, place, renumbered):
 
 
 @exact
-def row_norms(X, bias, out):
-    """out (n,) = ‖x‖² + bias²."""
-    for i in range(X.shape[0]):
-        out[i] = bias * bias + dense_dot(X[i], X[i])
-
-
-@exact
-def row_norms_sparse(data, indptr, bias, out):
-    for i in range(indptr.size - 1):
-        total = bias * bias
-        for t in range(indptr[i], indptr[i + 1]):
-            total += float(data[t]) * float(data[t])
-        out[i] = total
-
-
-@exact
-def row_products(X, w, shift, out):
-    """out (n,) = X w + shift."""
-    for i in range(X.shape[0]):
-        out[i] = dense_dot(X[i], w) + shift
-
-
-@exact
-def row_products_sparse(data, indices, indptr, w, shift, out):
-    for i in range(indptr.size - 1):
-        out[i] = sparse_dot(data, indices, indptr[i], indptr[i + 1], w) + shift
-
-
-@exact
-def descend(X, signs, cost, ridge, norms, bias, w, alpha, order, seed, turn, visits, tol, value):
+def descend(
+    X,
+    centre,
+    signs,
+    cost,
+    ridge,
+    norms,
+    bias,
+    w,
+    alpha,
+    free,
+    order,
+    seed,
+    turn,
+    visits,
+    tol,
+    value,
+):  # fmt: skip
     """Passes over the rows that do not rest until the gap they measure is below tol · objective,
     or there were `visits` to rows.
 
-    w (d + 1,) with the weight of the column of `bias` last, and alpha (n,), in place.
+    w (d + 1,) with the weight of the column of `bias` last, and alpha (n,), in place. For a free
+    intercept so is `free` (7,), the b₀ first (see `_move_intercept`); otherwise it is empty.
     `value` is the dual objective at alpha, `turn` the number of passes before these. Gives back how
     many visits were made, and the next turn and seed.
     """
@@ -160,6 +160,7 @@ def descend(X, signs, cost, ridge, norms, bias, w, alpha, order, seed, turn, vis
     squared = ridge.size > 0
     high, low, active = np.inf, -np.inf, n
     body = w[:d]
+    shift = free[0] if free.size else 0.0
     made = 0
     while made < visits:
         reach = min(LAST, 2.0 - (2.0 - FIRST) / (1.0 + turn / HALFWAY))
@@ -170,7 +171,7 @@ def descend(X, signs, cost, ridge, norms, bias, w, alpha, order, seed, turn, vis
         while s < active:
             i = order[s]
             r = ridge[i] if squared else 0.0
-            m = signs[i] * (dense_dot(X[i], body) + w[d] * bias) - 1.0
+            m = signs[i] * (centred_dot(X[i], centre, body) + w[d] * bias + shift) - 1.0
             a = alpha[i]
             new, gain, projected, rests = _step(
                 m, a, norms[i], np.inf if squared else cost[i], r, high, low, reach
@@ -184,13 +185,21 @@ def descend(X, signs, cost, ridge, norms, bias, w, alpha, order, seed, turn, vis
             if new != a:
                 alpha[i] = new
                 value += gain
-                dense_add(X[i], (new - a) * signs[i], body)
+                centred_add(X[i], centre, (new - a) * signs[i], body)
                 w[d] += (new - a) * signs[i] * bias
             s += 1
-        if gap <= tol * (value + gap):
+        apart = w[d] * w[d] if free.size else 0.0
+        if apart <= LOST * value:
+            apart = 0.0
+        if gap + apart <= tol * (value + gap):
             break
         high = most if most > 0.0 else np.inf
         low = least if least < 0.0 else -np.inf
+        if gap < SOLVED * apart:
+            move = _move_intercept(free, bias, w[d])
+            shift += move
+            value -= move * w[d] / bias
+            high, low, active = np.inf, -np.inf, n  # none rests: v must answer to the move
     return made, turn, seed
 
 
@@ -206,6 +215,7 @@ def descend_sparse(
     bias,
     w,
     alpha,
+    free,
     order,
     seed,
     turn,
@@ -218,6 +228,7 @@ def descend_sparse(
     squared = ridge.size > 0
     high, low, active = np.inf, -np.inf, n
     body = w[:d]
+    shift = free[0] if free.size else 0.0
     made = 0
     while made < visits:
         reach = min(LAST, 2.0 - (2.0 - FIRST) / (1.0 + turn / HALFWAY))
@@ -229,7 +240,7 @@ def descend_sparse(
             i = order[s]
             r = ridge[i] if squared else 0.0
             start, stop = indptr[i], indptr[i + 1]
-            product = sparse_dot(data, indices, start, stop, body) + w[d] * bias
+            product = sparse_dot(data, indices, start, stop, body) + w[d] * bias + shift
             m = signs[i] * product - 1.0
             a = alpha[i]
             new, gain, projected, rests = _step(
@@ -247,8 +258,16 @@ def descend_sparse(
                 sparse_add(data, indices, start, stop, (new - a) * signs[i], body)
                 w[d] += (new - a) * signs[i] * bias
             s += 1
-        if gap <= tol * (value + gap):
+        apart = w[d] * w[d] if free.size else 0.0
+        if apart <= LOST * value:
+            apart = 0.0
+        if gap + apart <= tol * (value + gap):
             break
         high = most if most > 0.0 else np.inf
         low = least if least < 0.0 else -np.inf
+        if gap < SOLVED * apart:
+            move = _move_intercept(free, bias, w[d])
+            shift += move
+            value -= move * w[d] / bias
+            high, low, active = np.inf, -np.inf, n  # none rests: v must answer to the move
     return made, turn, seed

@@ -11,7 +11,7 @@ using the perceptron algorithm (the mean).
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.dual import dense_add, dense_dot, sparse_add, sparse_dot
+from verosim.kernels.rows import dense_add, dense_dot, sparse_add, sparse_dot
 
 
 @exact

@@ -7,6 +7,8 @@ import numpy as np
 from verosim.kernels._compile import exact, loose
 from verosim.kernels.constants import LANES
 
+LEAST_LOG, MOST_LOG = math.log(2.0**-52), math.log(1 - 2.0**-52)  # limits of a clipped log p
+
 
 @loose
 def _weighted_squares(u, offset, precision):
@@ -211,3 +213,35 @@ def normalise(joint, log_prior, mode, evidence):
                 for c in range(C):
                     joint[i, c] -= shift
         evidence[i] = top + math.log(total)
+
+
+@exact
+def sum_scores(scores, log_prior, codes, weights, with_loss, sums):
+    """sums (R, 2) += Σ w [argmax = y] and Σ w log p(y | x), of scores (n, R · C) of R rules.
+
+    log p is kept within the limits that scikit-learn's log-loss has. A score that is not a number
+    makes the sums so.
+    """
+    R, C = log_prior.shape
+    for i in range(scores.shape[0]):
+        w = weights[i] if weights.size else 1.0
+        y = codes[i]
+        for r in range(R):
+            top, best = -np.inf, 0
+            first = r * C
+            for c in range(C):
+                s = scores[i, first + c] + log_prior[r, c]
+                scores[i, first + c] = s
+                if not s <= top:
+                    top, best = s, c
+            if not top < np.inf:  # NaN or infinity
+                sums[r, 0] += np.nan
+                continue
+            if best == y:
+                sums[r, 0] += w
+            if with_loss:
+                total = 0.0
+                for c in range(C):
+                    total += math.exp(scores[i, first + c] - top)
+                own = scores[i, first + y] - top - math.log(total)
+                sums[r, 1] += w * min(max(own, LEAST_LOG), MOST_LOG)

@@ -19,7 +19,6 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import clone, is_regressor
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from verosim.data import as_weights, encode_labels
@@ -27,6 +26,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
 from verosim.estimators.checks import only_one_class
 from verosim.folds.inputs import one_column
+from verosim.twins.comparison.resampling import rows_of
 
 
 def binary_function(estimator: Any, X: Any) -> np.ndarray:
@@ -63,7 +63,7 @@ class _Multiclass:
         weights = as_weights(fit_params["sample_weight"], len(y))
         if not weights.all():
             kept = np.flatnonzero(weights)
-            X, y, weights = _safe_indexing(X, kept), y[kept], weights[kept]
+            X, y, weights = rows_of(X, kept), y[kept], weights[kept]
         self._check_classes(y, " of a sample_weight above 0")
         with self._weighing():
             return super().fit(X, y, **fit_params | {"sample_weight": weights})  # type: ignore[misc]

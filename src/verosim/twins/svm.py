@@ -1,9 +1,10 @@
 """The linear support vector machine: the widest margin, and a price for rows within it.
 
-    min_w ½ ‖w̃‖² + C Σ sᵢ ℓ(tᵢ w̃ᵀx̃ᵢ),   ℓ(m) = max(0, 1 − m)² or max(0, 1 − m)
+    min_{w,b} ½ ‖w‖² + C Σ sᵢ ℓ(tᵢ (wᵀxᵢ + b)),   ℓ(m) = max(0, 1 − m)² or max(0, 1 − m)
 
-x̃ = (x, bias), so the intercept is penalised, as in LIBLINEAR. Several classes are told apart one
-against the rest. Reference: Cortes & Vapnik (1995), Support-vector networks.
+The intercept b is free, so that a constant added to a column changes b alone; it may be penalised
+by ½ (b / scaling)² instead, as in LIBLINEAR. Several classes are told apart one against the rest.
+Reference: Cortes & Vapnik (1995), Support-vector networks.
 """
 
 from __future__ import annotations
@@ -33,10 +34,16 @@ LONG = 1000  # passes that a small problem is given before another solver has it
 class LinearSVM(LinearClassifier):
     """Linear support vector machine, to a known distance from its optimum.
 
-        min_w ½ ‖w‖² + ½ b² + C Σ_i s_i ℓ(t_i (wᵀx_i + b)),   t_i = ±1
+        min_{w,b} ½ ‖w‖² + C Σ_i s_i ℓ(t_i (wᵀx_i + b)),   t_i = ±1
 
-    with ℓ(m) = max(0, 1 − m)², or max(0, 1 − m): the objective of LIBLINEAR and of scikit-learn's
-    LinearSVC. The fit stops when the duality gap, which bounds how far the objective is above its
+    with ℓ(m) = max(0, 1 − m)², or max(0, 1 − m): the latter is the objective of scikit-learn's
+    SVC(kernel="linear"). The intercept b is free: adding a constant to a column changes b, and
+    neither w nor the predictions. With `penalize_intercept=True` the objective is that of LIBLINEAR
+    and of scikit-learn's LinearSVC,
+
+        min_{w,b} ½ ‖w‖² + ½ (b / intercept_scaling)² + C Σ_i s_i ℓ(t_i (wᵀx_i + b)).
+
+    The fit stops when the duality gap, which bounds how far the objective is above its
     minimum, is `tol` of it. Several classes are fitted one against the rest, side by side on the
     threads.
 
@@ -48,7 +55,10 @@ class LinearSVM(LinearClassifier):
     max_iter : most passes over the rows (of "dual"; a pass over part of them counts as that part),
         or most steps (of "newton")
     fit_intercept : whether there is an intercept b
-    intercept_scaling : what the column of the intercept holds; the larger, the less b is penalised
+    penalize_intercept : whether b is penalised as a weight is; then the fit depends on where the
+        columns have their zero
+    intercept_scaling : with `penalize_intercept=True`, what the column of the intercept holds; the
+        larger, the less b is penalised. A free intercept ignores it
     class_weight : None, "balanced", or a weight for each class by name; of several classes, the
         weight of a class counts where it stands against the rest
     solver : "dual" is coordinate descent with shrinking, for dense and sparse rows; "newton" is for
@@ -70,7 +80,8 @@ class LinearSVM(LinearClassifier):
     ----------
     Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM. Keerthi &
     DeCoste (2005), A modified finite Newton method. Ferris & Munson (2002), Interior-point methods
-    for massive support vector machines.
+    for massive support vector machines. Rockafellar (1976), Augmented Lagrangians and applications
+    of the proximal point algorithm, for the free intercept in coordinate descent.
 
     Examples
     --------
@@ -79,6 +90,8 @@ class LinearSVM(LinearClassifier):
     >>> model = LinearSVM(C=0.5).fit(X, y)
     >>> model.coef_.shape, bool((model.gap_ <= 1e-6 * model.objective_).all())
     ((3, 4), True)
+    >>> bool(abs(LinearSVM(C=0.5).fit(X + 6, y).coef_ - model.coef_).max() < 1e-6)
+    True
     """
 
     objective_: np.ndarray
@@ -93,6 +106,7 @@ class LinearSVM(LinearClassifier):
         tol: float = 1e-6,
         max_iter: int = 10_000,
         fit_intercept: bool = True,
+        penalize_intercept: bool = False,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
         solver: str = "auto",
@@ -103,6 +117,7 @@ class LinearSVM(LinearClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.solver = solver
@@ -115,12 +130,16 @@ class LinearSVM(LinearClassifier):
         cost = self._cost(rows)  # (n,)
         favour = class_weights(self.class_weight, rows)  # (C,)
         problems = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
-        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        free = bool(self.fit_intercept and not self.penalize_intercept)
+        bias = 1.0 if free else float(self.intercept_scaling) if self.fit_intercept else 0.0
         solve = self._solver(rows.X)
         given, place = rows.X, None
         if isinstance(given, SparseRows):
             given, place = by_frequency(given)
-        norms = squared_norms(given, bias)
+        centre = np.empty(0)  # or (d,)
+        if free and isinstance(given, np.ndarray):
+            centre = given.mean(axis=0, dtype=np.float64)
+        norms = squared_norms(given, 0.0 if free else bias, centre)
         seeds = generator(self.random_state).integers(1 << 62, size=len(problems))
         found: list[Solution | None] = [None] * len(problems)
 
@@ -134,6 +153,8 @@ class LinearSVM(LinearClassifier):
                 cost * np.where(own, favour[k], other),
                 bias,
                 self.loss == "squared_hinge",
+                free,
+                centre,
             )
             found[job] = self._solved(problem, solve, norms, int(seeds[job]))
 
@@ -147,7 +168,8 @@ class LinearSVM(LinearClassifier):
             seen = np.flatnonzero(place >= 0)
             coef = np.zeros((len(W), rows.X.shape[1]))
             coef[:, seen] = W[:, place[seen]]
-        return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias)
+        shift = coef @ centre if len(centre) else 0.0
+        return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias - shift)
 
     def _tell(self, found: list[Solution], classes: np.ndarray) -> None:
         """Where the fits stopped, with a warning where that was too early."""

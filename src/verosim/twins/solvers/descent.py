@@ -4,7 +4,8 @@
 
 A row that rests at its bound is left out of the passes that follow (shrinking). A pass adds up the
 duality gap as it goes, which tells when to stop; then it is measured for the final w. Small
-problems are finished to rounding, by solving for all α between their bounds at once.
+problems are finished to rounding, by solving for all α between their bounds at once. A free
+intercept is a penalised one about a b₀ that follows it (`kernels/dual.py`).
 Reference: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), A dual coordinate descent method for
 large-scale linear SVM.
 """
@@ -16,20 +17,24 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines.local import LEAST_CELLS_FOR_THREADS
+from verosim.twins.solvers.intercept import best_shift, lower_bound
 from verosim.twins.solvers.margin import Margin, Solution
 
 MOST_SOLVED_TOGETHER = 500  # most α that are solved for together
 FINISHES = 30  # tries to finish
+SHARE = 0.1  # of ‖x‖², what the column of a free intercept adds: more of it slows the other columns
 EXACT = 1e-13  # projected gradient of a finished problem, in units of its largest margin
 
 
-def squared_norms(X: np.ndarray | SparseRows, bias: float) -> np.ndarray:
-    """(n,) ‖x̃‖², which the problems of all classes share."""
+def squared_norms(
+    X: np.ndarray | SparseRows, bias: float, centre: np.ndarray | None = None
+) -> np.ndarray:
+    """(n,) ‖x̃‖², which the problems of all classes share; of dense rows less their centre."""
     out = np.empty(X.shape[0])
     if isinstance(X, SparseRows):
         kernels.row_norms_sparse(X.data, X.indptr, bias, out)
     else:
-        kernels.row_norms(X, bias, out)
+        kernels.row_norms(X, np.empty(0) if centre is None else centre, bias, out)
     return out
 
 
@@ -51,7 +56,8 @@ def dual_coordinate_descent(
 ) -> Solution:
     """Until the gap is below tol · objective, or the rows were visited `passes` times each.
 
-    Passes over the few rows that have not come to rest count by what they visit.
+    `norms` (n,) are ‖x̃‖², or ‖x − centre‖² where the intercept is free. Passes over the few rows
+    that have not come to rest count by what they visit.
     """
     state = _Descent(problem, norms, seed)
     visits, aim = passes * problem.size[0], tol
@@ -72,12 +78,23 @@ def dual_coordinate_descent(
     return last if last.gap <= max(found.gap, tol * last.objective) else found
 
 
+def around(intercept: float) -> np.ndarray:
+    """(7,) what the kernels keep of a free intercept: b₀, and so far no ends that enclose it."""
+    return np.array([intercept, -np.inf, np.inf, 0.0, 0.0, 0.0, 1.0])
+
+
 class _Descent:
     """α and the w it makes, on their way."""
 
     def __init__(self, problem: Margin, norms: np.ndarray, seed: int) -> None:
         n, p = problem.size
-        self.problem, self.norms = problem, norms
+        self.problem, self.norms, self.bias = problem, norms, problem.bias
+        self.free = np.empty(0)  # of a free intercept, what the kernels keep of it: b₀ first
+        if problem.free:
+            share = SHARE * float(norms.mean())
+            self.bias = share**0.5 if share > 0.0 else 1.0
+            self.norms = norms + self.bias**2
+            self.free = around(best_shift(problem, np.zeros(n)))
         self.w, self.alpha, self.order = np.zeros(p), np.zeros(n), np.arange(n)
         self.ridge = 0.5 / problem.cost if problem.squared else np.empty(0)  # (n,) or empty
         self.seed = np.uint64(2 * seed + 1)  # odd: xorshift must not start from zero
@@ -86,30 +103,47 @@ class _Descent:
     def run(self, visits: int, aim: float) -> None:
         """Passes until the gap they measure is below aim · objective, or all visits are made."""
         problem, X = self.problem, self.problem.X
+        value = problem.dual(self.alpha, self.w)
+        if problem.free:  # what is descended has a penalised intercept, about b₀
+            value -= float(self.w[-1]) * (0.5 * float(self.w[-1]) + self.free[0] / self.bias)
         more = (
-            problem.signs, problem.cost, self.ridge, self.norms, problem.bias, self.w, self.alpha,
-            self.order, self.seed, self.turn, visits - self.made, aim,
-            problem.dual(self.alpha, self.w),
+            problem.signs, problem.cost, self.ridge, self.norms, self.bias, self.w, self.alpha,
+            self.free, self.order, self.seed, self.turn, visits - self.made, aim, value,
         )  # fmt: skip
         if isinstance(X, SparseRows):
             out = kernels.descend_sparse(X.data, X.indices, X.indptr, *more)
         else:
-            out = kernels.descend(X, *more)
+            out = kernels.descend(X, problem.centre, *more)
         made, self.turn, seed = out
         self.made, self.seed = self.made + made, np.uint64(seed)
 
     def solution(self) -> Solution:
-        problem, w = self.problem, self.w.copy()
-        objective = problem.primal(w, problem.margins(w))
-        gap = max(objective - problem.dual(self.alpha, w), 0.0)
+        problem, w = self.problem, self.weights()
+        margins = problem.margins(w)
+        if problem.free:
+            shift = best_shift(problem, margins)
+            w[-1] += shift
+            margins += shift * problem.signs
+            bound = lower_bound(problem, self.alpha)
+        else:
+            bound = problem.dual(self.alpha, w)
+        objective = problem.primal(w, margins)
+        gap = max(objective - bound, 0.0)
         return Solution(w, objective, gap, -(-self.made // problem.size[0]))
+
+    def weights(self) -> np.ndarray:
+        """(d + 1,) as the problem has them: a free intercept is b₀ + bias v."""
+        w = self.w.copy()
+        if self.problem.free:
+            w[-1] = self.free[0] + self.bias * w[-1]
+        return w
 
     def finish(self) -> bool:
         """One step of Newton in the α between their bounds; False if there is nothing to gain."""
         problem, alpha = self.problem, self.alpha
         upper = np.full(len(alpha), np.inf) if problem.squared else problem.cost
         ridge = self.ridge if problem.squared else np.zeros(len(alpha))
-        margins = problem.margins(self.w)
+        margins = problem.margins(self.weights())
         slope = margins - 1.0 + ridge * alpha  # (n,)
         inside = (alpha > 0.0) & (alpha < upper)
         projected = np.where(
@@ -117,11 +151,17 @@ class _Descent:
         )
         free = np.flatnonzero(inside)
         scale = max(1.0, float(np.abs(margins).max()))
-        if np.abs(projected).max() <= EXACT * scale or not 0 < len(free) <= MOST_SOLVED_TOGETHER:
+        over = float(alpha @ problem.signs) if problem.free else 0.0
+        settled = np.abs(projected).max() <= EXACT * scale and abs(over) <= EXACT * alpha.sum()
+        if settled or not 0 < len(free) <= MOST_SOLVED_TOGETHER:
             return False
         Z = problem.signs[free, None] * problem.rows(free)  # (m, d + 1)
+        if problem.free:
+            Z[:, -1] *= self.bias
         Q = Z @ Z.T
         Q.flat[:: len(free) + 1] += ridge[free]
+        if problem.free:
+            slope = slope + problem.signs * self.move_intercept(Q, slope[free], free, over)
         step = np.linalg.lstsq(Q, -slope[free], rcond=None)[0]
         for _ in range(8):
             change = np.clip(alpha[free] + step, 0.0, upper[free]) - alpha[free]
@@ -134,3 +174,19 @@ class _Descent:
                 return True
             step *= 0.4
         return False
+
+    def move_intercept(
+        self, Q: np.ndarray, slope: np.ndarray, at: np.ndarray, over: float
+    ) -> float:
+        """Set b₀ to where the next step makes Σ α t = 0, if no bound is met; by how much b moves.
+
+        Q Δα + tΔb = −slope,   tᵀΔα = −over,   of the α at these rows
+        """
+        signs, m = self.problem.signs[at], len(at)
+        system = np.zeros((m + 1, m + 1))
+        system[:m, :m] = Q - self.bias**2 * np.outer(signs, signs)  # without the column of v
+        system[m, :m] = system[:m, m] = signs
+        step = np.linalg.lstsq(system, -np.append(slope, over), rcond=None)[0]
+        now = self.free[0] + self.bias * self.w[-1]
+        self.free = around(now + step[m])
+        return float(step[m] + self.bias * self.w[-1])

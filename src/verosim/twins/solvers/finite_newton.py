@@ -1,9 +1,11 @@
 """Finite Newton for the squared hinge, where rows are many and columns few.
 
-    H = I + 2 Σ_{i: mᵢ < 1} cᵢ x̃ᵢ x̃ᵢᵀ,   w ← w − t H⁻¹∇P(w),   t = argmin_t P
+    H = J + 2 Σ_{i: mᵢ < 1} cᵢ x̃ᵢ x̃ᵢᵀ,   w ← w − t H⁻¹∇P(w),   t = argmin_t P
 
 P is quadratic between kinks. A step to the bottom of the present piece, with an exact line search,
-ends on the right piece after a few. At αᵢ = 2cᵢ max(0, 1 − mᵢ) the duality gap is ½ ‖∇P‖².
+ends on the right piece after a few. At αᵢ = 2cᵢ max(0, 1 − mᵢ) the duality gap is ½ ‖∇P‖². J is the
+identity, with 0 for a free intercept; the best one is found before every step, so that Σ αᵢ tᵢ,
+the slope of P along it, is zero.
 Reference: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large
 scale linear SVMs.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from verosim.engines.local import LEAST_CELLS_FOR_THREADS
+from verosim.twins.solvers.intercept import best_shift
 from verosim.twins.solvers.margin import Margin, Solution, solving
 
 FLAT = 1e-3  # a slope this much flatter than at the start ends a line search
@@ -25,12 +28,15 @@ def finite_newton(
     or rounding stops it."""
     n, p = problem.size
     w = np.zeros(p) if start is None else start
-    m, cost = problem.margins(w), problem.cost
+    m, cost, price = problem.margins(w), problem.cost, problem.price
     best = Solution(w, np.inf, np.inf, 0)
     aim = 0.0 if n * p <= LEAST_CELLS_FOR_THREADS else tol  # small problems go on to rounding
     for made in range(rounds + 1):
+        if problem.free:
+            shift = best_shift(problem, m)
+            w, m = np.append(w[:-1], w[-1] + shift), m + shift * problem.signs
         alpha = 2.0 * cost * np.maximum(1.0 - m, 0.0)
-        gradient = w - problem.combined(alpha)
+        gradient = price * w - problem.combined(alpha)
         objective, gap = problem.primal(w, m), 0.5 * float(gradient @ gradient)
         stuck = objective >= best.objective
         if not stuck or gap < best.gap:
@@ -38,7 +44,9 @@ def finite_newton(
         if gap <= aim * objective or stuck or made == rounds:
             break
         H = problem.gram(np.where(m < 1.0, 2.0 * cost, 0.0))
-        H.flat[:: p + 1] += 1.0
+        H.flat[:: p + 1] += price
+        if H[-1, -1] == 0.0:  # no row is within the margin: the intercept stays
+            H[-1, -1] = 1.0
         step = -solving(H)(gradient)
         along = problem.margins(step)
         t = _best_length(problem, w, step, m, along)
@@ -50,7 +58,8 @@ def _best_length(
     problem: Margin, w: np.ndarray, step: np.ndarray, m: np.ndarray, along: np.ndarray
 ) -> float:
     """argmin_t P(w + t · step): Newton on its slope, which is piecewise linear and rises."""
-    start, curve, heavy = float(w @ step), float(step @ step), 2.0 * problem.cost * along
+    start, curve = float((problem.price * w) @ step), float((problem.price * step) @ step)
+    heavy = 2.0 * problem.cost * along
     first = abs(start - float(heavy @ np.maximum(1.0 - m, 0.0)))
     t, low, high = 1.0, 0.0, np.inf
     for _ in range(50):

@@ -1,10 +1,11 @@
 """An interior-point method for the hinge, where rows are many and columns few.
 
     w = Σ αᵢ tᵢ x̃ᵢ,   mᵢ + ξᵢ − sᵢ = 1,   sᵢ αᵢ = ξᵢ (cᵢ − αᵢ) = μ → 0,   all of them above zero
-    (I + Σ x̃ᵢ x̃ᵢᵀ / δᵢ) Δw = Σ qᵢ tᵢ x̃ᵢ / δᵢ − (w − Σ αᵢ tᵢ x̃ᵢ),   δ = s/α + ξ/(c − α)
+    (J + Σ x̃ᵢ x̃ᵢᵀ / δᵢ) Δw = Σ qᵢ tᵢ x̃ᵢ / δᵢ − (Jw − Σ αᵢ tᵢ x̃ᵢ),   δ = s/α + ξ/(c − α)
 
 ξ is what a row lacks of its margin and s what it has beyond it. Steps are Newton's on these
-equations, with Mehrotra's prediction of the next μ; their systems are of the size of w.
+equations, with Mehrotra's prediction of the next μ; their systems are of the size of w. J is the
+identity, with 0 for a free intercept: then the first equation is Σ αᵢ tᵢ = 0 in its last place.
 Reference: Ferris & Munson (2002), Interior-point methods for massive support vector machines.
 """
 
@@ -14,10 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verosim.twins.solvers.intercept import lower_bound
 from verosim.twins.solvers.margin import Margin, Solution, solving
 
 TO_THE_WALL = 0.995  # how far towards zero a step may go
 DIVERGED_GAP = 10.0  # a gap this much wider than the best: rounding has taken over
+PATIENCE = 20  # steps without a narrower gap, which say the same of a free intercept
 
 
 def interior(problem: Margin, tol: float, rounds: int) -> Solution:
@@ -27,10 +30,12 @@ def interior(problem: Margin, tol: float, rounds: int) -> Solution:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is lost is not kept
         for made in range(rounds + 1):
             objective = problem.primal(point.w, point.m)
-            gap = objective - problem.dual(point.alpha, point.w - point.off)
+            gap = objective - point.bound()
             if gap < best.gap:
                 best = Solution(point.w, objective, gap, made)
             lost = not gap <= DIVERGED_GAP * best.gap  # or not a number
+            if problem.free:  # the bound is loose until Σ α t is next to zero
+                lost = np.isnan(gap) or made > best.rounds + PATIENCE
             if gap <= tol * objective or made == rounds or lost or not point.move():
                 break
     return best
@@ -51,17 +56,24 @@ class _Point:
         n, p = problem.size
         self.problem = problem
         self.w, self.m = np.zeros(p), np.zeros(n)
+        self.price = problem.price
         self.alpha = 0.5 * problem.cost
         self.rest = problem.cost - self.alpha  # c − α, kept beside α for its digits
         self.slack, self.surplus = np.full(n, 2.0), np.ones(n)  # ξ and s
-        self.off = -problem.combined(self.alpha)  # (d + 1,) w − Σ α t x̃
+        self.off = -problem.combined(self.alpha)  # (d + 1,) Jw − Σ α t x̃
+
+    def bound(self) -> float:
+        """A value that the minimum is not below."""
+        if self.problem.free:
+            return lower_bound(self.problem, np.clip(self.alpha, 0.0, self.problem.cost))
+        return self.problem.dual(self.alpha, self.w - self.off)
 
     def move(self) -> bool:
         """One step; False where rounding leaves none."""
         self.delta = self.surplus / self.alpha + self.slack / self.rest
         self.missing = 1.0 - self.m - self.slack + self.surplus
         H = self.problem.gram(1.0 / self.delta)
-        H.flat[:: len(H) + 1] += 1.0
+        H.flat[:: len(H) + 1] += self.price
         if not np.isfinite(H).all():
             return False
         self.solve = solving(H)

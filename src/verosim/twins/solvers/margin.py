@@ -4,14 +4,16 @@
     D(α) = Σ αᵢ − ½ ‖Σ αᵢ tᵢ x̃ᵢ‖² (− Σ αᵢ² / 4cᵢ for the square),   0 ≤ αᵢ ≤ cᵢ (∞ for the square)
 
 D(α) ≤ D* = P* ≤ P(w): the gap P(w) − D(α) says how far from the optimum a w is at most. The bias is
-a column like the others, and its weight is penalised. Reference: Fan, Chang, Hsieh, Wang & Lin
-(2008), LIBLINEAR: a library for large linear classification.
+a column like the others, and its weight is penalised, or free: then it is left out of ‖w‖², and D
+asks for Σ αᵢ tᵢ = 0 as well. With a free intercept any centre may be taken from the rows, which
+changes b and nothing else. Reference: Fan, Chang, Hsieh, Wang & Lin (2008), LIBLINEAR: a library
+for large linear classification.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,11 +46,20 @@ class Margin:
     cost: np.ndarray  # (n,) > 0
     bias: float  # what the intercept's column holds; 0 for none
     squared: bool
+    free: bool = False  # whether the intercept is not penalised; its column then holds 1
+    centre: np.ndarray = field(default_factory=lambda: np.empty(0))  # (d,) or empty: x is x − it
 
     @property
     def size(self) -> tuple[int, int]:
         """n, and d + 1 with the column of the bias."""
         return self.X.shape[0], self.X.shape[1] + 1
+
+    @property
+    def price(self) -> np.ndarray:
+        """(d + 1,) what ½w² counts of each weight: 1, but 0 of a free intercept."""
+        out = np.ones(self.size[1])
+        out[-1] = 0.0 if self.free else 1.0
+        return out
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """(n,) t wᵀx̃."""
@@ -62,7 +73,7 @@ class Margin:
                     rows.data, rows.indices, rows.indptr, body, shift, out[start:stop]
                 )
             else:
-                kernels.row_products(X[start:stop], body, shift, out[start:stop])
+                kernels.row_products(X[start:stop], self.centre, body, shift, out[start:stop])
 
         map_rows(work, X)
         out *= self.signs
@@ -72,21 +83,30 @@ class Margin:
         """(m, d + 1) some rows x̃, dense."""
         X = self.X
         own = X.take(at) if isinstance(X, SparseRows) else X[at]
+        if len(self.centre):
+            own = own - self.centre
         return np.column_stack([own, np.full(len(at), self.bias)]).astype(np.float64, copy=False)
 
     def combined(self, alpha: np.ndarray) -> np.ndarray:
-        """(d + 1,) Σ α t x̃, of dense rows."""
+        """(d + 1,) Σ α t x̃."""
         X, signed = self.X, alpha * self.signs
-        assert isinstance(X, np.ndarray)
+        total = signed.sum()
+        if isinstance(X, SparseRows):
+            out = np.zeros(self.size[1])
+            kernels.add_rows_sparse(X.data, X.indices, X.indptr, signed, out)
+            out[-1] = total * self.bias
+            return out
         parts = self._spans(lambda start, stop: signed[start:stop] @ X[start:stop], X.shape[1])
-        return np.append(parts, signed.sum() * self.bias)
+        if len(self.centre):
+            parts -= total * self.centre
+        return np.append(parts, total * self.bias)
 
     def gram(self, weight: np.ndarray) -> np.ndarray:
         """(d + 1, d + 1) Σ weight x̃ x̃ᵀ, of dense rows; those of weight zero are not touched."""
         X = self.X
         assert isinstance(X, np.ndarray)
         d = X.shape[1]
-        none = np.zeros(d)
+        centre = self.centre if len(self.centre) else np.zeros(d)
 
         def products(start: int, stop: int) -> np.ndarray:
             rows, own = X[start:stop], weight[start:stop]
@@ -94,7 +114,7 @@ class Margin:
             if len(kept) < 0.9 * len(own):
                 rows, own = rows[kept], own[kept]
             V = np.empty((len(own), d + 1))
-            kernels.curve_rows(rows, none, np.sqrt(own), V)
+            kernels.curve_rows(rows, centre, np.sqrt(own), V)
             return V.T @ V
 
         H = self._spans(products, (d + 1, d + 1))
@@ -122,11 +142,12 @@ class Margin:
 
     def primal(self, w: np.ndarray, margins: np.ndarray) -> float:
         loss = np.maximum(1.0 - margins, 0.0)
-        return 0.5 * float(w @ w) + float(self.cost @ (loss * loss if self.squared else loss))
+        size = float((self.price * w) @ w)
+        return 0.5 * size + float(self.cost @ (loss * loss if self.squared else loss))
 
     def dual(self, alpha: np.ndarray, w: np.ndarray) -> float:
-        """D at an alpha within its bounds, w = Σ α t x̃."""
-        total = float(alpha.sum()) - 0.5 * float(w @ w)
+        """D at an alpha that it allows, w = Σ α t x̃."""
+        total = float(alpha.sum()) - 0.5 * float((self.price * w) @ w)
         return total - (float((alpha * alpha) @ (0.25 / self.cost)) if self.squared else 0.0)
 
 
@@ -146,7 +167,10 @@ def solving(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights, the objective they reach, and how far above the optimum it can be at most."""
+    """Weights, the objective they reach, and how far above the optimum it can be at most.
+
+    The intercept is bias · w[d], of rows from which the centre is taken.
+    """
 
     w: np.ndarray  # (d + 1,)
     objective: float
