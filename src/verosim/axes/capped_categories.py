@@ -96,29 +96,29 @@ class CappedCategories(Categories):
         return codes
 
     def tables(self, block: CodedColumns) -> tuple[list[np.ndarray], bool]:
-        """Per column the code of each of the block's texts, and whether one is strange."""
+        """Per column the code of each of the block's texts, and whether one is unknown."""
         tables = [self.codes_of(j, texts) for j, texts in enumerate(block.texts)]
-        strange = any(
+        unknown = any(
             (table == -2).any() and (table[index] == -2).any()
             for table, index in zip(tables, block.indexes, strict=True)
         )
-        return tables, strange
+        return tables, unknown
 
     def encode(self, block: Any) -> tuple[np.ndarray, bool]:
-        tables, strange = self.tables(block)
+        tables, unknown = self.tables(block)
         codes = np.empty(block.shape, dtype=np.int32)
         for j, (table, index) in enumerate(zip(tables, block.indexes, strict=True)):
             codes[:, j] = np.where(table == -2, self.size + j, table)[index]
-        return codes, strange
+        return codes, unknown
 
     def widened(self, block: Any) -> CappedCategories:
         values, last = list(self.values), list(self.last)
         for j, (texts, index) in enumerate(zip(block.texts, block.indexes, strict=True)):
-            strange = np.flatnonzero(self.codes_of(j, texts) == -2)
-            if len(strange):
+            unknown = np.flatnonzero(self.codes_of(j, texts) == -2)
+            if len(unknown):
                 present = np.zeros(len(texts), dtype=bool)
                 present[index] = True
-                fresh = sorted({texts[at] for at in strange if present[at]})
+                fresh = sorted({texts[at] for at in unknown if present[at]})
                 values[j], last[j] = self._capped(j, values[j] + tuple(fresh), last[j])
         return CappedCategories(values, self.caps, self.frequent, tuple(last))
 

@@ -36,7 +36,7 @@ class Codes(ABC):
 
     @abstractmethod
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        """(n, d) values to (n, columns) int32 codes, and whether any value was strange."""
+        """(n, d) values to (n, columns) int32 codes, and whether any value was unknown."""
 
     @abstractmethod
     def union(self, other: Any, columns: Columns) -> Any: ...
@@ -136,11 +136,11 @@ class Categories(Codes):
         return tuple(out)
 
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        codes, strange = self._raw(block)
-        if strange:
+        codes, unknown = self._raw(block)
+        if unknown:
             spare = self.size + np.arange(codes.shape[1], dtype=np.int32)
             codes = np.where(codes == -2, spare, codes)
-        return codes, strange
+        return codes, unknown
 
     def _raw(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
         """Codes with −2 for values not on the axis, and whether there is one."""
@@ -180,8 +180,8 @@ class Categories(Codes):
         return np.where(hit, at + self.first[j], np.where(column == column, -2, -1))
 
     def widened(self, block: np.ndarray) -> Categories:
-        codes, strange = self._raw(block)
-        if not strange:
+        codes, unknown = self._raw(block)
+        if not unknown:
             return self
         values = list(self.values)
         for j in np.flatnonzero((codes == -2).any(axis=0)):

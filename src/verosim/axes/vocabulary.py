@@ -149,12 +149,12 @@ class Vocabulary(TokenCodes):
         if self is other or self.extends(other):
             return self
         found = self.find(other)
-        strange = np.flatnonzero(found < 0)
-        if self.fixed and (len(strange) or self.size != other.size):
+        unknown = np.flatnonzero(found < 0)
+        if self.fixed and (len(unknown) or self.size != other.size):
             raise _unlike(self, other, columns)
-        if not len(strange):
+        if not len(unknown):
             return self
-        more = other._taken(strange)
+        more = other._taken(unknown)
         return Vocabulary(
             np.concatenate([self.arena, more._room]),
             np.concatenate([self.bounds, more.bounds[1:] + self.bounds[-1]]),

@@ -134,8 +134,8 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
     signless: Any = pc.utf8_ltrim(trimmed, "+")
     try:
         out = signless.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        strange = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
-        if not strange.any():  # 'nan' and 'inf' are words here
+        not_finite = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
+        if not not_finite.any():  # 'nan' and 'inf' are words here
             return _without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass

@@ -62,10 +62,10 @@ def find_files(source: str | Path) -> list[Path]:
             f"There is no file {str(source)!r}.",
             "give the path of a CSV, Parquet or Arrow file, a folder or a glob of them.",
         )
-    strange = [p.name for p in found if _format(p) is None]
-    if strange:
+    unknown = [p.name for p in found if _format(p) is None]
+    if unknown:
         raise VerosimError(
-            f"{str(source)!r} holds files that are no tables: {listed(strange)}.",
+            f"{str(source)!r} holds files that are no tables: {listed(unknown)}.",
             "name the tables with a glob, such as 'folder/*.parquet'.",
         )
     return found

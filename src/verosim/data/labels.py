@@ -100,10 +100,10 @@ def positions(labels: Any, classes: np.ndarray) -> np.ndarray:
 def check_known(labels: np.ndarray, known: np.ndarray) -> None:
     """Every label must be one of the model's."""
     classes = known.tolist()
-    strange = [label for label in labels.tolist() if label not in classes]
-    if strange:
+    unknown = [label for label in labels.tolist() if label not in classes]
+    if unknown:
         raise VerosimError(
-            f"The label {strange[0]!r} is not one of the model's classes.",
+            f"The label {unknown[0]!r} is not one of the model's classes.",
             f"the classes are {known.tolist()[:10]} (of kind {kind_of(known)}).",
         )
 

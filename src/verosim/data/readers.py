@@ -88,7 +88,9 @@ def as_numbers(columns: Sequence[np.ndarray | None], n: int) -> np.ndarray:
     return out
 
 
-def as_words(columns: Sequence[tuple[np.ndarray, list[str | None]] | None], n: int) -> CodedColumns:
+def as_coded_columns(
+    columns: Sequence[tuple[np.ndarray, list[str | None]] | None], n: int
+) -> CodedColumns:
     """The texts of each column and where each row has them."""
     nothing: tuple[np.ndarray, list[str | None]] = np.zeros(n, dtype=np.int32), [None]
     found = [nothing if column is None else column for column in columns]
@@ -132,12 +134,12 @@ class NumberReader(Reader):
         return as_numbers(found, rows.batch.num_rows)
 
 
-class WordReader(Reader):
+class CategoryReader(Reader):
     """For models of categories: every column is one, whatever its type."""
 
     def block(self, rows: Rows) -> CodedColumns:
         found = [self.cells_of(rows, column, cells.keys) for column in self.schema.used]
-        return as_words(found, rows.batch.num_rows)
+        return as_coded_columns(found, rows.batch.num_rows)
 
 
 class ValueReader(Reader):

@@ -170,8 +170,8 @@ def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, n
         found = [as_label(str(texts[i]), schema.target_type) for i in at]
     except (ValueError, KeyError):
         bad = next(i for i in at if not _is_label(str(texts[i]), schema.target_type))
-        raise _strange_label(target, texts[bad], rows.place(int(np.argmax(index == bad))), schema) \
-            from None  # fmt: skip
+        place = rows.place(int(np.argmax(index == bad)))
+        raise _unreadable_label(target, texts[bad], place, schema) from None
     labels, inverse = np.unique(as_array(found), return_inverse=True)
     table = np.zeros(len(texts), dtype=np.int32)
     table[at] = inverse
@@ -212,7 +212,7 @@ def _is_label(text: str, kind: str) -> bool:
     return True
 
 
-def _strange_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
+def _unreadable_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
     fraction = cells.NUMBER_PATTERN.fullmatch(str(text)) and float(str(text)) % 1
     if schema.target_type == "integer" and fraction:
         return VerosimError(

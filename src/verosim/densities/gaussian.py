@@ -17,7 +17,7 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, into
-from verosim.densities.central import FREE, Centred
+from verosim.densities.central import LEAST_FREEDOM, Centred
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion, Squares
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.densities.located import Located
@@ -224,7 +224,7 @@ class DiagonalGaussian(Density):
             pooled = squares.sum(axis=-2, keepdims=True) / everyone
         # One row, where one degree of freedom is lost, says nothing of variance: pool.
         freedom = everyone - lost * classes if self.shared else W - lost
-        free = freedom > FREE * (everyone if self.shared else W)
+        free = freedom > LEAST_FREEDOM * (everyone if self.shared else W)
         variance = np.where(free, variance, pooled)
         variance[~np.isfinite(variance)] = 0.0
         total = moments.total_variance[..., None, :]  # (…, 1, d)

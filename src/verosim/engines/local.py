@@ -106,7 +106,7 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
     parts: list[Statistic] = []
     with Progress(source.rows) as bar, one_blas_thread:
         for chunk in chunks:  # the first rows set pivots and codes for all workers
-            first, batch = plan.copy().welcome(chunk.batch())
+            first, batch = plan.copy().with_classes_of(chunk.batch())
             if len(batch):
                 first.prepare(batch)
                 parts = [first, *(first.copy() for _ in range(count - 1))]
@@ -117,7 +117,7 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
             return plan.copy()
 
         def absorb(worker: int, chunk: Chunk) -> int:
-            part, batch = parts[worker].welcome(chunk.batch())
+            part, batch = parts[worker].with_classes_of(chunk.batch())
             part.absorb(batch)
             parts[worker] = part
             return len(chunk)

@@ -21,8 +21,8 @@ from verosim.models import Spec
 from verosim.models.settings import one_of
 from verosim.stats import Counts
 
-PER_CELL = 10  # rows a cell needs to say something
-HOPELESS = 1000  # times as many cells as rows
+ROWS_PER_CELL = 10  # rows a cell needs to say something
+MOST_CELLS_PER_ROW = 1000  # times as many cells as rows
 MOST_CELLS = 1_000_000  # fewer are harmless, however few the rows
 
 
@@ -102,14 +102,15 @@ class JointHistogramSpec(HistogramSpec):
         X, weights = rows_for_bins(source)
         bins = self.edges(axes, X, weights)
         cells = JointBins(bins, Categories.empty(1))
-        if cells.possible > max(MOST_CELLS, HOPELESS * len(X)):
+        if cells.possible > max(MOST_CELLS, MOST_CELLS_PER_ROW * len(X)):
             B, d = int(bins.counts().max()), axes.size("column")
-            need = PER_CELL * cells.possible
+            need = ROWS_PER_CELL * cells.possible
             raise VerosimError(
-                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With {PER_CELL} "
-                f"rows in each it would need {need:.1e} rows, and there are {len(X)}.",
-                f"HistogramNB needs about {rows_for_histogram(d, B, PER_CELL, naive=True):,}; or "
-                "use fewer columns or bins.",
+                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With "
+                f"{ROWS_PER_CELL} rows in each it would need {need:.1e} rows, and there are "
+                f"{len(X)}.",
+                f"HistogramNB needs about {rows_for_histogram(d, B, ROWS_PER_CELL, naive=True):,}; "
+                "or use fewer columns or bins.",
             )
         return Counts(axes.with_codes(cells), what="codes")
 
@@ -120,8 +121,8 @@ class JointHistogramSpec(HistogramSpec):
     def number_of_bins(self, n: float, d: int) -> Any:
         if not isinstance(self.bins, str) or self.bins != "auto":
             return self.bins
-        affordable = int((n / PER_CELL) ** (1 / d) + 1e-9)
-        hope = 2.0**d <= max(MOST_CELLS, HOPELESS * n)
+        affordable = int((n / ROWS_PER_CELL) ** (1 / d) + 1e-9)
+        hope = 2.0**d <= max(MOST_CELLS, MOST_CELLS_PER_ROW * n)
         if affordable < 2 and not hope:
             warn(
                 f"{n:g} rows cannot fill a joint histogram of {d} columns with even two bins "

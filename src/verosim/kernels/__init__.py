@@ -54,9 +54,9 @@ _FILES = {
     "products": (
         "gather_products",
         "gather_columns",
-        "judge_rows",
+        "loss_rows",
         "line_loss",
-        "bend_rows",
+        "curve_scores",
         "conjugate_step",
         "conjugate_turn",
         "dual_pass",

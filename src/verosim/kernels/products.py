@@ -77,7 +77,7 @@ def gather_columns(data, indices, indptr, power, table, ridge, own, out):
 
 
 @exact
-def judge_rows(scores, codes, weights, K, residual, shares):
+def loss_rows(scores, codes, weights, K, residual, shares):
     """Posteriors p into shares (n, width), w (p − t) into residual (n, width); returns Σ w loss."""
     loss = 0.0
     weighted = weights.size > 0
@@ -129,7 +129,7 @@ def line_loss(scores, change, size, codes, weights, K):
 
 
 @exact
-def bend_rows(shares, weights, K, change):
+def curve_scores(shares, weights, K, change):
     """change (n, width), scores of a direction, to w (diag p − p pᵀ) · change, in place."""
     weighted = weights.size > 0
     for i in range(change.shape[0]):

@@ -7,7 +7,7 @@ import numpy as np
 from verosim.axes import Axes, CappedCategories
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
-from verosim.data.readers import as_words
+from verosim.data.readers import as_coded_columns
 from verosim.data.schema import Schema
 from verosim.densities import Categorical
 from verosim.kinds import arrow, statistics
@@ -40,7 +40,7 @@ def density(settings: Settings) -> Categorical:
 
 CATEGORIES = PartKind(
     name="category",
-    block=as_words,
+    block=as_coded_columns,
     missing=missing,
     zero=zero,
     seen=statistics.seen_in_codes,

@@ -105,11 +105,11 @@ class Counts(ArrayStatistic):
             part = batch.cut(start, min(len(batch), start + step))
             assert self.axes.codes is not None
             self._check_numbers(part)
-            codes, strange = self.axes.codes.encode(part.block)
-            if strange:
+            codes, unknown = self.axes.codes.encode(part.block)
+            if unknown:
                 self._widen(part.block)
-                codes, strange = self.axes.codes.encode(part.block)
-                assert not strange
+                codes, unknown = self.axes.codes.encode(part.block)
+                assert not unknown
             kernels.count_codes(
                 codes, part.groups, part.weights, self.axes.groups.folds,
                 *self._sums(), self.arrays["cells"],
@@ -119,12 +119,12 @@ class Counts(ArrayStatistic):
     def _absorb_words(self, batch: Batch) -> None:
         """Columns of words: tallied by their place in the batch's lists, then by code."""
         assert isinstance(self.axes.codes, CappedCategories)
-        tables, strange = self.axes.codes.tables(batch.block)
-        if strange:
+        tables, unknown = self.axes.codes.tables(batch.block)
+        if unknown:
             self._widen(batch.block)
             assert isinstance(self.axes.codes, CappedCategories)
-            tables, strange = self.axes.codes.tables(batch.block)
-            assert not strange
+            tables, unknown = self.axes.codes.tables(batch.block)
+            assert not unknown
         rows, _, count = self._sums()
         for index, table in zip(batch.block.indexes, tables, strict=True):
             tally = np.zeros((len(rows), len(table)))

@@ -30,7 +30,7 @@ TOKEN_FIELDS = {
     # Tokens lighter than this may have been removed for good; it fades as the counts do.
     "pruned": Field((), "peak"),
 }
-TOUCH = 1e-9  # parts of a count that do not decide whether it reaches a threshold
+COUNT_ROUNDING = 1e-9  # parts of a count that do not decide whether it reaches a threshold
 
 
 @restorable
@@ -210,7 +210,7 @@ class Tokens(ArrayStatistic):
 
     def _reaching(self, least: float) -> np.ndarray:
         """(K,) which tokens have a total count of at least so much."""
-        return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - TOUCH)
+        return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - COUNT_ROUNDING)
 
     def frequent(self, min_count: float) -> Self:
         """The same statistic without its rarer tokens, as if they were unknown."""

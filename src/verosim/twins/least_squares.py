@@ -30,7 +30,8 @@ from verosim.models import Spec
 from verosim.models.settings import finite
 from verosim.stats import Moments, Statistic
 
-LONELY = 1e-6  # what is left of 1 − h where the other rows hardly tell of a row's direction
+# What is left of 1 − h where the other rows hardly tell of a row's direction.
+LEAST_RESIDUAL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class OneHot(Density):
             leverage = leverage * weights if len(weights) else leverage
             target = np.zeros((len(classes), len(form.coef)))
             target[own] = 1.0
-            alone = leverage > 1 - LONELY  # nothing else tells of the row's direction
+            alone = leverage > 1 - LEAST_RESIDUAL  # nothing else tells of the row's direction
             with np.errstate(divide="ignore", invalid="ignore"):
                 out = target - (target - form.scores(block)) / (1 - leverage)[:, None]
             gone = Removal.of(statistic, classes, weights).gone

@@ -51,7 +51,7 @@ class _Course:
         n, C, X = len(rows), len(rows.classes), rows.X
         sparse = isinstance(X, SparseRows)
         order = np.arange(n, dtype=np.int32 if n < 1 << 31 else np.int64)
-        told = np.where(rows.codes == 1, 1.0, -1.0) if C == 2 else rows.codes
+        targets = np.where(rows.codes == 1, 1.0, -1.0) if C == 2 else rows.codes
         theta, late = self.theta, self.late
         if C == 2:
             theta, late = theta[0], late[0]
@@ -61,7 +61,7 @@ class _Course:
         for _ in range(epochs):
             if shuffle:
                 self.seed = np.uint64(kernels.shuffle(order, n, self.seed))
-            given = (told, rows.weights, order, eta, bias)
+            given = (targets, rows.weights, order, eta, bias)
             if isinstance(X, SparseRows):
                 stored = (X.data, X.indices, X.indptr)
                 if C == 2:

@@ -160,7 +160,7 @@ class LinearSVM(LinearClassifier):
 
         side_by_side(work, len(problems))
         done = [s for s in found if s is not None]
-        self._tell(done, rows.classes[problems])
+        self._warn_unfinished(done, rows.classes[problems])
         W = np.array([s.w for s in done])  # (C or 1, d + 1)
         if place is None:
             coef = np.ascontiguousarray(W[:, :-1])
@@ -171,7 +171,7 @@ class LinearSVM(LinearClassifier):
         shift = coef @ centre if len(centre) else 0.0
         return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias - shift)
 
-    def _tell(self, found: list[Solution], classes: np.ndarray) -> None:
+    def _warn_unfinished(self, found: list[Solution], classes: np.ndarray) -> None:
         """Where the fits stopped, with a warning where that was too early."""
         self.objective_ = np.array([s.objective for s in found])
         self.gap_ = np.array([s.gap for s in found])

@@ -93,9 +93,10 @@ class ColumnWeights:
         common: float = COMMON_STRENGTH,
     ) -> ColumnWeights:
         """The weights of greatest posterior density, at the strength of greatest evidence."""
-        told = np.isfinite(seen.log_prior[np.arange(len(codes)), codes]) & (w > 0)
-        part = seen if told.all() else seen[told]  # no weight helps a class its fold never saw
-        found = Likelihood(part.against, part.log_prior, codes[told], w[told])
+        possible = np.isfinite(seen.log_prior[np.arange(len(codes)), codes]) & (w > 0)
+        # No weight helps a class its fold never saw.
+        part = seen if possible.all() else seen[possible]
+        found = Likelihood(part.against, part.log_prior, codes[possible], w[possible])
         theta, best, most, chosen = found.start, found.start, -np.inf, float(strengths[0])
         with one_blas_thread:
             for strength in strengths:  # from the strongest, each the start of the next

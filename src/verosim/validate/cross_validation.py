@@ -185,13 +185,13 @@ def cross_validate(
         if is_leave_one_out(cv, groups):
             found = leave_one_out(model.spec(), inputs, keep_priors)
             scores = {name: np.array([value]) for name, value in alone(found, score_by).items()}
-            timings = {"judge": time.perf_counter() - start}
+            timings = {"score": time.perf_counter() - start}
             rows, kept, confusion = len(found.labels), found, Confusion().of(counted(found))
         else:
             engine = HeldOutEngine([model.spec()], inputs, cv, groups, keep_priors)
             keep_rows = in_memory(engine.rows) if keep_rows is None else keep_rows
             scored = score_specs(engine, score_by, keep_rows, {"confusion": Confusion()})
-            timings = {"judge": time.perf_counter() - start}
+            timings = {"score": time.perf_counter() - start}
             scores = {name: found[0] for name, found in scored.table.items()}
             rows, kept, confusion = scored.rows, scored.kept, scored.sums["confusion"]
     timings["all"] = time.perf_counter() - start

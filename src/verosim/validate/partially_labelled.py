@@ -124,9 +124,9 @@ def _marked(y: np.ndarray, mark: Any) -> np.ndarray:
 
 def _checked(hidden: np.ndarray, mark: Any) -> np.ndarray:
     if len(hidden) and hidden.all():
-        said = "missing" if is_missing(mark) else repr(mark)
+        shown = "missing" if is_missing(mark) else repr(mark)
         raise VerosimError(
-            f"No row has a label: those of all {len(hidden):,} rows are {said}.",
+            f"No row has a label: those of all {len(hidden):,} rows are {shown}.",
             "every class needs one labelled row at least.",
         )
     return hidden

@@ -64,9 +64,9 @@ def _bernoulli(density: Bernoulli, counts: TokenCounts) -> TokenScore:
         scores = base + here.times(table)
         scores -= lost.sums(absent[lost.code]) + holes.sums(absent[holes.code])
         without, every = gone(found.code, removal.classes[found.row], removal.weights[found.row])
-        said = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
+        log_odds_left = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
         empty = gone(holes.code, removal.classes[holes.row], removal.weights[holes.row])[0]
-        scores[own] = bases(removal) + found.sums(said) - holes.sums(empty)
+        scores[own] = bases(removal) + found.sums(log_odds_left) - holes.sums(empty)
         return scores, np.zeros(found.rows, dtype=bool)
 
     every_code = np.flatnonzero(counts.kept)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verosim.densities.central import FREE, Scatter
+from verosim.densities.central import LEAST_FREEDOM, Scatter
 from verosim.densities.leave_one_out.intensity import Fourths, Intensity
 from verosim.densities.leave_one_out.removal import Removal
 from verosim.kernels.constants import LOG_2PI
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from verosim.densities.full import FullGaussian
     from verosim.densities.full_params import FullParams
 
-GAP = 1e-3  # 1 − ρq below which too few digits are left of it
-CLEAR = 1e-5  # share of a variance, unexplained by other columns, below which likewise
+LEAST_GAP = 1e-3  # 1 − ρq below which too few digits are left of it
+# Share of a variance, unexplained by other columns, below which likewise.
+LEAST_CLEAR = 1e-5
 NEARLY_CONSTANT = 1e-6  # parts of a column's squares below which it is constant, or nearly
 SPHERICAL = 0.5  # intensity from which the eigenvectors of S are the better coordinates
 FAR_APART_MEANS = 1e8  # squared deviations between class means that one common point may cost
@@ -220,7 +221,7 @@ class Taken:
             weight = (1 - density.pooling) * mine + density.pooling * whole
             freedom = (1 - density.pooling) * np.maximum(mine - lost, 0.0) + (
                 density.pooling * freedom)  # fmt: skip
-        fine = freedom > FREE * weight * (1 + NEARLY_CONSTANT)
+        fine = freedom > LEAST_FREEDOM * weight * (1 + NEARLY_CONSTANT)
         z = np.where(m.known, rows.z[:, by.at], 0.0)
         self.t = z @ m.T.T
         trace = m.trace - theta * (z**2).sum(axis=1)
@@ -238,7 +239,8 @@ class Taken:
         diagonal = m.S.diagonal() - theta[:, None] * z**2
         reached = D / m.now
         clear = m.unexplained * gap * reached.min(axis=1) / reached.max(axis=1)
-        self.fine = fine & (gap > GAP) & (clear > np.maximum(CLEAR, self._noise(by, m, diagonal)))
+        least = np.maximum(LEAST_CLEAR, self._noise(by, m, diagonal))
+        self.fine = fine & (gap > LEAST_GAP) & (clear > least)
         self.fine &= (~m.known | (diagonal > NEARLY_CONSTANT * m.S.diagonal())).all(axis=1)
         self.fine &= (~m.known | (diagonal > 32 * EPS * m.peak)).all(axis=1)
         self.freedom, self.gap = (np.where(self.fine, value, 1.0) for value in (freedom, gap))

@@ -37,7 +37,14 @@ from verosim.twins.comparison.models import (
     pairs_of,
     seeded,
 )
-from verosim.twins.comparison.resampling import Pool, in_rows, ladder, pool_of, rows_held, rows_of
+from verosim.twins.comparison.resampling import (
+    Pool,
+    in_rows,
+    ladder,
+    number_of_test_rows,
+    pool_of,
+    rows_of,
+)
 from verosim.twins.comparison.resuming import carried_over, earlier, seed_of
 
 Cell = tuple[int, int]  # model, size
@@ -126,7 +133,7 @@ def compare(
     check_needs(named, metric)
     rows = pool_of(X, y)
     repeats = _whole_number("repeats", repeats)
-    t = rows_held(test_size, len(rows))
+    t = number_of_test_rows(test_size, len(rows))
     asked = Comparison(
         models={name: described(model) for name, model in named.items()},
         sizes=(steps := ladder(sizes, len(rows) - t, len(rows.classes))),

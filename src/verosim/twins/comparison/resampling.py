@@ -135,7 +135,7 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
     return found
 
 
-def rows_held(test_size: Any, n: int) -> int:
+def number_of_test_rows(test_size: Any, n: int) -> int:
     """How many rows are kept for testing, of a number or a share."""
     good = isinstance(test_size, int | float | np.number) and not isinstance(test_size, bool)
     whole = good and isinstance(test_size, int | np.integer)

@@ -22,8 +22,9 @@ from verosim.twins.solvers.margin import Margin, Solution
 
 MOST_SOLVED_TOGETHER = 500  # most α that are solved for together
 FINISHES = 30  # tries to finish
-SHARE = 0.1  # of ‖x‖², what the column of a free intercept adds: more of it slows the other columns
-EXACT = 1e-13  # projected gradient of a finished problem, in units of its largest margin
+# Of ‖x‖², what the column of a free intercept adds: more of it slows the other columns.
+INTERCEPT_SHARE = 0.1
+EXACT_GRADIENT = 1e-13  # projected gradient of a finished problem, in units of its largest margin
 
 
 def squared_norms(
@@ -91,7 +92,7 @@ class _Descent:
         self.problem, self.norms, self.bias = problem, norms, problem.bias
         self.free = np.empty(0)  # of a free intercept, what the kernels keep of it: b₀ first
         if problem.free:
-            share = SHARE * float(norms.mean())
+            share = INTERCEPT_SHARE * float(norms.mean())
             self.bias = share**0.5 if share > 0.0 else 1.0
             self.norms = norms + self.bias**2
             self.free = around(best_shift(problem, np.zeros(n)))
@@ -152,7 +153,10 @@ class _Descent:
         free = np.flatnonzero(inside)
         scale = max(1.0, float(np.abs(margins).max()))
         over = float(alpha @ problem.signs) if problem.free else 0.0
-        settled = np.abs(projected).max() <= EXACT * scale and abs(over) <= EXACT * alpha.sum()
+        settled = (
+            np.abs(projected).max() <= EXACT_GRADIENT * scale
+            and abs(over) <= EXACT_GRADIENT * alpha.sum()
+        )
         if settled or not 0 < len(free) <= MOST_SOLVED_TOGETHER:
             return False
         Z = problem.signs[free, None] * problem.rows(free)  # (m, d + 1)

@@ -217,10 +217,10 @@ def _summary(part: ColumnInformation) -> Finding:
     order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, telling)]
     best = [f"{part.names[j]!r} ({part.share[j]:.1%})" for j in order]
     best[:1] = [text.replace(")", f" {part.unit})") for text in best[:1]]
-    said = f"{telling:,} of {len(part.names):,} {part.what} tell the classes apart" + (
+    reading = f"{telling:,} of {len(part.names):,} {part.what} tell the classes apart" + (
         f", best {', '.join(best)}." if best else ": is the target related to them at all?"
     )
-    return Finding("information", part.what, float(telling), None, said)
+    return Finding("information", part.what, float(telling), None, reading)
 
 
 def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
@@ -231,10 +231,10 @@ def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
         )
     drop = "drop it." if naive else "drop it, unless it matters beside others."
     if p > LEVEL:
-        said = f"Alike in all classes (p {probability(p)}): {drop}"
+        reading = f"Alike in all classes (p {probability(p)}): {drop}"
     else:
-        said = f"Tells next to nothing ({part.share[j]:.2%} {part.unit}): {drop}"
-    return Finding("information", part.names[j], float(part.share[j]), p, said)
+        reading = f"Tells next to nothing ({part.share[j]:.2%} {part.unit}): {drop}"
+    return Finding("information", part.names[j], float(part.share[j]), p, reading)
 
 
 def best_first(columns: list[ColumnInformation]) -> list[str]:

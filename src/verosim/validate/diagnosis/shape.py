@@ -109,8 +109,8 @@ def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Findi
     if not params_of(model).is_gaussian:
         return [does_not_apply(name, "no density here is Gaussian") for name in both]
     if sample is None:
-        said = "tells whether the classes are Gaussian"
-        return [needs_rows(name, said, given) for name in both]
+        reading = "tells whether the classes are Gaussian"
+        return [needs_rows(name, reading, given) for name in both]
     columns = np.flatnonzero(sample.gaussian)
     names = [sample.number_names[j] for j in columns]
     out = []
@@ -119,14 +119,16 @@ def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Findi
         subject = model.stats_.axes.groups.name(c)
         found = mardia(X, w) if len(X) else None
         if found is None:
-            said = f"{len(X)} complete rows are too few to see a shape in {len(columns)} columns."
-            out += [Finding(name, subject, None, None, said) for name in both]
+            reading = (
+                f"{len(X)} complete rows are too few to see a shape in {len(columns)} columns."
+            )
+            out += [Finding(name, subject, None, None, reading) for name in both]
             continue
         where = sample.some_of(c, len(X))
-        said = _skewed(found, X, w, names) + where
-        out.append(Finding("skewness", subject, found.skewness, found.skewness_p, said))
-        said = _tailed(found, X, w, names, getattr(model, "robust", None) is False) + where
-        out.append(Finding("kurtosis", subject, found.kurtosis, found.kurtosis_p, said))
+        reading = _skewed(found, X, w, names) + where
+        out.append(Finding("skewness", subject, found.skewness, found.skewness_p, reading))
+        reading = _tailed(found, X, w, names, getattr(model, "robust", None) is False) + where
+        out.append(Finding("kurtosis", subject, found.kurtosis, found.kurtosis_p, reading))
     return sorted(out, key=_worst)
 
 

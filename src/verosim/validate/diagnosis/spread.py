@@ -129,15 +129,15 @@ def equal_covariances(model: Any, statistic: Any) -> Finding:
     out = [moments.axes.groups.name(int(c)) for c in found.left_out]
     without = f" (without {first_few(out)}, too small)" if out else ""
     if found.p < LEVEL:
-        said = f"Covariances differ (p {probability(found.p)}){without}: " + (
+        reading = f"Covariances differ (p {probability(found.p)}){without}: " + (
             "QDA or RDA rather than LDA." if one_covariance(model) else
             "a covariance for each class, as here, rather than LDA."
         )  # fmt: skip
     else:
-        said = f"No sign that covariances differ (p {probability(found.p)}){without}: " + (
+        reading = f"No sign that covariances differ (p {probability(found.p)}){without}: " + (
             "LDA is right." if one_covariance(model) else "LDA has fewer parameters."
         )
-    return Finding(name, "all classes", found.M, found.p, said)
+    return Finding(name, "all classes", found.M, found.p, reading)
 
 
 def _equal_variances(model: Any, statistic: Moments) -> Finding:
@@ -148,12 +148,12 @@ def _equal_variances(model: Any, statistic: Moments) -> Finding:
     names = list(statistic.axes.columns)
     worst = first_few([repr(names[j]) for j in np.argsort(-T, kind="stable")[:2]])
     if p < LEVEL:
-        said = f"Variances differ between classes (p {probability(p)}), most in {worst}: " + (
+        reading = f"Variances differ between classes (p {probability(p)}), most in {worst}: " + (
             "GaussianNB rather than NaiveLDA." if one_covariance(model) else
             "one for each class, as here, rather than NaiveLDA."
         )  # fmt: skip
     else:
-        said = f"No sign that variances differ (p {probability(p)}): " + (
+        reading = f"No sign that variances differ (p {probability(p)}): " + (
             "NaiveLDA is right." if one_covariance(model) else "NaiveLDA has fewer parameters."
         )
-    return Finding("Bartlett", "all columns", float(T.sum()), p, said)
+    return Finding("Bartlett", "all columns", float(T.sum()), p, reading)
