@@ -75,7 +75,7 @@ class Rule(Decision):
         """(n,) log p(x)."""
         return self._evaluate(X, self.params.generative.log_density, JOINT)[1]
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) log p(k | x) and (n,) log p(x), in one pass where one density gives both."""
         if self.params.generative is not self.params:
             return self.log_posterior(X), self.evidence(X)
@@ -114,8 +114,8 @@ class WidenedRule(Rule):
         found: np.ndarray = self.inner.evidence(X)
         return found
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        log_posterior, evidence = self.inner.judge(X)
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        log_posterior, evidence = self.inner.posterior_and_density(X)
         return spread(log_posterior, self.places, self.classes), evidence
 
 

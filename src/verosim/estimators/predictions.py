@@ -31,7 +31,7 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
     types: dict[str, pa.DataType] = {}
 
     def predict(chunk: Chunk) -> pa.RecordBatch:
-        log_posterior, log_density = rule.judge(chunk.block())
+        log_posterior, log_density = rule.posterior_and_density(chunk.block())
         arrays = [kept_column(chunk, name) for name in keep]
         arrays += [labels.take(pa.array(log_posterior.argmax(axis=1)))]
         arrays += [pa.array(np.ascontiguousarray(p)) for p in np.exp(log_posterior).T]
@@ -82,14 +82,14 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
         kind = kind_of_labels(classes)
         schema = replace(schema, target=source.target, target_type=kind)
 
-    def judge(chunk: Chunk) -> tuple[float, float]:
+    def correct_weight(chunk: Chunk) -> tuple[float, float]:
         codes, labels = target_codes(source.target, chunk.rows, schema)
         weights = weights_of(chunk.weights, chunk.rows)
         right = classes[rule.decide(chunk.block())] == labels[codes]
         weights = weights if len(weights) else np.ones(len(right))
         return float(weights @ right), float(weights.sum())
 
-    sums = list(map_chunks(judge, source))
+    sums = list(map_chunks(correct_weight, source))
     right, total = sum(part[0] for part in sums), sum(part[1] for part in sums)
     if not total > 0:
         raise VerosimError("The table has no rows that count.", "there is nothing to score.")

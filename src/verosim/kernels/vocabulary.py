@@ -10,7 +10,17 @@ different machines agree on it.
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.constants import BYTES, MORE_BYTES, MORE_TOKENS, SLACK, TOKENS
+from verosim.kernels.constants import (
+    BYTES,
+    MORE_BYTES,
+    MORE_TOKENS,
+    SLACK,
+    TOKENS,
+    U0,
+    U1,
+    U32,
+    U33,
+)
 
 HEAD = 16  # bytes that are hashed without a branch
 CERTAIN = 8  # bytes up to which the hash and the length tell tokens apart
@@ -19,7 +29,6 @@ LENGTH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 LOW_32 = np.uint64(0xFFFFFFFF)
-U0, U1, U32, U33 = (np.uint64(i) for i in (0, 1, 32, 33))
 MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 

@@ -35,7 +35,7 @@ from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Wrapper, fit_model, generative
 
 FAR = 1e9  # log-odds beyond which nothing is told apart: of classes a fold never saw
-TIE = 1e-9  # parts of the model's own posterior in an isotonic one
+TIE_BREAK = 1e-9  # parts of the model's own posterior in an isotonic one
 PRIOR = 1.0  # rows' worth of belief in τ = 1
 MAPS = 20  # folds beyond which maps are cross-fitted over pooled folds
 
@@ -65,8 +65,8 @@ class Temperature:
         """
         n = len(codes)
         own = log_p[np.arange(n), codes]
-        told = np.isfinite(own) & (w > 0)  # no τ helps a class its fold never saw
-        a, own, w = log_p[told], own[told], w[told]
+        usable = np.isfinite(own) & (w > 0)  # no τ helps a class its fold never saw
+        a, own, w = log_p[usable], own[usable], w[usable]
         top = a.max(axis=1, initial=-np.inf, keepdims=True)
         a, own = a - top, own - top[:, 0]  # (n, C), 0 for the class called
         finite = np.where(np.isfinite(a), a, 0.0)
@@ -94,7 +94,7 @@ class Isotonic:
     def __call__(self, log_p: np.ndarray) -> np.ndarray:
         z = log_odds(log_p)
         p = np.column_stack([np.interp(z[:, k], *knots) for k, knots in enumerate(self.knots)])
-        p += TIE * np.exp(log_p)  # classes on steps of one height stay in the model's order
+        p += TIE_BREAK * np.exp(log_p)  # classes on steps of one height stay in the model's order
         return np.log(p / p.sum(axis=1, keepdims=True))
 
     @classmethod
@@ -149,8 +149,8 @@ class CalibratedRule(Rule):
     def evidence(self, X: Any) -> np.ndarray:
         return self.inner.evidence(X)
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        log_p, evidence = self.inner.judge(X)
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        log_p, evidence = self.inner.posterior_and_density(X)
         return self.mapping(log_p), evidence
 
     def decide(self, X: Any) -> np.ndarray:

@@ -220,7 +220,7 @@ class WeightedRule(Rule):
     def evidence(self, X: Any) -> np.ndarray:
         return self.inner.evidence(X)
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         return self.log_posterior(X), self.inner.evidence(X)
 
     def _score(self, block: Any, out: np.ndarray) -> np.ndarray:

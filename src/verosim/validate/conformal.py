@@ -31,7 +31,7 @@ from verosim.models.settings import one_of
 from verosim.validate.calibration import FAR, log_odds
 from verosim.validate.wrapper import Wrapper, fit_model, generative
 
-TIE = 1e-9  # relative: what blocks of rows round differently is the same score
+SAME_SCORE = 1e-9  # relative: what blocks of rows round differently is the same score
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Scores:
 
     def at_least(self, s: np.ndarray) -> np.ndarray:
         """The weight of the rows that score s or more."""
-        return self.above[np.searchsorted(self.sorted, s - TIE * np.maximum(np.abs(s), 1.0))]
+        return self.above[np.searchsorted(self.sorted, s - SAME_SCORE * np.maximum(np.abs(s), 1.0))]
 
 
 class Conformal(Wrapper):

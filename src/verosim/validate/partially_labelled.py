@@ -42,7 +42,7 @@ class PartiallyLabelled:
 
     def scored(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) log p(c | x) and (n,) log p(x)."""
-        scored = [state.rule.judge(block) for block in self.blocks]
+        scored = [state.rule.posterior_and_density(block) for block in self.blocks]
         log_posterior, log_density = (np.concatenate(part) for part in zip(*scored, strict=True))
         return log_posterior, log_density
 

@@ -46,12 +46,12 @@ class RejectRule(Rule):
     def evidence(self, X: Any) -> np.ndarray:
         return self.inner.evidence(X)
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        return self.inner.judge(X)
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        return self.inner.posterior_and_density(X)
 
     def reasons(self, X: Any) -> np.ndarray:
         """(n,) why each row is none of these; "" where it is one."""
-        log_p, evidence = self.inner.judge(X)
+        log_p, evidence = self.inner.posterior_and_density(X)
         return self.named(evidence, log_p)
 
     def named(self, evidence: np.ndarray, log_p: np.ndarray) -> np.ndarray:
