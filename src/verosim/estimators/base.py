@@ -11,7 +11,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
-from functools import update_wrapper
+from functools import cache, update_wrapper
+from inspect import signature
 from types import MethodType
 from typing import Any, Self
 
@@ -120,6 +121,12 @@ class RowUpdate:
         return MethodType(self.method, model)
 
 
+@cache
+def _shared_names(estimator: type, spec: type[Spec]) -> frozenset[str]:
+    """The parameters of an estimator that are fields of a spec."""
+    return frozenset(signature(estimator).parameters) & {field.name for field in fields(spec)}
+
+
 class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
     """A classifier whose fitted state is a statistic of the rows."""
 
@@ -131,7 +138,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
 
     def settings(self, spec: type[Spec]) -> dict[str, Any]:
         """The name of the class, and the parameters that are fields of a spec."""
-        names = {field.name for field in fields(spec)} & set(self.get_params(deep=False))
+        names = _shared_names(type(self), spec)  # type: ignore[arg-type]  # a class is hashable
         return {"name": type(self).__name__, **{name: getattr(self, name) for name in names}}
 
     # Learning --------------------------------------------------------------------------------

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,13 @@ class FoldRules:
     places: np.ndarray  # where the classes outside the fold stand among all
     classes: np.ndarray  # (C,) all of them
     training: Statistic | None = None  # what the rules come from, where they share it
+    deriving: Lock = field(default_factory=Lock)  # pieces of a table ask side by side
 
     @cached_property
     def seen(self) -> list[Decision]:
         """The rules over the classes that there are outside the fold, derived when first used."""
-        with one_blas_thread:  # many small matrices
-            return self.derive()
+        with self.deriving, one_blas_thread:  # many small matrices
+            return vars(self).get("seen") or self.derive()
 
     @property
     def rules(self) -> list[Decision]:
