@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class FullSpec(GaussianSpec):
     def plan(self, axes: Axes, source: Any) -> Statistic:
         return Patterns(axes) if self.allows_missing else Moments(axes, layout="full")
 
-    @property
+    @cached_property
     def density(self) -> FullGaussian | EMGaussian:
         self.check_gaussian()
         one_of("missing", self.missing, ("error", "marginalise"))
@@ -95,7 +96,7 @@ class LDASpec(FullSpec):
             return Moments(axes, layout="pooled")
         return super().plan(axes, source)
 
-    @property
+    @cached_property
     def density(self) -> FullGaussian | EMGaussian:
         if self.n_components is not None:
             whole("n_components", self.n_components, least=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,7 @@ class DiagonalSpec(GaussianSpec):
     def plan(self, axes: Axes, source: Any) -> Moments:
         return Moments(axes, layout="diagonal")
 
-    @property
+    @cached_property
     def density(self) -> DiagonalGaussian:
         self.check_gaussian()
         shrinkage = self.setting("shrinkage")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class HistogramSpec(Spec):
     def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
         return Counts(axes.with_codes(self.edges(axes, *rows_for_bins(source))), what="codes")
 
-    @property
+    @cached_property
     def density(self) -> Density:
         return Histogram(self.pseudo_count())
 
@@ -114,7 +115,7 @@ class JointHistogramSpec(HistogramSpec):
             )
         return Counts(axes.with_codes(cells), what="codes")
 
-    @property
+    @cached_property
     def density(self) -> Density:
         return JointHistogramDensity(self.pseudo_count())
 

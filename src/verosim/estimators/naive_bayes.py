@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class CategoricalSpec(Spec):
             codes = CappedCategories.none_yet((schema.max_categories,) * len(frequent), frequent)
         return Counts(axes.with_codes(codes), what="codes")
 
-    @property
+    @cached_property
     def density(self) -> Categorical:
         return Categorical(self.pseudo_count())
 
@@ -76,7 +77,7 @@ class BernoulliSpec(Spec):
         finite("binarize", threshold)
         return Counts(axes, what="presence", threshold=float(threshold))
 
-    @property
+    @cached_property
     def density(self) -> Bernoulli:
         return Bernoulli(self.pseudo_count())
 
@@ -92,7 +93,7 @@ class MultinomialSpec(Spec):
     def plan(self, axes: Axes, source: Any) -> Counts:
         return Counts(axes, what="amount")
 
-    @property
+    @cached_property
     def density(self) -> Any:
         return Multinomial(self.pseudo_count())
 
@@ -103,7 +104,7 @@ class ComplementSpec(MultinomialSpec):
 
     norm: bool = False
 
-    @property
+    @cached_property
     def density(self) -> Complement:
         return Complement(self.pseudo_count(), self.norm)
 

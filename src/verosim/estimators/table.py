@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class TableSpec(Spec):
     def plan(self, axes: Axes, source: Any) -> Product:
         return kinds.plan(source.reader, axes.groups)
 
-    @property
+    @cached_property
     def density(self) -> ProductDensity:
         settings = kinds.Settings(self.pseudo_count(), self.covariance, self.floor)
         finite("floor", self.floor, least=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -124,7 +125,7 @@ class TextSpec(Spec):
             )
         return Vocabulary.of(tokens, open=False)
 
-    @property
+    @cached_property
     def density(self) -> Density:
         one_of("model", self.model, tuple(MODELS))
         finite("min_count", self.min_count, least=0)

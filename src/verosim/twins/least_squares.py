@@ -10,6 +10,7 @@ The Elements of Statistical Learning, §4.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ class LeastSquaresSpec(Spec):
         C, d = axes.size("class"), axes.size("column")
         return Moments(axes, layout="pooled" if C * d * d > SCATTER_BUDGET else "full")
 
-    @property
+    @cached_property
     def density(self) -> OneHot:
         finite("ridge", self.ridge, least=0)
         return OneHot(float(self.ridge))
