@@ -639,6 +639,23 @@ class TestOddRequests:
             cross_validate(verosim.LDA(), X, y, cv=np.where(np.arange(150) == 3, np.nan, 1.0))
 
 
+@pytest.mark.parametrize(
+    "model", [verosim.LDA(robust=True), verosim.LDA(shrinkage="cv")], ids=["robust", "cv"]
+)
+def test_models_that_are_no_sums_are_refitted_on_tables_too(model):
+    """The same posteriors as from arrays with the same folds."""
+    data = load_wine(as_frame=True)
+    found = cross_validate(model, data.frame, "target", cv=5)
+    X, y = data.data.to_numpy(), data.target.to_numpy()
+    arrays = cross_validate(model, X, y, cv=found.folds)
+    if model.robust:
+        np.testing.assert_allclose(found.log_proba, arrays.log_proba, atol=1e-10)
+    for f in range(5):
+        held = found.folds == f
+        refit = clone(model).fit(data.frame[~held], "target").predict_log_proba(data.frame[held])
+        np.testing.assert_allclose(found.log_proba[held], refit, atol=1e-8)
+
+
 def test_confusion_is_summed_over_folds(rng):
     """As scikit-learn counts it from the out-of-fold predictions, by weight."""
     X, y = load_wine(return_X_y=True)
