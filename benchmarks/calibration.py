@@ -18,10 +18,10 @@ import pandas as pd
 import verosim
 from benchmarks.measure import options_of
 from benchmarks.pages import DATA, keep
+from verosim.validate import Reliability
 from verosim.validate.calibration import Calibrated, calibrate
 from verosim.validate.conformal import conformal
 from verosim.validate.reject import reject
-from verosim.validate.reliability import Reliability
 
 LEVELS = (0.8, 0.9, 0.95)
 Set = tuple[str, Any, Any, np.ndarray]  # name, model, rows, labels

@@ -29,8 +29,8 @@ import verosim
 from benchmarks.measure import options_of
 from benchmarks.pages import DATA, ROOT, keep
 from benchmarks.tables import path_of, read
+from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
-from verosim.twins.comparison.curves import Comparison
 from verosim.twins.logistic import LogisticRegression
 
 PAGE, PICTURE = "docs/generative_discriminative.md", "docs/pictures/ng_jordan.png"
@@ -162,7 +162,7 @@ def leaders(found: Comparison, naive: str = NAIVE) -> list[str]:
     return [name for i, name in enumerate(order) if i == 0 or name != order[i - 1]]
 
 
-def verdict(found: Comparison, naive: str = NAIVE) -> str:
+def conclusion(found: Comparison, naive: str = NAIVE) -> str:
     order = leaders(found, naive)
     told = ", then ".join("naive Bayes" if name == naive else "logistic" for name in order)
     if not order:
@@ -194,14 +194,14 @@ def line(study: Study, found: Comparison) -> str:
     cells = [
         study.name, f"{found.rows:,}", str(int(found.whole.sum())),
         errors(found, s) + at, f"{found.sizes[-1]:,}", errors(found, -1), crossing_of(found),
-        verdict(found),
+        conclusion(found),
     ]  # fmt: skip
     return "| " + " | ".join(cells) + " |"
 
 
 HEADER = [
     f"| set | rows | splits | error % at {FEW} rows, naive Bayes / logistic | largest n | error % "
-    "there | crossing (95 %) | verdict |",
+    "there | crossing (95 %) | conclusion |",
     "|" + "---|" * 8,
 ]
 
@@ -210,7 +210,7 @@ def page(all_found: dict[Study, Comparison]) -> Iterator[str]:
     for kind in (CONTINUOUS, CUT, DISCRETE):
         some = {study: found for study, found in all_found.items() if study.kind == kind}
         yield f"**{kind}**\n\n" + "\n".join([*HEADER, *(line(s, f) for s, f in some.items())])
-    kinds = Counter(verdict(found).split(":")[0].strip("*") for found in all_found.values())
+    kinds = Counter(conclusion(found).split(":")[0].strip("*") for found in all_found.values())
     counted = "; ".join(f"{kind}: {count}" for kind, count in kinds.most_common())
     yield f"Verdicts on the {len(all_found)} studies: {counted}."
     some = {study: found for study, found in all_found.items() if study.kind == CONTINUOUS}
@@ -228,14 +228,14 @@ def variants(some: dict[Study, Comparison]) -> str:
         few, many = np.mean(apart, axis=0)
         lows, highs = np.min(apart, axis=0), np.max(apart, axis=0)
         other = [
-            f"{study.name} ({verdict(found, name)})"
+            f"{study.name} ({conclusion(found, name)})"
             for study, found in some.items()
-            if verdict(found, name) != verdict(found)
+            if conclusion(found, name) != conclusion(found)
         ]
         told.append(
             f"{what} changes the error of naive Bayes by {few:+.1f} points at {FEW} rows "
             f"({lows[0]:+.1f} to {highs[0]:+.1f} by set) and by {many:+.1f} at the largest n "
-            f"({lows[1]:+.1f} to {highs[1]:+.1f}); other verdicts: {'; '.join(other) or 'none'}."
+            f"({lows[1]:+.1f} to {highs[1]:+.1f}); other conclusions: {'; '.join(other) or 'none'}."
         )
     return "\n\n".join(told)
 

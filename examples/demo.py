@@ -89,7 +89,7 @@ def main() -> None:
     for setting in ({"covariance": "unbiased"}, {"priors": "uniform"}):
         forgotten.set_params(**setting)
         print(f"  {setting}: {int((forgotten.predict(X) != y).sum())} errors")
-    need = verosim.rows_for_priors(0.05, 0.05, n_classes=3)
+    need = verosim.theory.rows_for_priors(0.05, 0.05, n_classes=3)
     print(f"  and to know all three priors within 0.05 with 95 % certainty takes {need:,} rows")
 
     title("7. Settings chosen on rows held out: the whole grid from two passes")

@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 OWN = ("densities", "stats", "testing.py")  # `testing` compares two statistics array by array
-ROOTS = {"Density", "Scores", "Params", "Statistic"}
+ROOTS = {"Density", "ClassScores", "Params", "Statistic"}
 
 
 @cache

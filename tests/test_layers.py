@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 ORDER = [
-    {"terminal"},
+    {"lazy", "terminal"},
     {"errors", "linalg", "kernels"},
     {"axes"},
     {"data"},
@@ -18,6 +18,7 @@ ORDER = [
     {"kinds"},
     {"engines"},
     {"bayes"},
+    {"theory"},
     {"models"},
     {"folds"},
     {"estimators"},

@@ -26,7 +26,7 @@ from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
 from verosim.stats import ArrayStatistic, Moments, Patterns, Product, Statistic, from_state
 
-ROUNDING = 1e-12  # what sums of a few rows may differ by, in parts of what they have absorbed
+LAW_TOLERANCE = 1e-12  # what sums of a few rows may differ by, in parts of what they have absorbed
 
 LIGHTEST = 1e-3  # the smallest weight of a row that the laws are checked with
 
@@ -56,7 +56,7 @@ def statistic_of(
 # What it means to be the same ----------------------------------------------------------------
 
 
-def assert_same(a: Statistic, b: Statistic, rounding: float = ROUNDING) -> None:
+def assert_same(a: Statistic, b: Statistic, rounding: float = LAW_TOLERANCE) -> None:
     """Equal on the union of their axes: whole rows exactly, sums to rounding."""
     if isinstance(a, Product):
         assert isinstance(b, Product)

@@ -70,11 +70,11 @@ def same_model(found, plain, rows):
     )
 
 
-@pytest.mark.parametrize("by", ["log_loss", "bic"])
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "bic"])
 @pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_winner_is_a_plain_fit(load, by):
+def test_winner_is_a_plain_fit(load, scoring):
     X, y = load(return_X_y=True)
-    model, table = auto(X, y, by=by)
+    model, table = auto(X, y, scoring=scoring)
     same_model(model, clone(table[0].model).fit(X, y), X)
 
 
@@ -265,7 +265,7 @@ def test_above_some_rows_one_look_serves_all_folds(mixed, monkeypatch):
     schema = verosim.look(mixed, "kind")
     given = by_name(auto(mixed, "kind", cv=folds, schema=schema).table)["NaiveBayes()"].score
     assert given == pytest.approx(one_look, rel=1e-9)
-    monkeypatch.setattr(candidate_scores, "LOOK_AGAIN", 100)
+    monkeypatch.setattr(candidate_scores, "MOST_ROWS_TO_LOOK_AGAIN", 100)
     found = by_name(auto(mixed, "kind", cv=folds).table)["NaiveBayes()"].score
     assert found == pytest.approx(one_look, rel=1e-9)
 
@@ -341,7 +341,7 @@ def test_true_and_false_are_numbers_too(iris):
     X, y = iris
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"]).assign(flag=X[:, 3] > 1, kind=y)
     assert {LDA, NaiveBayes} <= {type(row.model) for row in tried(auto(frame, "kind").table)}
-    compared = tried(auto(frame, "kind", by="bic").table)
+    compared = tried(auto(frame, "kind", scoring="bic").table)
     assert {type(row.model) for row in compared} == {NaiveBayes}
 
 
@@ -395,7 +395,7 @@ def test_bic_of_iris_by_hand(iris):
     }
     for kind, value in expected.items():
         assert bic(kind().fit(X, y)) == pytest.approx(value, rel=1e-10)
-    table = auto(X, y, by="bic").table
+    table = auto(X, y, scoring="bic").table
     rows = by_name(table)
     for kind, value in expected.items():
         assert rows[f"{kind.__name__}()"].score == pytest.approx(value, rel=1e-10)
@@ -412,8 +412,8 @@ def test_bic_finds_the_model_that_made_the_rows(rng):
     shared = rng.normal(size=(4000, 2)) @ mix.T + y[:, None]
     apart = shared * np.where(y == 0, 1.0, 2.0)[:, None]
     models = [LDA(), QDA(), GaussianNB(), NaiveLDA()]
-    assert isinstance(auto(shared, y, by="bic", models=models).model, LDA)
-    assert isinstance(auto(apart, y, by="bic", models=models).model, QDA)
+    assert isinstance(auto(shared, y, scoring="bic", models=models).model, LDA)
+    assert isinstance(auto(apart, y, scoring="bic", models=models).model, QDA)
 
 
 # Interrupts --------------------------------------------------------------------------------------

@@ -35,9 +35,9 @@ from verosim.validate import contributions
 from verosim.validate.calibration import Calibrated, calibrate
 from verosim.validate.calibration_maps import PRIOR_ROWS, Isotonic, Temperature, log_odds
 from verosim.validate.column_weights import (
-    COMMON,
+    COMMON_STRENGTH,
     MOST_EVIDENCE,
-    STRENGTHS,
+    PENALTY_STRENGTHS,
     ColumnWeights,
     Evidence,
     Likelihood,
@@ -455,7 +455,7 @@ class TestColumns:
             evidence.against[known], evidence.log_prior[known], codes[known], w[known]
         )
         theta = np.concatenate([found.weights, found.offsets])
-        precision = Prior(like.d, like.C, found.strength, COMMON).precision
+        precision = Prior(like.d, like.C, found.strength, COMMON_STRENGTH).precision
         gradient = like.loss(theta)[1] + precision @ (theta - like.start)
         np.testing.assert_allclose(gradient, 0, atol=1e-10)
 
@@ -515,7 +515,7 @@ class TestColumns:
         alike = ColumnWeights.fit(seen, held.own, held.weights, (1e9,))
         tau = Temperature.fit(plain, held.own, held.weights).tau
         np.testing.assert_allclose(alike.weights, tau, rtol=0.03)  # priors differ
-        assert found.map_.strength in STRENGTHS
+        assert found.map_.strength in PENALTY_STRENGTHS
         assert np.ptp(found.map_.weights) > 0.1
 
     def test_copies_share_one_weight(self, cancer):
@@ -681,7 +681,7 @@ class TestColumns:
         far = np.where(np.arange(30) == 3, np.inf, X[:1])
         with pytest.raises(VerosimError, match="infinity: column 'x3'"):
             calibrate(HistogramNB(), X, y, method="columns").predict(far)
-        monkeypatch.setattr(contributions, "MOST", 10_000)
+        monkeypatch.setattr(contributions, "MOST_NUMBERS_KEPT", 10_000)
         with pytest.raises(VerosimError, match="a sample of the rows"):
             calibrate(GaussianNB(), X, y, method="columns")
 

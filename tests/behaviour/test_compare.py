@@ -30,9 +30,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import verosim
 from verosim.errors import SingularWarning, VerosimError, VerosimWarning
+from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
 from verosim.twins.comparison.crossing import crossing, last_crossing
-from verosim.twins.comparison.curves import Comparison
 from verosim.twins.comparison.resampling import pool_of
 from verosim.twins.whiten import Whiten
 
@@ -151,13 +151,13 @@ def test_bad_input():
     with pytest.raises(VerosimError, match="repeats"):
         compare(NB, X, y, repeats=0)
     with pytest.raises(VerosimError, match="'wit' is not known"):
-        compare(NB, X, y, metric="wit")
+        compare(NB, X, y, scoring="wit")
     with pytest.raises(VerosimError, match="no models"):
         compare({}, X, y)
     with pytest.raises(VerosimError, match="'nb' is no classifier"):
         compare({"nb": verosim.GaussianNB}, X, y)
     with pytest.raises(VerosimError, match="'svm' has no predict_proba"):
-        compare({"svm": SVC()}, X, y, metric="log_loss")
+        compare({"svm": SVC()}, X, y, scoring="log_loss")
     with pytest.raises(VerosimError, match="no pair of models"):
         compare(BOTH, X, y, pairs=[("nb", "tree")])
     with pytest.raises(VerosimError, match="random_state"):
@@ -247,8 +247,8 @@ def test_a_stranger_is_not_resumed(tmp_path):
         compare(BOTH, X, y[::-1], sizes=SIZES, resume=known)
     with pytest.raises(VerosimError, match="other random_state"):
         one_run(random_state=1, resume=known)
-    with pytest.raises(VerosimError, match="other metric"):
-        one_run(metric="accuracy", resume=known)
+    with pytest.raises(VerosimError, match="other scoring"):
+        one_run(scoring="accuracy", resume=known)
     with pytest.raises(VerosimError, match="other test_size"):
         one_run(test_size=30, resume=known)
     with pytest.raises(VerosimError, match=r"'knn' is KNeighborsClassifier\(n_neighbors=3\)"):
@@ -353,7 +353,7 @@ def test_a_metric_without_a_value_is_a_failure():
     labels = np.repeat([0, 1], [88, 2])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = compare(NB, X[:90], labels, sizes=[20], repeats=2, metric="roc_auc", test_size=5)
+        found = compare(NB, X[:90], labels, sizes=[20], repeats=2, scoring="roc_auc", test_size=5)
     assert found.complete
     assert len(found.failures) == 2
 
@@ -386,7 +386,7 @@ def test_metrics_are_those_of_scikit_learn():
         "f1_macro": None,
     }
     for name, by_hand in metrics.items():
-        found = compare({"nb": PeerGaussianNB()}, X, y, sizes=[40], repeats=2, metric=name)
+        found = compare({"nb": PeerGaussianNB()}, X, y, sizes=[40], repeats=2, scoring=name)
         assert found.better == ("lower" if name in ("error", "log_loss", "brier") else "higher")
         if by_hand is not None:
             for repeat in range(2):
@@ -396,7 +396,7 @@ def test_metrics_are_those_of_scikit_learn():
 
 def test_brier_of_two_classes_is_halved():
     A, b = load_breast_cancer(return_X_y=True)
-    found = compare({"nb": PeerGaussianNB()}, A, b, sizes=[40], repeats=1, metric="brier")
+    found = compare({"nb": PeerGaussianNB()}, A, b, sizes=[40], repeats=1, scoring="brier")
     seed = np.random.SeedSequence(0, spawn_key=(0,)).spawn(2)[0]
     order = pool_of(A, b).order(seed)
     model = PeerGaussianNB().fit(A[order[:40]], b[order[:40]])
@@ -406,11 +406,11 @@ def test_brier_of_two_classes_is_halved():
 
 
 def test_scorers_and_classes_never_seen():
-    found = compare(BOTH, X, y, sizes=[30], repeats=2, metric=make_scorer(matthews_corrcoef))
-    assert found.metric == "matthews_corrcoef"
+    found = compare(BOTH, X, y, sizes=[30], repeats=2, scoring=make_scorer(matthews_corrcoef))
+    assert found.scoring == "matthews_corrcoef"
     assert found.better == "higher"
     labels = np.where(np.arange(178) < 2, "rare", np.where(y > 0, "b", "a"))
-    few = compare({"nb": NB}, X, labels, sizes=[2], repeats=6, metric="log_loss")
+    few = compare({"nb": NB}, X, labels, sizes=[2], repeats=6, scoring="log_loss")
     assert np.isfinite(few.values).all()  # of three classes, a model of two is judged
 
 

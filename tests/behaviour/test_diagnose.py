@@ -12,8 +12,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import verosim
 from verosim import estimators
-from verosim.bayes import prior_error, rows_for_priors
-from verosim.validate.diagnose import Diagnosis, Finding, diagnose
+from verosim.theory import prior_error, rows_for_priors
+from verosim.validate import Diagnosis, Finding
+from verosim.validate.diagnose import diagnose
 from verosim.validate.diagnosis import rows as rows_module
 from verosim.validate.diagnosis.dependence import cramer
 from verosim.validate.diagnosis.shape import _all_pairs, _third_moments, mardia
@@ -173,7 +174,7 @@ def test_skewed_and_heavy_columns_are_named(rng):
 
 
 def test_many_rows_are_sampled_and_it_says_so(rng, monkeypatch):
-    monkeypatch.setattr(rows_module, "MOST", 500)
+    monkeypatch.setattr(rows_module, "MOST_ROWS_PER_CLASS", 500)
     X, y = rng.normal(size=(5000, 2)), np.repeat([0, 1], [4000, 1000])
     found = diagnose(verosim.GaussianNB().fit(X, y), X, y)
     assert about(found, "skewness", "0").reading.endswith("Seen on 500 of 4,000 rows.")

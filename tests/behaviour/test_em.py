@@ -445,7 +445,7 @@ def test_convergence_is_shown(iris):
 
 
 def test_too_many_patterns(monkeypatch, rng):
-    monkeypatch.setattr(cohorts, "BUDGET", 1 << 12)
+    monkeypatch.setattr(cohorts, "COHORT_SCATTER_BUDGET", 1 << 12)
     X, y = holed(rng.normal(size=(500, 8)), 0.4), rng.integers(0, 2, 500)
     with pytest.raises(verosim.VerosimError, match=r"\d+ patterns of missing cells.*GaussianNB"):
         em().fit(X, y)
@@ -453,7 +453,7 @@ def test_too_many_patterns(monkeypatch, rng):
     few[:, 1:] = rng.normal(size=(500, 7))
     model = em().fit(few, y)
     other = em().fit(np.roll(few, 3, axis=1), y)
-    monkeypatch.setattr(cohorts, "BUDGET", 300)
+    monkeypatch.setattr(cohorts, "COHORT_SCATTER_BUDGET", 300)
     with pytest.raises(verosim.VerosimError, match="3 patterns of missing cells"):
         model.merge(other)
 

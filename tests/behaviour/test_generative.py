@@ -122,7 +122,9 @@ def test_a_boundary_prints_its_equation():
     assert "²" not in text
     assert "²" in str(verosim.QDA().fit(X[:, :2], y).boundary(0, 1))
     line = model.boundary(0, 1)
-    np.testing.assert_allclose(verosim.Quadratic(line.A, line.b, line.c)(X[:, :2]), line(X[:, :2]))
+    np.testing.assert_allclose(
+        verosim.bayes.Quadratic(line.A, line.b, line.c)(X[:, :2]), line(X[:, :2])
+    )
     for i, j in ((0, 9), ([0], 1)):
         with pytest.raises(verosim.VerosimError, match="not one of the model's classes"):
             model.boundary(i, j)
@@ -131,7 +133,7 @@ def test_a_boundary_prints_its_equation():
 def test_parameters_are_counted():
     """K − 1 priors, Kd means, d(d + 1)/2 per full covariance, d per diagonal."""
     d, K, n = 4, 3, 150
-    counts = verosim.parameter_counts(d, K, n, bins=10)
+    counts = verosim.theory.parameter_counts(d, K, n, bins=10)
     assert counts["QDA"] == (K - 1) + K * d + K * d * (d + 1) // 2 == 44
     assert counts["kNN"] == d * n
     for name in ("QDA", "LDA", "GaussianNB", "NaiveLDA", "BernoulliNB", "MultinomialNB"):
@@ -147,17 +149,17 @@ def test_parameters_are_counted():
 
 
 def test_rows_that_are_enough(rng):
-    n = verosim.rows_for_priors(0.05, 0.1, n_classes=3)
+    n = verosim.theory.rows_for_priors(0.05, 0.1, n_classes=3)
     assert n == int(np.ceil(np.log(2 * 3 / 0.1) / (2 * 0.05**2)))
     truth = np.array([0.5, 0.3, 0.2])
     off = np.abs(rng.multinomial(n, truth, 2000) / n - truth).max(axis=1) > 0.05
     assert off.mean() <= 0.1
-    assert verosim.rows_for_gaussian(10, 0.1) == 10_000
-    assert verosim.rows_for_histogram(5, 10) == 10**6
-    assert verosim.rows_for_histogram(5, 10, naive=True) == 500
+    assert verosim.theory.rows_for_gaussian(10, 0.1) == 10_000
+    assert verosim.theory.rows_for_histogram(5, 10) == 10**6
+    assert verosim.theory.rows_for_histogram(5, 10, naive=True) == 500
     for epsilon, delta, n_classes in ((0, 0.1, 2), (0.1, 2, 2), (0.1, 0.1, 0)):
         with pytest.raises(verosim.VerosimError):
-            verosim.rows_for_priors(epsilon, delta, n_classes)
+            verosim.theory.rows_for_priors(epsilon, delta, n_classes)
 
 
 def test_lda_is_nearest_mean_after_whitening():

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import verosim
 from tests.texts import statistic_of_texts
-from verosim.axes import Bins, Categories, Cells, Hashed, Vocabulary
+from verosim.axes import Bins, Categories, Hashed, JointBins, Vocabulary
 from verosim.axes.bins import edges_of
 from verosim.bayes.priors import log_priors, log_priors_left_out
 from verosim.data import Documents, as_matrix
@@ -143,7 +143,7 @@ class TestEveryDensity:
     def test_histograms(self, seed):
         rng, X, y, w = odd_rows(seed)
         bins = Bins([edges_of(column, NO_WEIGHTS, 3) for column in X.T])
-        joint = Cells(bins, Categories.empty(1))
+        joint = JointBins(bins, Categories.empty(1))
         holed = with_holes(rng, X)
         for alpha in (0.0, 1.0):
             statistic = statistic_of(

@@ -14,7 +14,7 @@ import verosim
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning
 from verosim.twins.logistic import LogisticRegression
 from verosim.twins.solvers.softmax import Softmax
-from verosim.twins.solvers.start import generative, middle, sample
+from verosim.twins.solvers.start import generative_start, middle, subsample
 
 NO_WEIGHTS = np.empty(0)
 
@@ -196,7 +196,7 @@ def test_the_start_is_the_generative_answer():
     """At the start, the weights are LDA's closed form."""
     X, y = load_iris(return_X_y=True)
     objective = Softmax(X, y.astype(np.int32), NO_WEIGHTS, 3, 0.0, middle(X))
-    B = generative(objective)
+    B = generative_start(objective)
     lda = verosim.LDA().fit(X, y)
     scores = (X - objective.pivot) @ B[:-1] + B[-1]
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -209,7 +209,7 @@ def test_a_sample_of_rows_stands_for_all():
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], [9000, 980, 20]).astype(np.int32)
     objective = Softmax(rng.normal(size=(10_000, 3)), codes, NO_WEIGHTS, 3, 1.0, np.zeros(3))
-    part = sample(objective, 500, rng)
+    part = subsample(objective, 500, rng)
     assert len(part.codes) < 700
     mass = np.bincount(part.codes, part.weights)
     np.testing.assert_allclose(mass, [9000, 980, 20])

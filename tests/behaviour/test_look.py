@@ -54,6 +54,18 @@ def test_roles_and_reasons(frame):
     assert all(column.reason for column in schema)
 
 
+def test_weights_are_a_column_or_an_array(frame, rng):
+    weights = rng.integers(0, 3, N).astype(float)
+    named = look(frame.assign(w=weights), target="y", sample_weight="w")
+    given = look(frame, target="y", sample_weight=weights.tolist())
+    assert named.weight == "w"
+    assert given.weight is None
+    assert list(named) == list(given)
+    assert list(given) != list(look(frame, target="y"))
+    with pytest.raises(verosim.VerosimError, match="one weight per row"):
+        look(frame, target="y", sample_weight=weights[:-1])
+
+
 def test_the_schema_prints_as_a_table(frame):
     text = str(NaiveBayes().fit(frame, "y").schema_)
     assert text.splitlines()[0].split() == ["column", "type", "role", "density", "why"]

@@ -33,7 +33,7 @@ def test_weights_and_holes_together(table):
     np.testing.assert_allclose(
         weighted.predict_log_proba(table), repeated.predict_log_proba(table), atol=1e-10
     )
-    schema = verosim.look(table, "y", weight="w")
+    schema = verosim.look(table, "y", sample_weight="w")
     assert NaiveBayes().fit(table, "y", schema=schema).class_count_.sum() == table["w"].sum()
 
 

@@ -370,7 +370,7 @@ def test_schema_names_target_and_weights(rng):
     frame, kind = table(rng)
     frame["kind"] = np.where(rng.random(len(kind)) < 0.7, None, kind)
     frame["w"] = rng.integers(1, 4, len(kind)).astype(float)
-    schema = verosim.look(frame.dropna(subset="kind"), "kind", weight="w")
+    schema = verosim.look(frame.dropna(subset="kind"), "kind", sample_weight="w")
     em = SemiSupervised(verosim.NaiveBayes(), unlabelled=None)
     given = clone(em).fit(frame, schema=schema)
     named = clone(em).fit(frame, "kind", "w")

@@ -340,7 +340,7 @@ def test_interrupting_leaves_the_model_as_it_was(frame):
 def test_progress_is_shown_to_a_terminal_only(monkeypatch, capsys):
     from verosim.engines import progress
 
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_BAR", -1.0)
     with progress.Progress(100) as bar:
         bar.advance(50)
         assert bar.bar is None  # nobody is watching
@@ -349,7 +349,7 @@ def test_progress_is_shown_to_a_terminal_only(monkeypatch, capsys):
         bar.advance(50)
         assert bar.bar is not None
         bar.advance(50)
-    monkeypatch.setattr(progress, "PATIENCE", 1.0)
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_BAR", 1.0)
     with progress.Progress(100) as bar:  # over before a second has passed
         bar.advance(100)
         assert bar.bar is None

@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import verosim
 from verosim import VerosimError
-from verosim.twins.gap import Gap, generative_gap
+from verosim.twins import Gap
+from verosim.twins.gap import generative_gap
 from verosim.twins.twin import Twin, twin
 
 NUMERIC = [
@@ -183,12 +184,12 @@ class TestGap:
         X = rng.normal(size=(60, 10)) + y[:, None] * 0.7
         found = generative_gap(verosim.NaiveLDA(), X, y, C=np.inf)
         assert found.log_loss_gap()[0] < 0
-        assert found.verdict.startswith("the model is better")
+        assert found.conclusion.startswith("the model is better")
 
     def test_model_that_is_wrong_is(self):
         X, y = load_breast_cancer(return_X_y=True)
         found = generative_gap(verosim.GaussianNB(), X, y)
-        assert found.verdict.startswith("the twin is better")
+        assert found.conclusion.startswith("the twin is better")
         assert found.divergence.min() > -1e-12
         assert 0 < found.disagreement < 0.1
         assert "GaussianNB" in str(found)
@@ -210,7 +211,7 @@ class TestGap:
         gap = Gap(model.classes_, y, log_proba, log_proba)
         assert gap.divergence.max() == 0
         assert gap.disagreement == gap.difference == 0
-        assert gap.verdict == "no difference beyond chance"
+        assert gap.conclusion == "no difference beyond chance"
 
 
 class TestBadInput:

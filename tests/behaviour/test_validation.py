@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.metrics import accuracy_score, get_scorer, log_loss
+from sklearn.metrics import accuracy_score, confusion_matrix, get_scorer, log_loss
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -503,7 +503,7 @@ class TestSelect:
         from scipy.stats import f_oneway
 
         X, y = load_wine(return_X_y=True)
-        found = select(verosim.LDA(), X, y, by="wilks")
+        found = select(verosim.LDA(), X, y, scoring="wilks")
         Z = X[:, found.numbers]
         centred = Z - np.array([Z[y == k].mean(axis=0) for k in range(3)])[y]
         T = Z - Z.mean(axis=0)
@@ -513,10 +513,10 @@ class TestSelect:
         p = f_oneway(*(X[y == k, first] for k in range(3))).pvalue
         assert found.steps[0].column == f"x{first}"
         assert found.steps[0].p_value == pytest.approx(p, rel=1e-6)
-        back = select(verosim.LDA(), X, y, by="wilks", direction="backward")
+        back = select(verosim.LDA(), X, y, scoring="wilks", direction="backward")
         assert set(back.numbers) <= set(range(13))
         with pytest.raises(VerosimError, match="keeps none"):
-            select(verosim.GaussianNB(), X, y, by="wilks")
+            select(verosim.GaussianNB(), X, y, scoring="wilks")
 
     def test_of_a_table(self, data):
         file = data / "penguins" / "penguins.csv"
@@ -527,7 +527,7 @@ class TestSelect:
     def test_columns_that_depend_on_others_are_passed_over(self, rng):
         X, y = load_iris(return_X_y=True)
         X = np.column_stack([X, X[:, 0] + X[:, 1]])
-        found = select(verosim.LDA(), X, y, by="wilks", level=1.0)
+        found = select(verosim.LDA(), X, y, scoring="wilks", level=1.0)
         assert len(found.columns) == 4
 
 
@@ -637,6 +637,17 @@ class TestOddRequests:
             select(verosim.LDA(), X, y, cv="loo")
         with pytest.raises(VerosimError, match="Row 3 has no fold"):
             cross_validate(verosim.LDA(), X, y, cv=np.where(np.arange(150) == 3, np.nan, 1.0))
+
+
+def test_confusion_is_summed_over_folds(rng):
+    """As scikit-learn counts it from the out-of-fold predictions, by weight."""
+    X, y = load_wine(return_X_y=True)
+    w = rng.integers(0, 3, len(y)).astype(float)
+    for given in ({}, {"sample_weight": w}):
+        for cv in (5, "loo"):
+            found = cross_validate(verosim.GaussianNB(), X, y, cv=cv, **given)
+            expected = confusion_matrix(y, found.predictions, **given)
+            np.testing.assert_allclose(found.confusion, expected)
 
 
 @pytest.mark.slow

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from verosim.axes import Axes, Bins, Categories, Cells, Coded, Columns, Groups, Words
+from verosim.axes import (
+    Axes,
+    Bins,
+    CappedCategories,
+    Categories,
+    CodedColumns,
+    Columns,
+    Groups,
+    JointBins,
+)
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
 from verosim.engines import summarise
 from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
@@ -54,7 +63,7 @@ def bins(axes: Axes) -> Counts:
 
 
 def cells(axes: Axes) -> Counts:
-    return Counts(axes.with_codes(Cells(bins(axes).axes.codes, Categories.empty(1))))
+    return Counts(axes.with_codes(JointBins(bins(axes).axes.codes, Categories.empty(1))))
 
 
 PLANS = {
@@ -143,9 +152,9 @@ def words(rows: Rows, folded: bool = False) -> Statistic:
         found, index = np.unique(column, return_inverse=True)
         indexes.append(index.astype(np.int32))
         texts.append([None if np.isnan(v) else f"{v + 0.0:g}" for v in found])
-    block = Coded(tuple(indexes), tuple(texts), len(rows.X))
+    block = CodedColumns(tuple(indexes), tuple(texts), len(rows.X))
     d = rows.X.shape[1]
-    codes = Words.none_yet((3,) * d, (("5",),) * d)
+    codes = CappedCategories.none_yet((3,) * d, (("5",),) * d)
     return summed(block, rows, folded, lambda axes: Counts(axes.with_codes(codes)))
 
 

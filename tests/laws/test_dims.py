@@ -8,10 +8,10 @@ import pytest
 from tests.laws.strategies import Rows, operands, summed
 from tests.laws.test_statistics import law
 from verosim import testing
-from verosim.axes import Categories, Coded, Words
+from verosim.axes import CappedCategories, Categories, CodedColumns
 from verosim.data import Batch
 from verosim.stats import ArrayStatistic, Field, restorable
-from verosim.stats.fields import HEAD, G
+from verosim.stats.fields import BASE_FIELDS, G
 
 KINDS = ("values", "words")
 
@@ -21,7 +21,7 @@ class CodePairs(ArrayStatistic):
     """How often two codes occur in the same row."""
 
     fields = {  # noqa: RUF012
-        **HEAD,
+        **BASE_FIELDS,
         "pairs": Field((*G, "code", "code")),
         "exact": Field(("fold", "code", "code"), "pair"),  # the same over all classes
         "most": Field(("fold", "code", "code"), "peak"),
@@ -60,8 +60,8 @@ def pairs(kind: str, rows: Rows, folded: bool = False) -> CodePairs:
     found = [np.unique(column, return_inverse=True) for column in rows.X.T]
     indexes = tuple(index.astype(np.int32) for _, index in found)
     texts = tuple([None if np.isnan(v) else f"{v + 0.0:g}" for v in values] for values, _ in found)
-    words = Words.none_yet((3,) * d, (("5",),) * d)
-    block = Coded(indexes, texts, len(rows.X))
+    words = CappedCategories.none_yet((3,) * d, (("5",),) * d)
+    block = CodedColumns(indexes, texts, len(rows.X))
     return summed(block, rows, folded, lambda axes: CodePairs(axes.with_codes(words)))
 
 

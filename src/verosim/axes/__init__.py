@@ -11,27 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.bins import Bins, Cells
+from verosim.axes.bins import Bins, JointBins
+from verosim.axes.capped_categories import CappedCategories, CodedColumns
 from verosim.axes.codes import Categories, Codes
 from verosim.axes.columns import Columns
 from verosim.axes.groups import Groups
 from verosim.axes.vocabulary import Hashed, TokenCodes, Vocabulary
-from verosim.axes.words import Coded, Words
 from verosim.errors import VerosimError
 
 __all__ = [
     "Axes",
     "Bins",
+    "CappedCategories",
     "Categories",
-    "Cells",
-    "Coded",
+    "CodedColumns",
     "Codes",
     "Columns",
     "Groups",
     "Hashed",
+    "JointBins",
     "TokenCodes",
     "Vocabulary",
-    "Words",
 ]
 
 
@@ -97,14 +97,15 @@ class Axes:
         if state["codes"] is None:
             return cls(groups, columns)
         kind, codes = state["codes"]
-        if kind not in CODES:
+        if kind not in CODES_BY_NAME:
             raise VerosimError(
-                f"{kind!r} is not a kind of codes; known are {', '.join(CODES)}.",
+                f"{kind!r} is not a kind of codes; known are {', '.join(CODES_BY_NAME)}.",
                 "the state is damaged, or of another version of verosim.",
             )
-        return cls(groups, columns, CODES[kind].from_state(codes))
+        return cls(groups, columns, CODES_BY_NAME[kind].from_state(codes))
 
 
-CODES: dict[str, type[Codes]] = {
-    kind.__name__: kind for kind in (Bins, Categories, Cells, Hashed, Vocabulary, Words)
+CODES_BY_NAME: dict[str, type[Codes]] = {
+    kind.__name__: kind
+    for kind in (Bins, Categories, JointBins, Hashed, Vocabulary, CappedCategories)
 }

@@ -94,7 +94,7 @@ class Bins(Codes):
         return low, high
 
 
-class Cells(Codes):
+class JointBins(Codes):
     """The occupied cells of a joint histogram, as one column whose categories are cell numbers."""
 
     def __init__(self, bins: Bins, occupied: Categories) -> None:
@@ -125,19 +125,19 @@ class Cells(Codes):
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
         return self.occupied.encode(self._number(block))
 
-    def widened(self, block: np.ndarray) -> Cells:
-        return Cells(self.bins, self.occupied.widened(self._number(block)))
+    def widened(self, block: np.ndarray) -> JointBins:
+        return JointBins(self.bins, self.occupied.widened(self._number(block)))
 
-    def union(self, other: Cells, columns: Columns) -> Cells:
-        return Cells(
+    def union(self, other: JointBins, columns: Columns) -> JointBins:
+        return JointBins(
             self.bins.union(other.bins, columns), self.occupied.union(other.occupied, columns)
         )
 
-    def positions(self, wider: Cells) -> np.ndarray | None:
+    def positions(self, wider: JointBins) -> np.ndarray | None:
         return self.occupied.positions(wider.occupied)
 
-    def keep(self, kept: np.ndarray) -> Cells:
-        return Cells(self.bins, self.occupied.keep(kept))
+    def keep(self, kept: np.ndarray) -> JointBins:
+        return JointBins(self.bins, self.occupied.keep(kept))
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         return "all columns", f"cell {self.occupied.values[0][code]}"
@@ -146,7 +146,7 @@ class Cells(Codes):
         return self.bins.state(), self.occupied.state()
 
     @classmethod
-    def from_state(cls, state: Any) -> Cells:
+    def from_state(cls, state: Any) -> JointBins:
         bins, occupied = state
         return cls(Bins.from_state(bins), Categories.from_state(occupied))
 

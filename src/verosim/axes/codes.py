@@ -17,10 +17,10 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes.columns import Columns
-from verosim.axes.groups import plain, sorted_labels
+from verosim.axes.groups import plain_label, sorted_labels
 from verosim.errors import VerosimError
 
-TABLE_SPAN = 1 << 16  # widest range of whole numbers looked up by table
+CODE_TABLE_SPAN = 1 << 16  # widest range of whole numbers looked up by table
 
 
 class Codes(ABC):
@@ -36,7 +36,7 @@ class Codes(ABC):
 
     @abstractmethod
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        """(n, d) values to (n, columns) int32 codes, and whether any value was strange."""
+        """(n, d) values to (n, columns) int32 codes, and whether any value was unknown."""
 
     @abstractmethod
     def union(self, other: Any, columns: Columns) -> Any: ...
@@ -112,7 +112,7 @@ class Categories(Codes):
                 return None
             low = int(min(values, default=0))
             span = int(max(values, default=-1)) - low + 1
-            if span > TABLE_SPAN or abs(low) > 1 << 52:
+            if span > CODE_TABLE_SPAN or abs(low) > 1 << 52:
                 return None
             table = np.full(span, -2, dtype=np.int32)
             table[[int(v) - low for v in values]] = np.arange(len(values)) + self.first[j]
@@ -136,11 +136,11 @@ class Categories(Codes):
         return tuple(out)
 
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        codes, strange = self._raw(block)
-        if strange:
+        codes, unknown = self._raw(block)
+        if unknown:
             spare = self.size + np.arange(codes.shape[1], dtype=np.int32)
             codes = np.where(codes == -2, spare, codes)
-        return codes, strange
+        return codes, unknown
 
     def _raw(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
         """Codes with −2 for values not on the axis, and whether there is one."""
@@ -180,15 +180,15 @@ class Categories(Codes):
         return np.where(hit, at + self.first[j], np.where(column == column, -2, -1))
 
     def widened(self, block: np.ndarray) -> Categories:
-        codes, strange = self._raw(block)
-        if not strange:
+        codes, unknown = self._raw(block)
+        if not unknown:
             return self
         values = list(self.values)
         for j in np.flatnonzero((codes == -2).any(axis=0)):
             known = self.index[j]
             column = block[:, j]
             present = np.unique(column).tolist() if column.dtype.kind in "iufb" else column.tolist()
-            fresh = {plain(v) for v in present if not is_missing(v) and v not in known}
+            fresh = {plain_label(v) for v in present if not is_missing(v) and v not in known}
             values[j] = values[j] + tuple(sorted_labels(fresh))
         return Categories(values)
 

@@ -55,10 +55,10 @@ class Groups:
         return cls(as_labels(state["labels"], state["dtype"]), state["folds"])
 
     def name(self, group: int) -> str:
-        return repr(plain(self.classes[group // self.folds]))
+        return repr(plain_label(self.classes[group // self.folds]))
 
 
-def plain(label: Any) -> Any:
+def plain_label(label: Any) -> Any:
     """A label as Python prints it: 'a' and 3 rather than np.str_('a') and np.int64(3)."""
     return label.item() if isinstance(label, np.generic) else label
 
@@ -83,10 +83,10 @@ def union_of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return first if len(first) else second
     kinds = kind_of(first), kind_of(second)
     if "object" not in kinds and kinds[0] != kinds[1]:
-        odd = plain(second[0])
+        odd = plain_label(second[0])
         raise VerosimError(
             f"The label {odd!r} is a {kinds[1]} and the labels so far, like "
-            f"{plain(first[0])!r}, are {kinds[0]}s.",
+            f"{plain_label(first[0])!r}, are {kinds[0]}s.",
             "give all labels as text or all as numbers.",
         )
     both = set(first.tolist()) | set(second.tolist())

@@ -19,10 +19,9 @@ from verosim import kernels
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
 from verosim.errors import VerosimError
+from verosim.kernels.constants import SLACK, STATE_SIZE
 
-SLACK = 16  # bytes beyond the last token, so that kernels may read whole words
 LEAST_SLOTS = 16
-STATE = 6  # numbers a compiled loop keeps of a vocabulary that grows
 AT_A_TIME = 512  # tokens looked up together, while their slots stay in cache
 
 
@@ -130,7 +129,7 @@ class Vocabulary(TokenCodes):
     def find(self, other: Vocabulary) -> np.ndarray:
         """(other.size,) the code here of every token of the other; −1 if it is unknown."""
         found = np.empty(other.size, dtype=np.int64)
-        state = np.zeros(STATE, dtype=np.int64)
+        state = np.zeros(STATE_SIZE, dtype=np.int64)
         kernels.meet_tokens(
             *other.slices, 0, False, self._room, self.bounds, self.slots, state, at_a_time(), found
         )
@@ -150,12 +149,12 @@ class Vocabulary(TokenCodes):
         if self is other or self.extends(other):
             return self
         found = self.find(other)
-        strange = np.flatnonzero(found < 0)
-        if self.fixed and (len(strange) or self.size != other.size):
+        unknown = np.flatnonzero(found < 0)
+        if self.fixed and (len(unknown) or self.size != other.size):
             raise _unlike(self, other, columns)
-        if not len(strange):
+        if not len(unknown):
             return self
-        more = other._taken(strange)
+        more = other._taken(unknown)
         return Vocabulary(
             np.concatenate([self.arena, more._room]),
             np.concatenate([self.bounds, more.bounds[1:] + self.bounds[-1]]),

@@ -1,13 +1,6 @@
 """Bayes' rule: priors and densities in, joint, posterior, evidence and samples out."""
 
 from verosim.bayes.boundary import Quadratic, boundary
-from verosim.bayes.enough import (
-    parameter_counts,
-    prior_error,
-    rows_for_gaussian,
-    rows_for_histogram,
-    rows_for_priors,
-)
 from verosim.bayes.linear import LinearScores, signed_distances
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
@@ -19,10 +12,5 @@ __all__ = [
     "Rule",
     "boundary",
     "log_priors",
-    "parameter_counts",
-    "prior_error",
-    "rows_for_gaussian",
-    "rows_for_histogram",
-    "rows_for_priors",
     "signed_distances",
 ]

@@ -18,14 +18,14 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
-from verosim.densities import LinearForm, Scores, not_a_number
+from verosim.densities import ClassScores, LinearForm, not_a_number
 from verosim.densities.base import into
 from verosim.errors import VerosimError
 from verosim.linalg import padded
 
 
 @dataclass(frozen=True)
-class LinearScores(Scores):
+class LinearScores(ClassScores):
     """A linear function for each class; of two classes one may do, and the first then scores 0."""
 
     form: LinearForm

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.groups import plain
+from verosim.axes.groups import plain_label
 from verosim.densities.leave_one_out import Removal
 from verosim.errors import VerosimError, listed
 
@@ -44,7 +44,7 @@ def log_priors(
         mass = _given(setting, classes, streaming)
         if streaming:
             mass = np.where(present, mass, 0.0)
-        idle = [str(plain(c)) for c in classes[(mass > 0) & ~present].tolist()]
+        idle = [str(plain_label(c)) for c in classes[(mass > 0) & ~present].tolist()]
         if idle:
             raise VerosimError(
                 f"Class {listed(idle)} has no rows, so it cannot be given prior mass.",
@@ -62,7 +62,7 @@ def log_priors(
 def _given(setting: Any, classes: np.ndarray, streaming: bool) -> np.ndarray:
     labels = classes.tolist()
     if isinstance(setting, Mapping):
-        by_label = {plain(label): _number(p) for label, p in setting.items()}
+        by_label = {plain_label(label): _number(p) for label, p in setting.items()}
         unknown = [str(label) for label in by_label if label not in labels]
         left_out = [str(label) for label in labels if label not in by_label]
         total = sum(by_label.values())

@@ -13,7 +13,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns
-from verosim.densities import Params, Scores
+from verosim.densities import ClassScores, Params
 from verosim.engines import map_rows
 
 JOINT, LOG_POSTERIOR, POSTERIOR, DISCRIMINANT = 0, 1, 2, 3
@@ -24,7 +24,7 @@ class Decision:
     """A score of each of C classes: what it takes to decide between them."""
 
     log_prior: np.ndarray  # (C,) added to the scores
-    params: Scores
+    params: ClassScores
     columns: Columns
 
     def discriminants(self, X: Any) -> np.ndarray:
@@ -75,7 +75,7 @@ class Rule(Decision):
         """(n,) log p(x)."""
         return self._evaluate(X, self.params.generative.log_density, JOINT)[1]
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) log p(k | x) and (n,) log p(x), in one pass where one density gives both."""
         if self.params.generative is not self.params:
             return self.log_posterior(X), self.evidence(X)
@@ -114,8 +114,8 @@ class WidenedRule(Rule):
         found: np.ndarray = self.inner.evidence(X)
         return found
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        log_posterior, evidence = self.inner.judge(X)
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        log_posterior, evidence = self.inner.posterior_and_density(X)
         return spread(log_posterior, self.places, self.classes), evidence
 
 

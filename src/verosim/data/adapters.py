@@ -57,7 +57,7 @@ def query(sql: str, connection: Any) -> Table:
 
 def is_source(X: Any) -> bool:
     """Whether X has columns with names, however it comes."""
-    return streams(X) or is_frame(X)
+    return is_stream(X) or is_frame(X)
 
 
 def is_frame(X: Any) -> bool:
@@ -67,7 +67,7 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
 
 
-def streams(X: Any) -> bool:
+def is_stream(X: Any) -> bool:
     """Whether X can only be read as a table: a file, Arrow data, a query, an iterable of tables."""
     if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
         return False

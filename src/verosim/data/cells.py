@@ -21,10 +21,10 @@ from verosim.errors import VerosimError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
-PADDED = re.compile(r"\s*[-+]?0\d")  # 007 is a code, not a number
-WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
+NUMBER_PATTERN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+PADDED_PATTERN = re.compile(r"\s*[-+]?0\d")  # 007 is a code, not a number
+WHOLE_PATTERN = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
+DATE_PATTERN = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
 TRUTHS = {"true": 1.0, "false": 0.0}
 DAY = 86_400_000_000  # microseconds
 TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of a duration, in a second
@@ -83,7 +83,7 @@ def in_one(array: pa.Array) -> pa.Array:
     return array
 
 
-def plain(array: pa.Array) -> pa.Array:
+def without_dictionary(array: pa.Array) -> pa.Array:
     """The array in one piece, with its dictionary, if it has one, written out."""
     import pyarrow as pa
 
@@ -96,7 +96,7 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = plain(array)
+    array = without_dictionary(array)
     kind = kind_of_type(array.type)
     if kind == "nothing":
         return np.full(len(array), np.nan)
@@ -121,7 +121,7 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
 
 def _without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
     """The numbers among the texts that mean missing, made NaN."""
-    marks = [float(text) for text in na if NUMBER.fullmatch(text)]
+    marks = [float(text) for text in na if NUMBER_PATTERN.fullmatch(text)]
     return np.where(np.isin(out, marks), np.nan, out) if marks else out
 
 
@@ -134,13 +134,13 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
     signless: Any = pc.utf8_ltrim(trimmed, "+")
     try:
         out = signless.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        strange = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
-        if not strange.any():  # 'nan' and 'inf' are words here
+        not_finite = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
+        if not not_finite.any():  # 'nan' and 'inf' are words here
             return _without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass
     for i, text in enumerate(trimmed.to_pylist()):
-        if text is not None and not NUMBER.fullmatch(text):
+        if text is not None and not NUMBER_PATTERN.fullmatch(text):
             raise Unreadable(i, array[i].as_py(), "a number")
     cells = np.array([np.nan if v is None else float(v) for v in trimmed.to_pylist()])
     return _without_marks(cells, na)
@@ -159,7 +159,7 @@ def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:
 
 def flags(array: Any, na: frozenset[str] = frozenset()) -> np.ndarray:
     """(n,) 1.0 for true, 0.0 for false, NaN for missing."""
-    array = plain(array)
+    array = without_dictionary(array)
     if kind_of_type(array.type) != "text":
         out = numbers(array, na)
         wrong = ~(np.isnan(out) | (out == 0) | (out == 1))
@@ -190,7 +190,7 @@ def keys(
     import pyarrow.compute as pc
 
     if isinstance(array, pa.ChunkedArray):
-        array = plain(array)
+        array = without_dictionary(array)
     if not pa.types.is_dictionary(array.type):
         if kind_of_type(array.type) == "nothing":
             return np.zeros(len(array), dtype=np.int32), [None]
@@ -238,7 +238,7 @@ def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        whole = WHOLE.fullmatch(value)
+        whole = WHOLE_PATTERN.fullmatch(value)
         text = whole[1] if whole else value
     elif isinstance(value, float):
         if value != value:
@@ -257,7 +257,7 @@ def days(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     return np.where(gone, np.nan, micros / DAY)
 
 
-def clock(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
+def clock_parts(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
     """Hour, weekday (Monday is 0) and month of every moment, int32, and −1 where missing."""
     micros, gone = _micros(array, na)
     day = np.floor_divide(micros, DAY)
@@ -274,7 +274,7 @@ def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    array = plain(array)
+    array = without_dictionary(array)
     if kind_of_type(array.type) == "text":
         array = _parsed_times(array, na)
     elif kind_of_type(array.type) not in ("time", "nothing"):

@@ -23,7 +23,7 @@ class ColumnKind:
 
 
 IGNORE = ColumnKind("ignore", "ignored", ("ignored",), shown=False)
-NUMBER = "gaussian"  # the kind of a number where nothing else is said
+DEFAULT_NUMBER_KIND = "gaussian"  # the kind of a number where nothing else is said
 
 _registered: dict[str, ColumnKind] = {}
 

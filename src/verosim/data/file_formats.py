@@ -218,7 +218,9 @@ class ArrowFile(TypedFile):
                 yield from reader
 
 
-KINDS: dict[str, type[File]] = {kind.kind: kind for kind in (CsvFile, ParquetFile, ArrowFile)}
+FILE_FORMATS: dict[str, type[File]] = {
+    kind.kind: kind for kind in (CsvFile, ParquetFile, ArrowFile)
+}
 
 
 def open_bytes(path: Path) -> Any:

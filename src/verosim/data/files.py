@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from verosim.data.cells import kind_of_type
-from verosim.data.file_formats import KINDS, File, first_line
+from verosim.data.file_formats import FILE_FORMATS, File, first_line
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
 
@@ -62,10 +62,10 @@ def find_files(source: str | Path) -> list[Path]:
             f"There is no file {str(source)!r}.",
             "give the path of a CSV, Parquet or Arrow file, a folder or a glob of them.",
         )
-    strange = [p.name for p in found if _format(p) is None]
-    if strange:
+    unknown = [p.name for p in found if _format(p) is None]
+    if unknown:
         raise VerosimError(
-            f"{str(source)!r} holds files that are no tables: {listed(strange)}.",
+            f"{str(source)!r} holds files that are no tables: {listed(unknown)}.",
             "name the tables with a glob, such as 'folder/*.parquet'.",
         )
     return found
@@ -92,7 +92,7 @@ def open_file(path: Path) -> File:
     try:
         if path.stat().st_size == 0:
             raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
-        file = KINDS[kind].open(path)
+        file = FILE_FORMATS[kind].open(path)
         check_names(file.names)
     except VerosimError as error:
         if path.name in error.what:

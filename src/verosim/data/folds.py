@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from verosim.axes.words import Coded
+from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
 from verosim.data.readers import Reader
 from verosim.data.sources import Parts
@@ -23,7 +23,8 @@ from verosim.data.tables import Rows, Table
 from verosim.data.text import Documents
 from verosim.errors import VerosimError
 
-NOTHING = np.uint64(0x9E3779B97F4A7C15)  # a missing cell
+INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
+MISSING_CELL = INCREMENT
 
 
 @dataclass(frozen=True)
@@ -147,12 +148,12 @@ def _by_text(column: str, rows: Rows, na: frozenset[str], value: Any) -> np.ndar
 
 
 def _hash_of_text(text: str | None) -> int:
-    return int(NOTHING) if text is None else zlib.crc32(text.encode("utf-8", "replace"))
+    return int(MISSING_CELL) if text is None else zlib.crc32(text.encode("utf-8", "replace"))
 
 
 def _mixed(h: np.ndarray) -> np.ndarray:
     """Every bit of the answer depends on every bit of h (the finaliser of SplitMix64)."""
-    h = (h + NOTHING).astype(np.uint64)
+    h = (h + INCREMENT).astype(np.uint64)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return h ^ (h >> np.uint64(31))
@@ -172,7 +173,7 @@ def _columns(block: Any) -> Any:
     if isinstance(block, Parts):
         for name in sorted(block):
             yield from _columns(block[name])
-    elif isinstance(block, Coded):
+    elif isinstance(block, CodedColumns):
         for index, texts in zip(block.indexes, block.texts, strict=True):
             yield np.array([_hash_of_text(text) for text in texts], dtype=np.uint64)[index]
     elif isinstance(block, Documents):
@@ -181,4 +182,4 @@ def _columns(block: Any) -> Any:
     else:
         for column in np.asarray(block, dtype=np.float64).T:
             bits = (column + 0.0).view(np.uint64)  # −0 and 0 are one number
-            yield np.where(np.isnan(column), NOTHING, bits)
+            yield np.where(np.isnan(column), MISSING_CELL, bits)

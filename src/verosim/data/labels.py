@@ -11,7 +11,7 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labels
 from verosim.errors import VerosimError
 
-TABLE_SPAN = 1 << 20  # widest range of integer labels coded by table
+LABEL_TABLE_SPAN = 1 << 20  # widest range of integer labels coded by table
 
 
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +36,7 @@ def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, 
 def _encode_integers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     flags = y.view(np.uint8) if y.dtype.kind == "b" else y
     low, high = int(flags.min()), int(flags.max())
-    if high - low >= TABLE_SPAN or high >= 1 << 63:
+    if high - low >= LABEL_TABLE_SPAN or high >= 1 << 63:
         found, inverse = np.unique(y, return_inverse=True)
         return found, inverse.astype(np.int32)
     present = np.zeros(high - low + 1, dtype=np.bool_)
@@ -100,10 +100,10 @@ def positions(labels: Any, classes: np.ndarray) -> np.ndarray:
 def check_known(labels: np.ndarray, known: np.ndarray) -> None:
     """Every label must be one of the model's."""
     classes = known.tolist()
-    strange = [label for label in labels.tolist() if label not in classes]
-    if strange:
+    unknown = [label for label in labels.tolist() if label not in classes]
+    if unknown:
         raise VerosimError(
-            f"The label {strange[0]!r} is not one of the model's classes.",
+            f"The label {unknown[0]!r} is not one of the model's classes.",
             f"the classes are {known.tolist()[:10]} (of kind {kind_of(known)}).",
         )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.axes import Columns
-from verosim.axes.words import Coded
+from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
@@ -88,11 +88,13 @@ def as_numbers(columns: Sequence[np.ndarray | None], n: int) -> np.ndarray:
     return out
 
 
-def as_words(columns: Sequence[tuple[np.ndarray, list[str | None]] | None], n: int) -> Coded:
+def as_coded_columns(
+    columns: Sequence[tuple[np.ndarray, list[str | None]] | None], n: int
+) -> CodedColumns:
     """The texts of each column and where each row has them."""
     nothing: tuple[np.ndarray, list[str | None]] = np.zeros(n, dtype=np.int32), [None]
     found = [nothing if column is None else column for column in columns]
-    return Coded(tuple(index for index, _ in found), tuple(texts for _, texts in found), n)
+    return CodedColumns(tuple(index for index, _ in found), tuple(texts for _, texts in found), n)
 
 
 def as_documents(columns: Sequence[Documents | None], n: int) -> Documents:
@@ -132,12 +134,12 @@ class NumberReader(Reader):
         return as_numbers(found, rows.batch.num_rows)
 
 
-class WordReader(Reader):
+class CategoryReader(Reader):
     """For models of categories: every column is one, whatever its type."""
 
-    def block(self, rows: Rows) -> Coded:
+    def block(self, rows: Rows) -> CodedColumns:
         found = [self.cells_of(rows, column, cells.keys) for column in self.schema.used]
-        return as_words(found, rows.batch.num_rows)
+        return as_coded_columns(found, rows.batch.num_rows)
 
 
 class ValueReader(Reader):

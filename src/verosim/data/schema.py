@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from verosim.axes import Columns
-from verosim.data.column_kinds import IGNORE, NUMBER, ColumnKind, kind_named, known_kinds
+from verosim.data.column_kinds import (
+    DEFAULT_NUMBER_KIND,
+    IGNORE,
+    ColumnKind,
+    kind_named,
+    known_kinds,
+)
 from verosim.errors import VerosimError, listed
 
 
@@ -208,7 +214,7 @@ def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
     lost = [name for name in names if name not in present]
     if lost:
         raise VerosimError(f"The table lacks the columns {listed(lost)}.", near(lost[0], present))
-    return Schema(tuple(Column(name, NUMBER) for name in names))
+    return Schema(tuple(Column(name, DEFAULT_NUMBER_KIND) for name in names))
 
 
 def _tuples(raw: dict[str, Any]) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class Chunk:
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
         """(codes (n,), sorted labels) of all its rows."""
-        return labels_of(self.target, self.rows, self.reader.schema)
+        return target_codes(self.target, self.rows, self.reader.schema)
 
     def batch(self) -> Batch:
         """The rows as a batch that brings its own labels; rows of zero weight are left out."""
@@ -133,7 +133,7 @@ class Chunk:
             target = target if isinstance(target, str) else target[kept]
             folds = folds[kept] if isinstance(folds, GivenFolds) else folds
             weights = weights[kept]
-        codes, labels = labels_of(target, rows, self.reader.schema)
+        codes, labels = target_codes(target, rows, self.reader.schema)
         block = self.reader.block(rows)
         groups = codes if folds is None else codes * np.int32(folds.count) + folds.of(rows, block)
         return Batch(block, groups, weights, numbers, labels, rows.origin)
@@ -144,7 +144,7 @@ def check_length(given: int, rows: int, what: str) -> None:
         raise VerosimError(f"X has {rows} rows and there are {given} {what}: inconsistent lengths.")
 
 
-def labels_of(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.ndarray]:
+def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.ndarray]:
     """(codes (n,) int32, sorted labels) of some rows."""
     if not isinstance(target, str):  # encoded beforehand: (codes, all labels)
         return target.codes, target.labels
@@ -170,8 +170,8 @@ def labels_of(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.n
         found = [as_label(str(texts[i]), schema.target_type) for i in at]
     except (ValueError, KeyError):
         bad = next(i for i in at if not _is_label(str(texts[i]), schema.target_type))
-        raise _strange_label(target, texts[bad], rows.place(int(np.argmax(index == bad))), schema) \
-            from None  # fmt: skip
+        place = rows.place(int(np.argmax(index == bad)))
+        raise _unreadable_label(target, texts[bad], place, schema) from None
     labels, inverse = np.unique(as_array(found), return_inverse=True)
     table = np.zeros(len(texts), dtype=np.int32)
     table[at] = inverse
@@ -194,7 +194,7 @@ def as_array(labels: list[Any]) -> np.ndarray:
 
 def as_label(text: str, kind: str) -> Any:
     if kind == "integer":
-        whole = cells.WHOLE.fullmatch(text)
+        whole = cells.WHOLE_PATTERN.fullmatch(text)
         label = int(whole[1] if whole else text)
         if not -(2**63) <= label < 2**64:
             raise ValueError(text)
@@ -212,8 +212,8 @@ def _is_label(text: str, kind: str) -> bool:
     return True
 
 
-def _strange_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
-    fraction = cells.NUMBER.fullmatch(str(text)) and float(str(text)) % 1
+def _unreadable_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
+    fraction = cells.NUMBER_PATTERN.fullmatch(str(text)) and float(str(text)) % 1
     if schema.target_type == "integer" and fraction:
         return VerosimError(
             f"Unknown label type: continuous. The target {target!r} is {text} in {place}; "

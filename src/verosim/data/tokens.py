@@ -15,16 +15,13 @@ from functools import cache
 
 import numpy as np
 
-from verosim.axes.vocabulary import SLACK
 from verosim.data.text import Documents, not_utf8
 from verosim.errors import VerosimError
+from verosim.kernels.constants import INVALID, SLACK, SPECIAL
 
 POINTS = 0x110000
 NOT_BY_TABLE = (0x130, 0x3A3)  # İ, Σ
-AT_ONCE = 64  # texts lowered by Python when one of them needs it
-
-DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # why a compiled loop over documents stopped
-WHY = 5  # where in its state it says why
+TEXTS_LOWERED_TOGETHER = 64  # texts lowered by Python when one of them needs it
 
 Work = Callable[[Documents, int, "Tables"], tuple[int, int]]
 
@@ -89,7 +86,8 @@ class Tokenizer:
             read, why = work(some, start, by)
             start += read
             if why == SPECIAL:
-                some, by = documents[start : start + AT_ONCE].lowered(), tables(False)
+                few = documents[start : start + TEXTS_LOWERED_TOGETHER]
+                some, by = few.lowered(), tables(False)
                 read, why = work(some, start, by)
                 start += read
             if why == INVALID:

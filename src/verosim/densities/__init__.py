@@ -1,6 +1,13 @@
 """Densities: from a statistic to the parameters of p(x | class), and from those to numbers."""
 
-from verosim.densities.base import Density, LinearForm, Params, Scores, estimate_all, not_a_number
+from verosim.densities.base import (
+    ClassScores,
+    Density,
+    LinearForm,
+    Params,
+    estimate_all,
+    not_a_number,
+)
 from verosim.densities.columns import Bernoulli, Complement, Multinomial
 from verosim.densities.discrete import Categorical
 from verosim.densities.em import Convergence, EMGaussian, EMParams
@@ -15,6 +22,7 @@ from verosim.densities.product import ProductDensity
 __all__ = [
     "Bernoulli",
     "Categorical",
+    "ClassScores",
     "Complement",
     "Convergence",
     "Density",
@@ -32,7 +40,6 @@ __all__ = [
     "Params",
     "Poisson",
     "ProductDensity",
-    "Scores",
     "estimate_all",
     "not_a_number",
 ]

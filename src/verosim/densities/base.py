@@ -65,7 +65,7 @@ class LinearForm:
         )
 
 
-class Scores(ABC):
+class ClassScores(ABC):
     """What tells C classes apart: a score each, up to a term they share."""
 
     def read(self, rows: Any) -> Any:
@@ -108,7 +108,7 @@ def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> 
     return VerosimError(f"Input X contains {name}{where}.", hint)
 
 
-class Params(Scores):
+class Params(ClassScores):
     """Frozen parameters of p(x | k) for C classes over d columns."""
 
     n_parameters: int  # free parameters, priors not counted

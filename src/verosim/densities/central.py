@@ -16,12 +16,12 @@ from verosim.errors import VerosimError
 from verosim.linalg import EPS
 from verosim.stats import Moments
 
-FREE = 1e-9  # degrees of freedom, in parts of the weight, below which there are none
+LEAST_FREEDOM = 1e-9  # degrees of freedom, in parts of the weight, below which there are none
 SEPARATOR = 1e-9  # variance, in parts of the total, of a column constant within every class
 
 
 @dataclass(frozen=True)
-class Sums:
+class PivotSums:
     """Sums about a pivot for C classes; (…, C, d) of several sets of rows at once."""
 
     present: np.ndarray  # (…, C) bool
@@ -35,7 +35,7 @@ class Sums:
     absorbed: np.ndarray | None = None
 
     @classmethod
-    def of(cls, statistic: Moments) -> Sums:
+    def of(cls, statistic: Moments) -> PivotSums:
         if statistic.axes.groups.folds != 1:
             raise VerosimError("Estimation takes one fold.", "use `total('fold')` or `fold(f)`.")
         arrays, lows = statistic.arrays, statistic.lows
@@ -61,8 +61,8 @@ class Centred:
     noise: np.ndarray  # (…, C, d)
     total_variance: np.ndarray  # (…, d)
 
-    def __init__(self, statistic: Moments | Sums) -> None:
-        sums = statistic if isinstance(statistic, Sums) else Sums.of(statistic)
+    def __init__(self, statistic: Moments | PivotSums) -> None:
+        sums = statistic if isinstance(statistic, PivotSums) else PivotSums.of(statistic)
         self.present = sums.present  # (…, C)
         self.class_weight = np.where(self.present, sums.class_weight, 0.0)
         W = np.where(self.present[..., None], sums.weight, 0.0)

@@ -20,16 +20,16 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
-from verosim.densities.features import MISSING, Amounts, Expansion, Presence
+from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
 from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial
 from verosim.densities.smoothing import LEAST_ALPHA, LEFTOVER
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
+from verosim.kernels.constants import STRETCH
 from verosim.linalg import padded
 from verosim.stats import Counts, Tokens
 
 MOST_TOKENS = 1e15  # in a simulated row
-STRETCH = 512  # numbers added one after another
 
 
 def by_class(table: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ class ColumnParams(Params):
         if not self.presence:
             return Amounts(names, self.table.T, self.base, np.ones(len(names)))
         return Presence(
-            names + tuple(MISSING.format(name) for name in names),
+            names + tuple(MISSING_FEATURE.format(name) for name in names),
             np.hstack([self.table.T, -self.absent.T]), self.base, np.ones(2 * len(names)),
             self.threshold,
         )  # fmt: skip

@@ -19,7 +19,7 @@ from verosim.axes import Categories, Codes
 from verosim.densities.base import Density, Params, into
 from verosim.densities.features import Expansion, Indicators
 from verosim.densities.leave_one_out import Scorer, categorical
-from verosim.densities.smoothing import LEFTOVER, NEVER
+from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
 from verosim.linalg import padded
 from verosim.stats import Counts
 
@@ -167,4 +167,4 @@ class Categorical(Density):
         mass = np.where(
             blank[:, column], uniform[column], mass / np.where(blank, 1.0, denominator)[:, column]
         )
-        return np.where(mass > 0, mass, NEVER)
+        return np.where(mass > 0, mass, UNSEEN_SHARE)

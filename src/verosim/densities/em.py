@@ -27,8 +27,8 @@ from verosim.densities.observed import Observed, Theta
 from verosim.errors import ConvergenceWarning, listed, warn
 from verosim.stats import Moments, Patterns
 
-SETTLED = 1e-9  # deviations: steps as short as this that grow no shorter are rounding
-PATIENCE = 10  # steps
+SETTLED_STEP = 1e-9  # deviations: steps as short as this that grow no shorter are rounding
+PATIENCE_STEPS = 10  # steps
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,7 +174,7 @@ def _climb(
         trail.append((theta, size))
         theta = after
         least, waited = (size, 0) if size < 0.5 * least else (least, waited + 1)
-        if size <= 1e-3 * tolerance or (least <= SETTLED and waited >= PATIENCE):
+        if size <= 1e-3 * tolerance or (least <= SETTLED_STEP and waited >= PATIENCE_STEPS):
             return history, True, completed  # there, or as near as rounding lets it come
         if len(trail) < 2:
             continue

@@ -24,7 +24,7 @@ from verosim.densities.base import not_a_number
 from verosim.errors import VerosimError
 from verosim.stats.document_terms import document_terms
 
-MISSING = "{} is missing"
+MISSING_FEATURE = "{} is missing"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Squares(Deviations):
         return bias  # of features about the middle
 
 
-class Products(Squares):
+class SquaresAndProducts(Squares):
     """z and every z_i z_j."""
 
     def powers(self, Z: np.ndarray) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from verosim.densities.base import Density, Params
-from verosim.densities.central import FREE, SEPARATOR, Scatter
+from verosim.densities.central import LEAST_FREEDOM, SEPARATOR, Scatter
 from verosim.densities.full_params import FullParams, make_params
 from verosim.densities.leave_one_out import Scorer, full
 from verosim.errors import SingularWarning, VerosimError, listed, warn
@@ -121,7 +121,7 @@ class FullGaussian(Density):
         known = diagonal > 16 * least
         noise = np.where(known, np.maximum(EPS, least / np.where(known, diagonal, 1.0)), 1.0)
         S = np.where(known[:, None] & known, S, 0.0)
-        sigma = S / freedom if freedom > FREE * W else np.zeros_like(S)
+        sigma = S / freedom if freedom > LEAST_FREEDOM * W else np.zeros_like(S)
         found = None
         if self.shrinkage is not None and len(at) and W > 0:
             plain, a = sigma[square], self._intensity(scatter, c, S[square] / W, W)

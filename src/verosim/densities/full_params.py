@@ -16,10 +16,11 @@ import numpy as np
 from verosim import kernels
 from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.base import into
-from verosim.densities.features import Deviations, Expansion, Products
+from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
 from verosim.densities.holes import Marginals, by_pattern, holes
-from verosim.densities.located import LOG_2PI, Located
+from verosim.densities.located import Located
 from verosim.errors import VerosimError
+from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import Factor, factor
 from verosim.stats import Moments, Statistic
 
@@ -212,7 +213,7 @@ class FullParams(Located):
             constants.append(-0.5 * log_det - 0.5 * float(shift[k] @ linear))
         pairs = tuple(f"{names[a]}²" if a == b else f"{names[a]}·{names[b]}"
                       for a, b in zip(i.tolist(), j.tolist(), strict=True))  # fmt: skip
-        return Products(
+        return SquaresAndProducts(
             names + pairs, np.array(rows), np.array(constants),
             np.concatenate([scale, scale[i] * scale[j]]), pivot, centre, columns, False,
         )  # fmt: skip

@@ -17,10 +17,11 @@ import numpy as np
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, into
-from verosim.densities.central import FREE, Centred
-from verosim.densities.features import MISSING, Deviations, Expansion, Squares
+from verosim.densities.central import LEAST_FREEDOM, Centred
+from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion, Squares
 from verosim.densities.leave_one_out import Scorer, diagonal
-from verosim.densities.located import LOG_2PI, Located
+from verosim.densities.located import Located
+from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
 
@@ -157,7 +158,7 @@ class DiagonalParams(Located):
         pivot, centre, shift = self.reference
         linear = self.precision * shift  # (C, d)
         constant = -0.5 * linear * shift + (0.0 if self.shared else self.log_cell)
-        marks, ones = tuple(MISSING.format(name) for name in names), np.ones(len(names))
+        marks, ones = tuple(MISSING_FEATURE.format(name) for name in names), np.ones(len(names))
         if self.shared:
             return Deviations(
                 names + marks, np.hstack([linear, -constant]), constant.sum(axis=1),
@@ -223,7 +224,7 @@ class DiagonalGaussian(Density):
             pooled = squares.sum(axis=-2, keepdims=True) / everyone
         # One row, where one degree of freedom is lost, says nothing of variance: pool.
         freedom = everyone - lost * classes if self.shared else W - lost
-        free = freedom > FREE * (everyone if self.shared else W)
+        free = freedom > LEAST_FREEDOM * (everyone if self.shared else W)
         variance = np.where(free, variance, pooled)
         variance[~np.isfinite(variance)] = 0.0
         total = moments.total_variance[..., None, :]  # (…, 1, d)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Bins, Cells
+from verosim.axes import Bins, JointBins
 from verosim.data.sources import as_block
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.densities.features import Expansion
@@ -47,7 +47,7 @@ class BinParams(CodeParams):
 class CellParams(CodeParams):
     """The table holds log mass; a row's own cell, occupied or not, gives the volume."""
 
-    codes: Cells
+    codes: JointBins
 
     def read(self, rows: Any) -> Any:
         return as_block(rows)
@@ -114,12 +114,12 @@ class JointHistogramDensity(Categorical):
     def fixed_values(self) -> bool:
         return True
 
-    def log_volume(self, codes: Cells, block: Any, at: np.ndarray) -> np.ndarray:
+    def log_volume(self, codes: JointBins, block: Any, at: np.ndarray) -> np.ndarray:
         return log_widths(codes.bins)[codes.bins.encode(block)[0]].sum(axis=1)
 
     def estimate(self, statistic: Counts) -> CellParams:
         codes = statistic.axes.codes
-        assert isinstance(codes, Cells)
+        assert isinstance(codes, JointBins)
         kinds = np.array([codes.possible])
         log_mass = np.log(self.shares(statistic, codes, kinds))
         return CellParams(codes, np.ascontiguousarray(log_mass.T), kinds)

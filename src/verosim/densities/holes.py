@@ -19,8 +19,9 @@ from verosim import kernels
 if TYPE_CHECKING:
     from verosim.densities.full_params import FullParams
 
-STEEP = 1e4  # variance over variance left unexplained, past which a column's Σ⁻¹ has lost digits
-FAR = 1e6  # squared deviations between classes, past which their differences have
+# Variance over variance left unexplained, past which a column's Σ⁻¹ has lost digits.
+STEEP_RATIO = 1e4
+FAR_APART_CLASSES = 1e6  # squared deviations between classes, past which their differences have
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ class Marginals:
             at = 0 if params.shared else c
             kernels.fill_holes(
                 block, rows, new, params.pivot[c], params.offset[c], self.unit[at], params.used,
-                self.correlation[at], self.inverse[at], self.log_det[at], STEEP, Z, rest, volume,
+                self.correlation[at], self.inverse[at], self.log_det[at], STEEP_RATIO, Z, rest,
+                volume,
             )  # fmt: skip
             np.matmul(Z, self.whitener[at].T, out=Y)
             kernels.shifted_norms(Y, nothing, 0, one)
@@ -79,7 +81,7 @@ class Marginals:
         pivot, centre, shift = params.reference
         coef, bias = params.linear
         unit = self.unit[0]
-        steep = STEEP if -2 * bias.min() < FAR else 0.0
+        steep = STEEP_RATIO if -2 * bias.min() < FAR_APART_CLASSES else 0.0
         kernels.score_shown(
             block, rows, new, pivot, centre, unit, params.used, self.correlation[0],
             self.inverse[0], shift / unit, coef * unit, steep, out,

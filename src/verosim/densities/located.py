@@ -16,8 +16,6 @@ import numpy as np
 
 from verosim.densities.base import LinearForm, Params
 
-LOG_2PI = float(np.log(2 * np.pi))
-
 
 class Located(Params):
     """Parameters with a mean per class, kept as pivot + offset."""

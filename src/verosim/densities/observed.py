@@ -19,10 +19,10 @@ from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.central import Centred
 from verosim.densities.full import Trouble
 from verosim.densities.full_params import FullParams
-from verosim.densities.located import LOG_2PI
+from verosim.kernels.constants import LOG_2PI
 from verosim.stats import Moments, Patterns
 
-LOST = 1e4  # what an E step may lose against sums: regressions of nearly dependent columns
+E_STEP_LOSS = 1e4  # what an E step may lose against sums: regressions of nearly dependent columns
 
 Theta = tuple[np.ndarray, np.ndarray]  # means (C, d) and covariances (C or 1, d, d), in units
 
@@ -159,7 +159,7 @@ class Observed:
         arrays["scatter"][:, 0] = scatter
         cells = self.centred.weight
         grown = np.where(cells > 0, W[:, None] / np.where(cells > 0, cells, 1.0), 0.0)
-        arrays["absorbed"][:, 0] = LOST * grown * self.available.arrays["absorbed"][:, 0]
+        arrays["absorbed"][:, 0] = E_STEP_LOSS * grown * self.available.arrays["absorbed"][:, 0]
         arrays["absorbed_quartic"][...] = np.inf  # of fourth powers nothing is known
         out.note_peaks()
         return out

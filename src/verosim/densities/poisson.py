@@ -17,12 +17,12 @@ from scipy.special import gammaln
 
 from verosim.densities.base import Density, Params, into
 from verosim.densities.central import Centred
-from verosim.densities.features import MISSING, Deviations, Expansion
+from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.errors import VerosimError
 from verosim.stats import Moments
 
-LEAST = 1e-10  # parts of the column's mean that a rate has even with α = 0
+LEAST_RATE = 1e-10  # parts of the column's mean that a rate has even with α = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class PoissonParams(Params):
         names = tuple(columns)
         d, log_rate = len(names), self._log_rate
         mean = self.rate.mean(axis=0)
-        marks = tuple(MISSING.format(name) for name in names)
+        marks = tuple(MISSING_FEATURE.format(name) for name in names)
         constant = log_rate * mean - self.rate  # of a count at its mean
         return Deviations(
             names + marks, np.hstack([log_rate, -constant]), constant.sum(axis=1),
@@ -104,5 +104,5 @@ class Poisson(Density):
         mean = total.sum(axis=-2, keepdims=True) / np.where(seen > 0, seen, 1.0)
         weight = W + self.alpha
         rate = (total + self.alpha * mean) / np.where(weight > 0, weight, 1.0)
-        rate = np.where(weight > 0, np.maximum(rate, LEAST * mean), mean)
+        rate = np.where(weight > 0, np.maximum(rate, LEAST_RATE * mean), mean)
         return np.where(moments.total_variance[..., None, :] > 0, rate, 0.0)

@@ -15,12 +15,12 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns, TokenCodes, Vocabulary
-from verosim.axes.vocabulary import STATE
 from verosim.data import Documents, Tokenizer
-from verosim.data.tokens import WHY, Tables
+from verosim.data.tokens import Tables
 from verosim.densities.base import Params, into
 from verosim.densities.features import Expansion, TokenAmounts
 from verosim.errors import VerosimError
+from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
 
@@ -58,7 +58,7 @@ class TextParams(Params):
         out = into(out, (len(block), self.tokens.table.shape[1]))
         buckets, places, *vocabulary = self.codes.lookup()
         stamps = np.zeros(self.codes.size if self.tokens.presence else 0, dtype=np.int64)
-        state = np.zeros(STATE, dtype=np.int64)
+        state = np.zeros(STATE_SIZE, dtype=np.int64)
 
         def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
             read = kernels.score_texts(

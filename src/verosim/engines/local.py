@@ -26,7 +26,7 @@ from verosim.errors import VerosimError
 from verosim.linalg import one_blas_thread
 from verosim.stats import Statistic
 
-SMALL = 1 << 16  # cells below which threads cost more than they save
+LEAST_CELLS_FOR_THREADS = 1 << 16  # cells below which threads cost more than they save
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -106,7 +106,7 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
     parts: list[Statistic] = []
     with Progress(source.rows) as bar, one_blas_thread:
         for chunk in chunks:  # the first rows set pivots and codes for all workers
-            first, batch = plan.copy().welcome(chunk.batch())
+            first, batch = plan.copy().with_classes_of(chunk.batch())
             if len(batch):
                 first.prepare(batch)
                 parts = [first, *(first.copy() for _ in range(count - 1))]
@@ -117,7 +117,7 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
             return plan.copy()
 
         def absorb(worker: int, chunk: Chunk) -> int:
-            part, batch = parts[worker].welcome(chunk.batch())
+            part, batch = parts[worker].with_classes_of(chunk.batch())
             part.absorb(batch)
             parts[worker] = part
             return len(chunk)
@@ -186,7 +186,7 @@ def map_jobs(work: Callable[[int], None], count: int) -> None:
 def spans(n: int, cells: float) -> list[int]:
     """Bounds of one span of n rows a thread, by row number, so that a run repeats bit by bit;
     threads cost more than they save on a few cells."""
-    count = 1 if cells < SMALL else max(1, min(threads(), n))
+    count = 1 if cells < LEAST_CELLS_FOR_THREADS else max(1, min(threads(), n))
     return [n * i // count for i in range(count + 1)]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from verosim.terminal import watched
 
-PATIENCE = 1.0  # seconds before anything is shown
+SECONDS_BEFORE_BAR = 1.0  # seconds before anything is shown
 
 
 class Progress:
@@ -27,7 +27,7 @@ class Progress:
         self.done += rows
         if self.bar is not None:
             self.bar.update(self.task, completed=self.done)
-        elif time.monotonic() - self.start > PATIENCE and watched():
+        elif time.monotonic() - self.start > SECONDS_BEFORE_BAR and watched():
             self._show()
 
     def _show(self) -> None:

@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from verosim.bayes.priors import free_priors
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, encode_labels
-from verosim.data.adapters import streams
+from verosim.data.adapters import is_stream
 from verosim.data.labels import check_known, positions
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
@@ -297,7 +297,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
     def check_columns(self, X: Any) -> None:
         """X has the columns of the fit; those of a table are found by name."""
         schema = self.state_.schema
-        if (schema is not None and schema.target is not None) or streams(X):
+        if (schema is not None and schema.target is not None) or is_stream(X):
             return
         check_features(self, X)
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from verosim.axes.groups import plain
+from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError
 
 
@@ -16,7 +16,7 @@ def only_one_class(who: str, rows: int, label: Any, which: str = " that count") 
     """The complaint of a model that has nothing to tell apart."""
     return VerosimError(
         f"{who} tells classes apart, and all {rows:,} rows{which} are of one class, "
-        f"{plain(label)!r}.",
+        f"{plain_label(label)!r}.",
         "two classes or more are needed.",
     )
 

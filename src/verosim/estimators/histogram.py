@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Bins, Categories, Cells
+from verosim.axes import Axes, Bins, Categories, JointBins
 from verosim.axes.bins import edges_of
-from verosim.bayes.enough import rows_for_histogram
+from verosim.bayes.sample_size import rows_for_histogram
 from verosim.data import ArraySource
 from verosim.data.stream import TableSource
 from verosim.densities import Density, Histogram, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.kinds.look import LOOK
+from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models import Spec
 from verosim.models.settings import one_of
 from verosim.stats import Counts
 
-PER_CELL = 10  # rows a cell needs to say something
-HOPELESS = 1000  # times as many cells as rows
+ROWS_PER_CELL = 10  # rows a cell needs to say something
+MOST_CELLS_PER_ROW = 1000  # times as many cells as rows
 MOST_CELLS = 1_000_000  # fewer are harmless, however few the rows
 
 
@@ -39,7 +39,7 @@ class HistogramSpec(Spec):
         return {"bins": self.bins, "strategy": self.strategy}
 
     def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
-        return Counts(axes.with_codes(self.edges(axes, *first_rows(source))), what="codes")
+        return Counts(axes.with_codes(self.edges(axes, *rows_for_bins(source))), what="codes")
 
     @property
     def density(self) -> Density:
@@ -99,17 +99,18 @@ class JointHistogramSpec(HistogramSpec):
         return False
 
     def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
-        X, weights = first_rows(source)
+        X, weights = rows_for_bins(source)
         bins = self.edges(axes, X, weights)
-        cells = Cells(bins, Categories.empty(1))
-        if cells.possible > max(MOST_CELLS, HOPELESS * len(X)):
+        cells = JointBins(bins, Categories.empty(1))
+        if cells.possible > max(MOST_CELLS, MOST_CELLS_PER_ROW * len(X)):
             B, d = int(bins.counts().max()), axes.size("column")
-            need = PER_CELL * cells.possible
+            need = ROWS_PER_CELL * cells.possible
             raise VerosimError(
-                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With {PER_CELL} "
-                f"rows in each it would need {need:.1e} rows, and there are {len(X)}.",
-                f"HistogramNB needs about {rows_for_histogram(d, B, PER_CELL, naive=True):,}; or "
-                "use fewer columns or bins.",
+                f"{B} bins in {d} columns make about {cells.possible:.1e} cells. With "
+                f"{ROWS_PER_CELL} rows in each it would need {need:.1e} rows, and there are "
+                f"{len(X)}.",
+                f"HistogramNB needs about {rows_for_histogram(d, B, ROWS_PER_CELL, naive=True):,}; "
+                "or use fewer columns or bins.",
             )
         return Counts(axes.with_codes(cells), what="codes")
 
@@ -120,8 +121,8 @@ class JointHistogramSpec(HistogramSpec):
     def number_of_bins(self, n: float, d: int) -> Any:
         if not isinstance(self.bins, str) or self.bins != "auto":
             return self.bins
-        affordable = int((n / PER_CELL) ** (1 / d) + 1e-9)
-        hope = 2.0**d <= max(MOST_CELLS, HOPELESS * n)
+        affordable = int((n / ROWS_PER_CELL) ** (1 / d) + 1e-9)
+        hope = 2.0**d <= max(MOST_CELLS, MOST_CELLS_PER_ROW * n)
         if affordable < 2 and not hope:
             warn(
                 f"{n:g} rows cannot fill a joint histogram of {d} columns with even two bins "
@@ -131,19 +132,19 @@ class JointHistogramSpec(HistogramSpec):
         return max(affordable, 2 if hope else 1)
 
 
-def first_rows(source: ArraySource | TableSource) -> tuple[np.ndarray, np.ndarray]:
+def rows_for_bins(source: ArraySource | TableSource) -> tuple[np.ndarray, np.ndarray]:
     """Rows (m, d) and weights (m,) that settle the bins: all of an array, the first of a table."""
     if not isinstance(source, TableSource):
         return source.X, source.weights
-    batches = [chunk.batch() for chunk in source.first(LOOK)]
-    rows = np.concatenate([batch.block for batch in batches])[:LOOK]
-    return rows, np.concatenate([batch.weights for batch in batches])[:LOOK]
+    batches = [chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)]
+    rows = np.concatenate([batch.block for batch in batches])[:FIRST_LOOK_ROWS]
+    return rows, np.concatenate([batch.weights for batch in batches])[:FIRST_LOOK_ROWS]
 
 
 def bin_edges(model: GenerativeClassifier) -> list[np.ndarray]:
     """The edges of every column; the end bins are open."""
     codes = model.fitted("bin_edges_").statistic.axes.codes
-    bins = codes.bins if isinstance(codes, Cells) else codes
+    bins = codes.bins if isinstance(codes, JointBins) else codes
     assert isinstance(bins, Bins)
     return list(bins.edges)
 
@@ -235,7 +236,7 @@ class JointHistogram(GenerativeClassifier):
     def n_cells_(self) -> int:
         """How many cells there are, B^d."""
         codes = self.fitted("n_cells_").statistic.axes.codes
-        assert isinstance(codes, Cells)
+        assert isinstance(codes, JointBins)
         return int(codes.possible)
 
     @property

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Categories, Words
+from verosim.axes import Axes, CappedCategories, Categories
 from verosim.axes.groups import sorted_labels
 from verosim.data import SparseRows
-from verosim.data.readers import Reader, ValueReader, WordReader
+from verosim.data.readers import CategoryReader, Reader, ValueReader
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.densities import Bernoulli, Categorical, Complement, Multinomial
@@ -31,7 +31,7 @@ class CategoricalSpec(Spec):
     reads_values = True
 
     def reader(self, schema: Schema) -> Reader:
-        return WordReader(schema)
+        return CategoryReader(schema)
 
     def reader_of_arrays(self, schema: Schema) -> Reader:
         return ValueReader(schema)
@@ -41,7 +41,7 @@ class CategoricalSpec(Spec):
         if isinstance(source, TableSource):
             schema = source.reader.schema
             frequent = tuple(column.frequent for column in schema.used)
-            codes = Words.none_yet((schema.max_categories,) * len(frequent), frequent)
+            codes = CappedCategories.none_yet((schema.max_categories,) * len(frequent), frequent)
         return Counts(axes.with_codes(codes), what="codes")
 
     @property

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.groups import plain
+from verosim.axes.groups import plain_label
 from verosim.bayes.rule import Rule
 from verosim.data import cells
-from verosim.data.stream import Chunk, TableSource, kind_of_labels, labels_of, weights_of
+from verosim.data.stream import Chunk, TableSource, kind_of_labels, target_codes, weights_of
 from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -24,14 +24,14 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
 
     keep = [keep] if isinstance(keep, str) else list(keep)
     check_columns(source.table.names, None, None, dict.fromkeys(keep, "ignore"))
-    names = [*keep, "prediction", *(f"p_{plain(label)}" for label in classes), "log_density"]
+    names = [*keep, "prediction", *(f"p_{plain_label(label)}" for label in classes), "log_density"]
     check_names(names)
     kept = _Keeping(source, keep)
     labels = pa.array(classes.tolist())
     types: dict[str, pa.DataType] = {}
 
     def predict(chunk: Chunk) -> pa.RecordBatch:
-        log_posterior, log_density = rule.judge(chunk.block())
+        log_posterior, log_density = rule.posterior_and_density(chunk.block())
         arrays = [kept_column(chunk, name) for name in keep]
         arrays += [labels.take(pa.array(log_posterior.argmax(axis=1)))]
         arrays += [pa.array(np.ascontiguousarray(p)) for p in np.exp(log_posterior).T]
@@ -40,7 +40,7 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
 
     def kept_column(chunk: Chunk, name: str) -> pa.Array:
         """A column passed on, in the type it first had: pieces of a table may differ."""
-        array = cells.plain(chunk.rows.batch.column(name))
+        array = cells.without_dictionary(chunk.rows.batch.column(name))
         try:
             return array.cast(types.setdefault(name, array.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -82,14 +82,14 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
         kind = kind_of_labels(classes)
         schema = replace(schema, target=source.target, target_type=kind)
 
-    def judge(chunk: Chunk) -> tuple[float, float]:
-        codes, labels = labels_of(source.target, chunk.rows, schema)
+    def correct_weight(chunk: Chunk) -> tuple[float, float]:
+        codes, labels = target_codes(source.target, chunk.rows, schema)
         weights = weights_of(chunk.weights, chunk.rows)
         right = classes[rule.decide(chunk.block())] == labels[codes]
         weights = weights if len(weights) else np.ones(len(right))
         return float(weights @ right), float(weights.sum())
 
-    sums = list(map_chunks(judge, source))
+    sums = list(map_chunks(correct_weight, source))
     right, total = sum(part[0] for part in sums), sum(part[1] for part in sums)
     if not total > 0:
         raise VerosimError("The table has no rows that count.", "there is nothing to score.")

@@ -30,12 +30,13 @@ from verosim.data.stream import Chunk, TableSource
 from verosim.engines import map_chunks, one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
 
-CLEAN = 0.975  # share of a Gaussian class that is kept
-LEAST = 5  # rows below which a class has no bulk to lie far from
+KEPT_SHARE = 0.975  # share of a Gaussian class that is kept
+LEAST_ROWS_OF_BULK = 5  # rows below which a class has no bulk to lie far from
 PER_COLUMN = 5  # rows a column that the MCD needs
-ENOUGH = 2000  # rows, or 20 a column, that a bulk is found from; all are judged by it
-WORTH = 0.37  # the efficiency of the MAD: of n rows it makes as much as 0.37 n of a deviation
-FAR = 1e6  # deviations: nothing is told apart beyond, and nothing overflows
+ROWS_FOR_BULK = 2000  # rows, or 20 a column, that a bulk is found from; all are judged by it
+# The efficiency of the MAD: of n rows it makes as much as 0.37 n of a deviation.
+MAD_EFFICIENCY = 0.37
+MOST_DEVIATIONS = 1e6  # deviations: nothing is told apart beyond, and nothing overflows
 
 
 class Refused(VerosimError, AttributeError):
@@ -134,8 +135,8 @@ def bulk(X: np.ndarray, weights: np.ndarray, holes: bool = True) -> tuple[np.nda
     X = np.where(np.isfinite(X), X, np.nan)
     order = _order(X)
     X = X[order]
-    copies = _copies(weights[order], max(ENOUGH, 20 * X.shape[1]))
-    if copies.sum() < LEAST:
+    copies = _copies(weights[order], max(ROWS_FOR_BULK, 20 * X.shape[1]))
+    if copies.sum() < LEAST_ROWS_OF_BULK:
         return kept, f"has {len(X)} rows, too few to tell which are outliers"
     Z = _standardised(X, copies)  # (n, columns that vary)
     if not Z.shape[1]:
@@ -175,15 +176,15 @@ def _standardised(X: np.ndarray, copies: np.ndarray) -> np.ndarray:
         MAD = np.nanmedian(np.abs(rows - median), axis=0) / norm.ppf(0.75)
         varies = np.isfinite(MAD) & (np.abs(median) * 8 * np.finfo(float).eps < MAD)
         Z = (X[:, varies] - median[varies]) / MAD[varies]
-    return np.clip(Z, -FAR, FAR)
+    return np.clip(Z, -MOST_DEVIATIONS, MOST_DEVIATIONS)
 
 
 def _near_by_cell(Z: np.ndarray, copies: np.ndarray) -> np.ndarray:
     """Rows none of whose cells is far; the level is shared among the columns."""
     d = Z.shape[1]
     cells = copies @ ~np.isnan(Z)  # (d,) of the rows that count
-    level = (1 + CLEAN ** (1 / d)) / 2
-    cut = t.ppf(level, np.maximum(WORTH * (cells - 1), 0.1))
+    level = (1 + KEPT_SHARE ** (1 / d)) / 2
+    cut = t.ppf(level, np.maximum(MAD_EFFICIENCY * (cells - 1), 0.1))
     return ~(np.abs(Z) > cut).any(axis=1)  # a missing cell is not far
 
 
@@ -208,7 +209,7 @@ def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
         return None
     distances, cells = _distances(Z, centre, covariance)
     cut = cutoff(n, d, h)
-    share = chi2.ppf(CLEAN, np.maximum(cells, 1)) / chi2.ppf(CLEAN, d)
+    share = chi2.ppf(KEPT_SHARE, np.maximum(cells, 1)) / chi2.ppf(KEPT_SHARE, d)
     return distances <= cut * share
 
 
@@ -264,4 +265,4 @@ def cutoff(n: int, d: int, h: int) -> float:
     variance = above / (n * (b1 * (b1 - d * b2) * share) ** 2 * c**2)
     m = 2 / (c**2 * variance) * np.exp(0.725 - 0.00663 * d - 0.0780 * np.log(n))
     m = max(m, d)
-    return float(c * d * m / (m - d + 1) * f.ppf(CLEAN, d, m - d + 1))
+    return float(c * d * m / (m - d + 1) * f.ppf(KEPT_SHARE, d, m - d + 1))

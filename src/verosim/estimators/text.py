@@ -10,7 +10,7 @@ import numpy as np
 
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Documents
-from verosim.data.adapters import streams
+from verosim.data.adapters import is_stream
 from verosim.data.names import feature_names
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
@@ -195,7 +195,7 @@ class TextNB(GenerativeClassifier):
         return TextSpec(**self.settings(TextSpec))
 
     def check_columns(self, X: Any) -> None:
-        if self.state_.schema is not None or streams(X):
+        if self.state_.schema is not None or is_stream(X):
             return  # a table's columns are found by name
         names, known = feature_names(X), self.stats_.axes.columns.names
         if names is not None and known is not None and tuple(names) != known:

@@ -7,7 +7,7 @@ Memory does not grow with rows unless the out-of-fold rows are asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from verosim.engines.progress import Progress
 from verosim.errors import VerosimWarning, warn
 from verosim.folds.engine import HeldOutEngine
 from verosim.folds.holdout import HeldOutRows, HoldOut
-from verosim.folds.rules import FoldRules
-from verosim.folds.scores import Predictions, Score
+from verosim.folds.rules import FoldRules, Visited
+from verosim.folds.scores import Predictions, Score, Sums
 from verosim.folds.warnings import first_warning_only
 
 
@@ -46,6 +46,7 @@ class FoldScores:
     table: dict[str, np.ndarray]  # (specs, F) by name; nan where an interrupt came first
     rows: int  # n
     kept: OutOfFold | None = None  # of the first spec
+    sums: dict[str, np.ndarray] = field(default_factory=dict)  # over all rows, of the first spec
     complete: bool = True
 
 
@@ -91,73 +92,125 @@ class _Collector:
 
 
 def score_specs(
-    engine: HeldOutEngine, scores: dict[str, Score], keep_rows: bool = False
+    engine: HeldOutEngine,
+    scores: dict[str, Score],
+    keep_rows: bool = False,
+    sums: dict[str, Sums] | None = None,
 ) -> FoldScores:
-    """Every spec's scores on the same held-out rows; an interrupt leaves what is known."""
+    """Every spec's scores on the same held-out rows; an interrupt leaves what is known.
+
+    `keep_rows` and `sums` are for an engine of one spec: its out-of-fold rows, and arrays that
+    are summed over all rows.
+    """
+    reducer = _Reducer(engine, scores, keep_rows, sums or {})
     specs, folds = len(engine.specs), engine.rows.count
-    parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    kept = _Collector()
-
-    by_sums = not keep_rows and all(score.sums_column is not None for score in scores.values())
-    with_loss = any(score.sums_column == 1 for score in scores.values())
-
-    def visit(held: HeldOutRows, rules: FoldRules) -> tuple[list[dict[str, Any]], Any]:
-        kept.classes = rules.classes
-        sums = rules.score_sums(held, with_loss) if by_sums else None
-        if sums is not None:
-            return [
-                {name: score.part_of_sums(one) for name, score in scores.items()} for one in sums
-            ], None
-        found = rules.log_posteriors(held.block)
-        at = held.counted()
-        codes, weights = held.codes, held.weights
-        if at is not None:
-            codes, weights = codes[at], weights[at]
-        reduced = [
-            {
-                name: score.part(
-                    Predictions(one if at is None else one[at], codes, weights, rules.classes)
-                )
-                for name, score in scores.items()
-            }
-            if len(codes) else {}
-            for one in found
-        ]  # fmt: skip
-        return reduced, found[0] if keep_rows else None
-
-    done: set[tuple[int, int]] = set()
-    complete, count = True, 0
+    complete = True
     try:
         with Progress(specs * folds, "models") as bar:
-            for visited in engine.visits(visit):
-                reduced, log_proba = visited.value
-                count += len(visited.held.rows) if visited.numbers[0] == 0 else 0
-                for i, part in zip(visited.numbers, reduced, strict=True):
-                    key = (i, visited.held.fold)
-                    parts.setdefault(key, []).append(part)
-                    if key not in done:
-                        done.add(key)
-                        bar.advance(1)
-                if keep_rows and 0 in visited.numbers:
-                    kept.add(visited.held, log_proba)
+            for visited in engine.visits(reducer.visit):
+                bar.advance(reducer.take(visited))
     except KeyboardInterrupt:
         complete = False
-        if isinstance(engine.rows.source, TableSource):  # every fold has rows in the last piece
-            done = {key for key in done if key[0] in engine.finished}
-            parts = {key: parts[key] for key in done}
-        if not any(all((i, f) in done for i in range(specs)) for f in range(folds)):
-            raise  # nothing is known of all of them yet
+        reducer.drop_unfinished()
+        if not reducer.knows_a_fold():
+            raise
         warn("Interrupted: the scores are of the folds done so far.", VerosimWarning)
-    table = {name: np.full((specs, folds), np.nan) for name in scores}
-    for (i, f), found in parts.items():
-        found = [part for part in found if part]
-        for name, score in scores.items():
-            table[name][i, f] = score.value([part[name] for part in found])
+    table = reducer.table()
     if complete:  # hashing a small table may leave a fold without rows: it is no fold
         there = ~np.isnan(next(iter(table.values()))).all(axis=0)
         table = {name: found[:, there] for name, found in table.items()}
-    rows = kept.in_order(engine.rows) if keep_rows else None
-    return FoldScores(engine, table, count if rows is None else len(rows.labels), rows, complete)
+    kept = reducer.kept.in_order(engine.rows) if keep_rows else None
+    rows = reducer.rows if kept is None else len(kept.labels)
+    return FoldScores(engine, table, rows, kept, reducer.totals, complete)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What is kept of some rows of a fold."""
+
+    parts: list[dict[str, Any]]  # by spec and score; empty where no row has a weight
+    log_proba: np.ndarray | None = None  # of the first spec, where rows are kept
+    totals: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+class _Reducer:
+    """Reduces the rows that an engine visits to parts of scores, by spec and fold."""
+
+    def __init__(
+        self,
+        engine: HeldOutEngine,
+        scores: dict[str, Score],
+        keep_rows: bool,
+        sums: dict[str, Sums],
+    ) -> None:
+        self.engine, self.scores, self.sums = engine, scores, sums
+        self.keep_rows, self.kept = keep_rows, _Collector()
+        columns = [score.sums_column for score in scores.values()]
+        self.by_sums = not keep_rows and not sums and None not in columns
+        self.with_loss = 1 in columns
+        self.parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        self.totals: dict[str, np.ndarray] = {}
+        self.rows = 0
+
+    def visit(self, held: HeldOutRows, rules: FoldRules) -> _Piece:
+        self.kept.classes = rules.classes
+        sums = rules.score_sums(held, self.with_loss) if self.by_sums else None
+        if sums is not None:
+            return _Piece([
+                {name: score.part_of_sums(one) for name, score in self.scores.items()}
+                for one in sums
+            ])  # fmt: skip
+        found = rules.log_posteriors(held.block)
+        rows = [self._counted(held, one, rules.classes) for one in found]
+        parts = [
+            {name: score.part(one) for name, score in self.scores.items()} if len(one.codes) else {}
+            for one in rows
+        ]
+        totals = {name: one.of(rows[0]) for name, one in self.sums.items()}
+        return _Piece(parts, found[0] if self.keep_rows else None, totals)
+
+    @staticmethod
+    def _counted(held: HeldOutRows, log_proba: np.ndarray, classes: np.ndarray) -> Predictions:
+        at = held.counted()
+        if at is None:
+            return Predictions(log_proba, held.codes, held.weights, classes)
+        return Predictions(log_proba[at], held.codes[at], held.weights[at], classes)
+
+    def take(self, visited: Visited) -> int:
+        """Keep a piece; how many folds of specs it is the first of."""
+        piece, fresh = visited.value, 0
+        for i, part in zip(visited.numbers, piece.parts, strict=True):
+            key = (i, visited.held.fold)
+            fresh += key not in self.parts
+            self.parts.setdefault(key, []).append(part)
+        if 0 in visited.numbers:
+            self.rows += len(visited.held.rows)
+            if self.keep_rows:
+                self.kept.add(visited.held, piece.log_proba)
+            for name, found in piece.totals.items():
+                self.totals[name] = self.totals.get(name, 0) + found
+        return fresh
+
+    def drop_unfinished(self) -> None:
+        """After an interrupt: every fold of a table has rows in its last piece."""
+        if isinstance(self.engine.rows.source, TableSource):
+            done = self.engine.finished
+            self.parts = {key: part for key, part in self.parts.items() if key[0] in done}
+
+    def knows_a_fold(self) -> bool:
+        """Whether some fold was scored by every spec."""
+        specs, folds = range(len(self.engine.specs)), range(self.engine.rows.count)
+        return any(all((i, f) in self.parts for i in specs) for f in folds)
+
+    def table(self) -> dict[str, np.ndarray]:
+        """By score, (specs, F); nan where there is none."""
+        shape = len(self.engine.specs), self.engine.rows.count
+        table = {name: np.full(shape, np.nan) for name in self.scores}
+        for key, parts in self.parts.items():
+            counted = [part for part in parts if part]
+            for name, score in self.scores.items():
+                table[name][key] = score.value([part[name] for part in counted])
+        return table
 
 
 def out_of_fold(engine: HeldOutEngine, score: Any) -> tuple[OutOfFold, dict[int, Any]]:

@@ -45,7 +45,7 @@ class HeldOutRows:
         return np.flatnonzero(self.weights)
 
 
-Visit = Callable[[HeldOutRows, Any], Any]
+VisitRows = Callable[[HeldOutRows, Any], Any]
 
 
 class HoldOut:
@@ -151,7 +151,7 @@ class HoldOut:
         block = take_rows(source.X, rows)
         return HeldOutRows(f, rows, block, self.labels[rows], source.groups[rows], weights)
 
-    def visit_table(self, visit: Visit, known: list[Any]) -> Iterator[tuple[HeldOutRows, Any]]:
+    def visit_table(self, visit: VisitRows, known: list[Any]) -> Iterator[tuple[HeldOutRows, Any]]:
         """visit(rows, known[fold]) for the rows of every piece and fold of a table, in order.
 
         The blocks are dropped as soon as they were visited, so memory does not grow with rows.

@@ -67,6 +67,23 @@ class Predictions:
         return float(self.weights.sum()) if len(self.weights) else float(len(self.codes))
 
 
+class Sums(ABC):
+    """Arrays that add: the sums of some rows and of some others are the sums of both."""
+
+    @abstractmethod
+    def of(self, rows: Predictions) -> np.ndarray: ...
+
+
+class Confusion(Sums):
+    """(C, C) the weight of the rows of each class, by the class predicted."""
+
+    def of(self, rows: Predictions) -> np.ndarray:
+        C = len(rows.classes)
+        pairs = rows.codes * C + rows.log_proba.argmax(axis=1)
+        weights = rows.weights if len(rows.weights) else None
+        return np.bincount(pairs, weights, C * C).reshape(C, C)
+
+
 class Score(ABC):
     """A number for each fold, found from parts of it."""
 
@@ -188,9 +205,15 @@ def _clipped_log_proba(log_proba: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return np.log(np.clip(np.exp(own), EPS, 1 - EPS))
 
 
+def _negative_brier(log_proba: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """scikit-learn's Brier score, of two classes halved, as a score to be maximised."""
+    return squared_errors(log_proba, codes) / (-2.0 if log_proba.shape[1] == 2 else -1.0)
+
+
 MEANS: dict[str, MeanScore] = {
     ACCURACY: MeanScore(is_correct, 0),
     LOG_LOSS: MeanScore(_clipped_log_proba, 1),
+    BRIER: MeanScore(_negative_brier),
 }
 
 
@@ -212,7 +235,7 @@ def scores_by_name(scoring: Any, probable: bool = True) -> dict[str, Score]:
     out: dict[str, Score] = {}
     for name, one in scoring.items():
         if isinstance(one, str) and one in MEANS:
-            if one == LOG_LOSS and not probable:
+            if one != ACCURACY and not probable:
                 raise _needs_probabilities(one)
             out[name] = MEANS[one]
         elif isinstance(one, str):

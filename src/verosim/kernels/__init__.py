@@ -7,10 +7,9 @@ reassociation, and only in loops whose result does not depend on it beyond round
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from verosim.lazy import lazy_names
 
-_HOMES = {
+_FILES = {
     "labels": ("mark_integers", "code_integers", "first_rows"),
     "sums": ("add_block", "add_pairs", "subtract_pairs"),
     "moments": ("absorb_diagonal", "absorb_diagonal_sparse", "centre_groups"),
@@ -34,7 +33,7 @@ _HOMES = {
         "sum_scores",
     ),
     "holes": ("fill_holes", "score_shown"),
-    "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_rows"),
+    "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_token_rows"),
     "shares": ("log_shares",),
     "stochastic": (
         "hash_dense",
@@ -55,9 +54,9 @@ _HOMES = {
     "products": (
         "gather_products",
         "gather_columns",
-        "judge_rows",
+        "loss_rows",
         "line_loss",
-        "bend_rows",
+        "curve_scores",
         "conjugate_step",
         "conjugate_turn",
         "dual_pass",
@@ -78,12 +77,6 @@ _HOMES = {
         "perceptron_classes_epoch_sparse",
     ),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    function = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = function
-    return function
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__, {f"{__name__}.{file}": names for file, names in _FILES.items()}
+)

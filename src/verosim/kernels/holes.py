@@ -15,8 +15,7 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
-
-LOG_2PI = math.log(2 * math.pi)
+from verosim.kernels.constants import LOG_2PI
 
 
 @loose

@@ -12,10 +12,10 @@ import numpy as np
 from verosim.kernels._compile import exact, loose
 
 BLOCK = 32  # rows taken together: they stay in the first cache
-SMALL = 1e-4  # below it log(1 + e) is its series to full precision
+SERIES_BELOW = 1e-4  # below it log(1 + e) is its series to full precision
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93145751953125e-1, 1.42860682030941723212e-6
-LEAST = -700.0  # exp of less is as good as zero
+LEAST_EXPONENT = -700.0  # exp of less is as good as zero
 
 
 @exact
@@ -23,7 +23,7 @@ def _exponentials(x, bits, out):
     """out = exp(x) for x ≤ 0, flat, to 2 units in the last place; vectors at a time, as the
     library's exp is not. exp x = 2ᵏ exp f with |f| ≤ ½ ln 2, by Taylor's series."""
     for i in range(x.size):
-        v = max(x[i], LEAST)
+        v = max(x[i], LEAST_EXPONENT)
         k = math.floor(v * LOG2_E + 0.5)
         f = (v - k * LN2_HIGH) - k * LN2_LOW
         p = 1.6059043836821613e-10
@@ -110,7 +110,7 @@ def logistic_pass(X, pivot, codes, weights, W, b, gradient, curvature):
                 loss += weight * wrong
             if weighted:
                 loss += weight * math.log1p(e[r])
-            elif e[r] < SMALL:
+            elif e[r] < SERIES_BELOW:
                 loss += e[r] * (1.0 - e[r] * (0.5 - e[r] / 3.0))
             else:
                 product *= 1.0 + e[r]

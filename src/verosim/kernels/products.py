@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
+from verosim.kernels.constants import LANES
 from verosim.kernels.logistic import shares_of
 
-LANES = 8
 TINY = 1e-300
 TURNS = 40  # of Newton's method on one number
 NEAR = 1e-6  # to which a pass of many solves it
@@ -77,7 +77,7 @@ def gather_columns(data, indices, indptr, power, table, ridge, own, out):
 
 
 @exact
-def judge_rows(scores, codes, weights, K, residual, shares):
+def loss_rows(scores, codes, weights, K, residual, shares):
     """Posteriors p into shares (n, width), w (p − t) into residual (n, width); returns Σ w loss."""
     loss = 0.0
     weighted = weights.size > 0
@@ -129,7 +129,7 @@ def line_loss(scores, change, size, codes, weights, K):
 
 
 @exact
-def bend_rows(shares, weights, K, change):
+def curve_scores(shares, weights, K, change):
     """change (n, width), scores of a direction, to w (diag p − p pᵀ) · change, in place."""
     weighted = weights.size > 0
     for i in range(change.shape[0]):

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
+from verosim.kernels.constants import LANES
 
 LEAST_LOG, MOST_LOG = math.log(2.0**-52), math.log(1 - 2.0**-52)  # limits of a clipped log p
-LANES = 8  # classes scored side by side: a row of a padded table is one cache line
 
 
 @loose

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact
+from verosim.kernels.constants import STRETCH
 
 SMALL = 64  # whole counts whose logarithm is taken once
-STRETCH = 512  # numbers added one after another: longer sums would lose digits
 
 
 @exact

@@ -14,12 +14,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from verosim.kernels._compile import exact
+from verosim.kernels.constants import DONE, INVALID, SPECIAL, U0, U1, U2, U7, U8, U56, U63, U64
 from verosim.kernels.vocabulary import word_at
 
-DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # why a loop over documents stopped
-
 SPACE = np.uint8(32)
-U0, U1, U2, U7, U8, U56, U63, U64 = (np.uint64(i) for i in (0, 1, 2, 7, 8, 56, 63, 64))
 FF = np.uint64(0xFF)
 EACH = 0x0101010101010101  # times a byte: that byte in all eight places
 TOP = np.uint64(0x80 * EACH)

@@ -7,11 +7,9 @@ that every n-gram is a slice of that scratch, hashed and looked up where it lies
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.split import DONE, NO_ROOM, split
-from verosim.kernels.vocabulary import SERIAL, WHY, look_up
-
-LANES = 8  # classes scored side by side, as in `scores`
-U0, U8 = np.uint64(0), np.uint64(8)
+from verosim.kernels.constants import DONE, NO_ROOM, SERIAL, U0, U8, WHY
+from verosim.kernels.split import split
+from verosim.kernels.vocabulary import look_up
 
 
 @exact

@@ -10,18 +10,25 @@ different machines agree on it.
 import numpy as np
 
 from verosim.kernels._compile import exact
+from verosim.kernels.constants import (
+    BYTES,
+    MORE_BYTES,
+    MORE_TOKENS,
+    SLACK,
+    TOKENS,
+    U0,
+    U1,
+    U32,
+    U33,
+)
 
-# The state of a growing vocabulary: tokens, bytes, documents read, room asked for, why it stopped.
-TOKENS, BYTES, SERIAL, MORE_TOKENS, MORE_BYTES, WHY = 0, 1, 2, 3, 4, 5
 HEAD = 16  # bytes that are hashed without a branch
 CERTAIN = 8  # bytes up to which the hash and the length tell tokens apart
-SLACK = 16  # bytes an arena has beyond its end, so that whole words may be read there
 
 LENGTH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 LOW_32 = np.uint64(0xFFFFFFFF)
-U0, U1, U32, U33 = (np.uint64(i) for i in (0, 1, 32, 33))
 MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 
@@ -227,7 +234,7 @@ def take_tokens(arena, bounds, chosen, out, out_bounds):
 
 
 @exact
-def add_rows(count, cells, found, sign, other_count, other_cells):
+def add_token_rows(count, cells, found, sign, other_count, other_cells):
     """count[found[i]] += sign · other_count[i], and whole rows likewise."""
     for i in range(found.size):
         k = found[i]

@@ -4,7 +4,7 @@ from verosim.data.schema import Schema
 from verosim.kinds.base import Kind, Member, Part, PartKind, Settings, View
 from verosim.kinds.product import density, plan
 from verosim.kinds.reader import MixedReader
-from verosim.kinds.registry import column_kinds, column_labels, labels_of, part_kinds, registered
+from verosim.kinds.registry import column_kinds, column_labels, part_kinds, registered
 from verosim.kinds.sampling import as_table, gap_rates
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "column_labels",
     "density",
     "gap_rates",
-    "labels_of",
     "part_kinds",
     "plan",
     "registered",

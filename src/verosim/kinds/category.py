@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from verosim.axes import Axes, Words
-from verosim.axes.words import Coded
+from verosim.axes import Axes, CappedCategories
+from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
-from verosim.data.readers import as_words
+from verosim.data.readers import as_coded_columns
 from verosim.data.schema import Schema
 from verosim.densities import Categorical
 from verosim.kinds import arrow, statistics
@@ -17,7 +17,7 @@ from verosim.stats import Counts
 PIECE_CAP = 100  # more than a piece has values: hours, weekdays, months
 
 
-def missing(block: Coded, j: int) -> np.ndarray:
+def missing(block: CodedColumns, j: int) -> np.ndarray:
     gone = np.array([text is None for text in block.texts[j]])
     return gone[block.indexes[j]]
 
@@ -30,7 +30,7 @@ def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
         for _ in member.names:
             caps.append(PIECE_CAP if member.in_pieces else schema.max_categories)
             kept.append(() if member.in_pieces else member.column.frequent)
-    words = Words.none_yet(tuple(caps), tuple(kept))
+    words = CappedCategories.none_yet(tuple(caps), tuple(kept))
     return Counts(axes.with_codes(words), what="codes")
 
 
@@ -40,7 +40,7 @@ def density(settings: Settings) -> Categorical:
 
 CATEGORIES = PartKind(
     name="category",
-    block=as_words,
+    block=as_coded_columns,
     missing=missing,
     zero=zero,
     seen=statistics.seen_in_codes,

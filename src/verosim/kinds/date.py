@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 CLOCK = {"hour": range(24), "weekday": range(7), "month": range(1, 13)}
 
 
-def clock(array: pa.Array, na: frozenset[str]) -> list[tuple[np.ndarray, list[str | None]]]:
+def clock_texts(array: pa.Array, na: frozenset[str]) -> list[tuple[np.ndarray, list[str | None]]]:
     """Hour, weekday and month as texts and where each row has them."""
-    parts = cells.clock(array, na)
+    parts = cells.clock_parts(array, na)
     out: list[tuple[np.ndarray, list[str | None]]] = []
     for piece, span in CLOCK.items():
         index = parts[piece] - np.int32(span.start)
@@ -43,6 +43,6 @@ DATE = Kind(
     role="date/time",
     aliases=("date/time",),
     shown=False,
-    views=(View(GAUSSIANS, cells.days), View(CATEGORIES, clock, tuple(CLOCK))),
+    views=(View(GAUSSIANS, cells.days), View(CATEGORIES, clock_texts, tuple(CLOCK))),
     sample=sample,
 )

@@ -15,28 +15,28 @@ from verosim.axes.bins import edges_of
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
 
-NUMBERS = (GAUSSIAN.name, HISTOGRAM.name)  # the kinds any number can have
-BINS = (5, 10, 20, 50)  # histograms tried
-USUAL = 20  # bins, where nothing chose
-ENOUGH = 20  # rows a class below which nothing is chosen
+NUMBER_KINDS = (GAUSSIAN.name, HISTOGRAM.name)  # the kinds any number can have
+BINS_TRIED = (5, 10, 20, 50)  # histograms tried
+DEFAULT_BINS = 20  # bins, where nothing chose
+LEAST_ROWS_TO_CHOOSE = 20  # rows a class below which nothing is chosen
 
 
 def choose_density(
     x: np.ndarray, labels: np.ndarray | None, weights: np.ndarray
 ) -> tuple[str, tuple[float, ...], str]:
     """A Gaussian, unless a histogram tells the classes apart better by more than AIC asks."""
-    usual = tuple(edges_of(x, weights, USUAL).tolist())
+    usual = tuple(edges_of(x, weights, DEFAULT_BINS).tolist())
     if labels is None:
         return GAUSSIAN.name, usual, "numbers"
     kept = np.isfinite(x)
     w = weights[kept] if len(weights) else np.ones(int(kept.sum()))
     x, y = x[kept], np.unique(labels[kept], return_inverse=True)[1]
     C = int(y.max(initial=0)) + 1
-    if w.sum() < ENOUGH * C or C < 2 or C > 100 or len(usual) < 3:
+    if w.sum() < LEAST_ROWS_TO_CHOOSE * C or C < 2 or C > 100 or len(usual) < 3:
         return GAUSSIAN.name, usual, "numbers"
     base = _gaussian_fit(x, y, w, C) - 2 * C  # Akaike: a parameter costs one nat
     best, edges = 0.0, usual
-    for bins in BINS:
+    for bins in BINS_TRIED:
         tried = edges_of(x, w, bins)
         bin_of = np.searchsorted(tried[1:-1], x, side="right")
         cost = C * (len(tried) - 2)

@@ -20,18 +20,18 @@ from verosim.errors import VerosimError, listed
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.date import DATE
-from verosim.kinds.density_choice import USUAL, choose_density
+from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.text import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ENOUGH = 20  # rows below which nothing is called an identifier
-SURE = 50  # rows, all of them different, that look like identifiers
-CODES = 100  # distinct numbers that may be edited to categories
-FEW = 20  # whole numbers that may be codes
-WORDS = 4.0  # words a cell, on average, that make a text
+LEAST_ROWS_FOR_IDENTIFIER = 20  # rows below which nothing is called an identifier
+ROWS_OF_SURE_IDENTIFIER = 50  # rows, all of them different, that look like identifiers
+MOST_NUMERIC_CODES = 100  # distinct numbers that may be edited to categories
+FEW_WHOLE_NUMBERS = 20  # whole numbers that may be codes
+LEAST_WORDS_OF_TEXT = 4.0  # words a cell, on average, that make a text
 DATES = "dates: hour, weekday, month and a number"
 
 
@@ -100,7 +100,7 @@ class FirstLook:
         whole = bool((seen == np.floor(seen)).all())
         distinct = np.unique(seen)
         n = len(seen)
-        if whole and n >= ENOUGH and len(distinct) == n == len(x):
+        if whole and n >= LEAST_ROWS_FOR_IDENTIFIER and len(distinct) == n == len(x):
             steps = np.diff(seen)
             if (steps == 1).all() or (steps == -1).all():
                 return Column(name, IGNORE.name, reason="numbers the rows: an identifier")
@@ -108,17 +108,17 @@ class FirstLook:
         note = ""
         if len(distinct) == 1:
             why = f"constant ({cells.text_of(distinct[0])}): carries no information"
-        elif whole and len(distinct) <= FEW and n >= 5 * len(distinct):
+        elif whole and len(distinct) <= FEW_WHOLE_NUMBERS and n >= 5 * len(distinct):
             shown = ", ".join(str(cells.text_of(v)) for v in distinct[:6])
             more = ", …" if len(distinct) > 6 else ""
             kind = (BOOLEAN if set(distinct.tolist()) <= {0.0, 1.0} else CATEGORY).name
             note = (
                 f"only the whole numbers {shown}{more}; a code? then columns={{{name!r}: {kind!r}}}"
             )
-        elif whole and n >= SURE and len(distinct) == n == len(x):
+        elif whole and n >= ROWS_OF_SURE_IDENTIFIER and len(distinct) == n == len(x):
             note = f"all different; an identifier? then columns={{{name!r}: {IGNORE.name!r}}}"
         # Kept for whoever edits it to a category.
-        few = distinct.tolist() if len(distinct) <= CODES else ()
+        few = distinct.tolist() if len(distinct) <= MOST_NUMERIC_CODES else ()
         frequent = tuple(str(cells.text_of(v)) for v in few)
         return Column(
             name, density, reason=why, note=note, whole=whole, edges=edges, frequent=frequent
@@ -134,7 +134,7 @@ class FirstLook:
             ) from None
         seen = x[np.isfinite(x)]
         column = replace(column, whole=bool((seen == np.floor(seen)).all()))
-        return replace(column, edges=tuple(edges_of(x, self.weights, USUAL).tolist()))
+        return replace(column, edges=tuple(edges_of(x, self.weights, DEFAULT_BINS).tolist()))
 
     def _seen(self, array: pa.Array) -> dict[str, int]:
         """How often each text occurs."""
@@ -147,17 +147,18 @@ class FirstLook:
         n = sum(seen.values())
         if not n:
             return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
-        if all(cells.DATE.fullmatch(text) for text in seen):
+        if all(cells.DATE_PATTERN.fullmatch(text) for text in seen):
             return Column(name, DATE.name, reason=DATES)
         if not self.typed:
-            if all(cells.NUMBER.fullmatch(t) and not cells.PADDED.match(t) for t in seen):
+            padded = any(cells.PADDED_PATTERN.match(text) for text in seen)
+            if not padded and all(cells.NUMBER_PATTERN.fullmatch(text) for text in seen):
                 return self._number(name, array)
             if len(seen) <= 4 and all(text.lower() in cells.TRUTHS for text in seen):
                 return Column(name, BOOLEAN.name, reason="true or false")
         words = sum(len(text.split()) * c for text, c in seen.items()) / n
-        if words >= WORDS and len(seen) > max(n / 2, 2):
+        if words >= LEAST_WORDS_OF_TEXT and len(seen) > max(n / 2, 2):
             return Column(name, TEXT.name, reason=f"{words:.0f} words a cell, nearly all different")
-        if len(seen) == n and n >= ENOUGH:
+        if len(seen) == n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             return Column(name, IGNORE.name, reason=f"all {n:,} values differ: an identifier")
         return self._words(name, seen, n)
 
@@ -166,14 +167,14 @@ class FirstLook:
         if len(seen) == 1:
             reason = f"constant ({next(iter(seen))}): carries no information"
         note = ""
-        odd = [text for text in seen if not cells.NUMBER.fullmatch(text)]
+        odd = [text for text in seen if not cells.NUMBER_PATTERN.fullmatch(text)]
         if len(seen) > 5 and len(odd) <= max(3, len(seen) // 20) and not self.typed:
             note = f"numbers but for {listed(odd, 3)}; missing? then na={odd[:3]!r}"
         elif len(seen) > 5 and not odd:
             note = f"numbers written as text; then columns={{{name!r}: {GAUSSIAN.name!r}}}"
         elif len(seen) > self.cap:
             reason = f"{len(seen):,} values in {n:,} rows, {self.cap:,} kept"
-        elif len(seen) > 0.5 * n and n >= ENOUGH:
+        elif len(seen) > 0.5 * n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             note = f"{len(seen):,} different values in {n:,} rows; an identifier?"
         ranked = sorted(seen, key=lambda text: (-seen[text], text))
         frequent = tuple(ranked[: self.cap])  # what comes later does not push them out

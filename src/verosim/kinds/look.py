@@ -12,19 +12,21 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table
-from verosim.data.batch import UNWEIGHTED
 from verosim.data.schema import Schema, as_kind, near
 from verosim.data.stream import weights_of
 from verosim.data.tables import Rows, Table
+from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
-from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LOOK = 50_000  # rows
-ASK = '"auto", "gaussian" or "histogram" for all numbers, or a dict such as {"zip": "category"}.'
+FIRST_LOOK_ROWS = 50_000  # rows
+COLUMNS_HINT = (
+    '"auto", "gaussian" or "histogram" for all numbers, or a dict such as {"zip": "category"}.'
+)
 
 
 def look(
@@ -32,12 +34,11 @@ def look(
     target: str | None = None,
     *,
     columns: str | Mapping[str, str] = "auto",
-    weight: str | None = None,
+    sample_weight: Any = None,
     na: Any = (),
-    rows: int = LOOK,
+    rows: int = FIRST_LOOK_ROWS,
     max_categories: int = 1000,
     labels: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
 ) -> Schema:
     """Look at the first rows of a source and say what each column is.
 
@@ -47,11 +48,11 @@ def look(
     target : the column to predict; it helps to choose between a Gaussian and a histogram
     columns : "auto"; "gaussian" or "histogram" for all numbers; or {name: density} where you know
         better: gaussian, histogram, category, boolean, poisson, date, text or ignore
-    weight : the column of row weights
+    sample_weight : weights of the rows: the name of a column, or an array
     na : texts that mean missing, besides the empty cell
     rows : how many rows to look at
     max_categories : how many values a category column keeps; the rest share one bucket
-    labels, weights : arrays, where they are not columns of the table
+    labels : an array, where they are not a column of the table
 
     Examples
     --------
@@ -72,6 +73,7 @@ def look(
             "look at a file, a table, or the first piece of the stream.",
         )
     table = open_table(source)
+    weight = sample_weight if isinstance(sample_weight, str) else None
     check_columns(table.names, target, weight, columns)
     if not isinstance(rows, int) or rows < 1:
         raise VerosimError(f"rows={rows!r}: a whole number of rows to look at, one or more.")
@@ -83,10 +85,8 @@ def look(
         raise VerosimError(
             "The table has no rows.", "is it the right one, or a reader that was read before?"
         )
-    if weight is not None:
-        weights = np.concatenate([weights_of(weight, part) for part in sample])
-    if weights is not None and (weights[:looked] > 0).any():
-        weights = weights[:looked]
+    weights = _weights(sample_weight, table, sample)[:looked]
+    if (weights > 0).any():
         counted = np.flatnonzero(weights > 0)  # rows of zero weight do not exist
         arrays = {name: array.take(counted) for name, array in arrays.items()}
         weights = weights[counted]
@@ -105,7 +105,6 @@ def look(
                 f"The target {target!r}, row {error.row}: {error.value!r} is not {error.wanted}.",
                 "labels are strings, whole numbers or booleans.",
             ) from None
-    weights = UNWEIGHTED if weights is None else weights
     declared = {
         name
         for part in sample
@@ -119,9 +118,18 @@ def look(
         if name not in (target, weight)
     )
     schema = Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
-    if columns in NUMBERS:
-        schema = schema.edit({c.name: str(columns) for c in schema.used if c.density in NUMBERS})
+    if columns in NUMBER_KINDS:
+        schema = schema.edit(
+            {c.name: str(columns) for c in schema.used if c.density in NUMBER_KINDS}
+        )
     return schema
+
+
+def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray:
+    """The weights of the rows looked at, and maybe of more; empty if every row counts once."""
+    if isinstance(sample_weight, str):
+        return np.concatenate([weights_of(sample_weight, part) for part in sample])
+    return as_weights(sample_weight, table.rows or np.size(sample_weight))
 
 
 def _declared(array: pa.Array, coded: bool) -> bool:
@@ -155,11 +163,11 @@ def check_columns(
     if target is not None and target == weight:
         raise VerosimError(f"{target!r} cannot be both the target and the weights.")
     if isinstance(columns, str):
-        if columns not in ("auto", *NUMBERS):
-            raise VerosimError(f"columns={columns!r} is not known.", ASK)
+        if columns not in ("auto", *NUMBER_KINDS):
+            raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
         return
     if not isinstance(columns, Mapping):
-        raise VerosimError(f"columns={columns!r} is not known.", ASK)
+        raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
     for name, density in columns.items():
         if name not in names:
             raise VerosimError(f"columns: there is no column {name!r}.", near(name, names))
@@ -169,21 +177,21 @@ def check_columns(
 def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
     import pyarrow as pa
 
-    chunks = [cells.plain(part.batch.column(name)) for part in sample]
+    chunks = [cells.without_dictionary(part.batch.column(name)) for part in sample]
     types = {chunk.type for chunk in chunks}
     if len(types) > 1:  # slices of a frame of objects may differ: text holds them all
         try:
             chunked = pa.concat_tables(
                 [pa.table({"x": chunk}) for chunk in chunks], promote_options="permissive"
             ).column("x")
-            return cells.plain(chunked)[:rows]
+            return cells.without_dictionary(chunked)[:rows]
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             texts = [cells.text_of(v) for chunk in chunks for v in chunk.to_pylist()]
             return pa.array(texts, pa.large_string())[:rows]
     return pa.concat_arrays(chunks)[:rows] if chunks else pa.nulls(0)
 
 
-def target_type(table: Table, target: str, na: frozenset[str], rows: int = LOOK) -> str:
+def target_type(table: Table, target: str, na: frozenset[str], rows: int = FIRST_LOOK_ROWS) -> str:
     """What kind of labels a column of a table holds."""
     return _target_type(_column(table.head(rows), target, rows), table.typed, na)
 

@@ -37,7 +37,7 @@ def part_kinds() -> tuple[PartKind, ...]:
     return tuple(dict.fromkeys(view.part for kind in column_kinds() for view in kind.views))
 
 
-def labels_of(kind: str, columns: Iterable[str]) -> list[str]:
+def part_labels(kind: str, columns: Iterable[str]) -> list[str]:
     """What the columns of a part of this kind are called beside those of other parts."""
     labels = {part.name: part.label for part in (*part_kinds(), MISSING)}
     return [labels[kind].format(column) for column in columns]
@@ -48,7 +48,7 @@ def column_labels(params: Params, columns: Columns) -> tuple[str, ...]:
     return tuple(
         label
         for kind, names in params.column_parts(columns)
-        for label in (labels_of(kind, names) if kind else names)
+        for label in (part_labels(kind, names) if kind else names)
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.groups import plain
+from verosim.axes.groups import plain_label
 from verosim.data.labels import check_known
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, warn
@@ -54,7 +54,8 @@ def _check_two_classes(statistic: Statistic, target: str) -> None:
     classes = statistic.axes.groups.classes[rows > 0]
     if len(classes) < 2:
         raise VerosimError(
-            f"The target {target!r} is {plain(classes[0])!r} in all {int(rows.sum()):,} rows.",
+            f"The target {target!r} is {plain_label(classes[0])!r} in all {int(rows.sum()):,} "
+            "rows.",
             "two classes or more are needed; is it the right column?",
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from verosim.axes import Axes, Columns, Groups
 from verosim.data import ArraySource, as_weights, encode_labels
-from verosim.data.adapters import array_table, is_source, open_table, streams
+from verosim.data.adapters import array_table, is_source, is_stream, open_table
 from verosim.data.labels import encode_counted, labels_of
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
@@ -70,7 +70,7 @@ def reads_table(
         or isinstance(y, str)
         or schema is not None
         or fitted_on_table
-        or streams(X)
+        or is_stream(X)
     )
 
 
@@ -107,23 +107,33 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
 # Tables ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _LabelledTable:
+    """A table, and where the labels and weights of its rows are."""
+
+    table: Table
+    labels: Any  # the name of the target column, or labels that were encoded
+    weights: Any  # the name of a column, (n,) weights, or None
+
+    @property
+    def target(self) -> str | None:
+        return self.labels if isinstance(self.labels, str) else None
+
+    @property
+    def weight(self) -> str | None:
+        return self.weights if isinstance(self.weights, str) else None
+
+
 def _open_table(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -> Opened:
     known = None if state is None else state.schema
     named = isinstance(inputs.y, str)
     table = open_table(inputs.X) if named else _as_table(spec, inputs.X, known)
     inputs = _with_named_columns(spec, inputs, table, known)
-    target = inputs.y if isinstance(inputs.y, str) else None
-    weight = inputs.sample_weight if isinstance(inputs.sample_weight, str) else None
-    if state is not None:
-        _check_continues(inputs, target, known)
-    elif inputs.schema is not None and len(as_na(inputs.na)):
-        raise VerosimError("na= and schema= are both given.", "look(…, na=…) puts it there.")
-    check_columns(table.names, target, weight, "auto")
+    _check_inputs(inputs, table, state)
     weights = _weights(inputs.sample_weight, table)
-    labels = _labels(inputs.y, weights, table, state, classes)
-    schema = _schema(spec, inputs, table, target, weight, weights, labels, state)
-    reader = spec.reader(schema)
-    source = TableSource(table, reader, labels, weights)
+    rows = _LabelledTable(table, _labels(inputs.y, weights, table, state, classes), weights)
+    reader = spec.reader(_schema(spec, inputs, rows, state))
+    source = TableSource(table, reader, rows.labels, weights)
     declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
     if state is None:
         plan = spec.plan(Axes(declared, reader.columns), source)
@@ -165,6 +175,16 @@ def _with_named_columns(spec: Spec, inputs: Inputs, table: Table, known: Schema 
     return replace(inputs, y=y, sample_weight=weight)
 
 
+def _check_inputs(inputs: Inputs, table: Table, state: State | None) -> None:
+    target = inputs.y if isinstance(inputs.y, str) else None
+    weight = inputs.sample_weight if isinstance(inputs.sample_weight, str) else None
+    if state is not None:
+        _check_continues(inputs, target, state.schema)
+    elif inputs.schema is not None and len(as_na(inputs.na)):
+        raise VerosimError("na= and schema= are both given.", "look(…, na=…) puts it there.")
+    check_columns(table.names, target, weight, "auto")
+
+
 def _check_continues(inputs: Inputs, target: str | None, known: Schema | None) -> None:
     """Rows that are added or forgotten are read as the first ones were."""
     if known is None:
@@ -204,26 +224,17 @@ def _labels(y: Any, weights: Any, table: Table, state: State | None, classes: An
     return Labels(*encode_counted(y, given, known, classes))
 
 
-def _schema(
-    spec: Spec,
-    inputs: Inputs,
-    table: Table,
-    target: str | None,
-    weight: str | None,
-    weights: Any,
-    labels: Any,
-    state: State | None,
-) -> Schema:
+def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | None) -> Schema:
     """The schema given or known, checked against the table; else a first look at it."""
     given = inputs.schema if state is None else state.schema
+    table, target = rows.table, rows.target
     if given is None:
         schema = spec.look(
-            table, target, weight=weight, na=inputs.na,
-            labels=None if target else labels.codes,
-            weights=weights if isinstance(weights, np.ndarray) else None,
+            table, target, sample_weight=rows.weights, na=inputs.na,
+            labels=None if target else rows.labels.codes,
         )  # fmt: skip
     else:
-        schema = for_table(given, table.names, target, weight)
+        schema = for_table(given, table.names, target, rows.weight)
         if target is not None and target != given.target:
             kind = target_type(table, target, frozenset(schema.na))
             kind = kind if state is None else kind_of_labels(state.classes)

@@ -1,1 +1,7 @@
-"""The models a table allows, compared on held-out rows: `auto`."""
+"""The models a table allows, compared on held-out rows: `auto` and the classes of its result."""
+
+from verosim.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    "verosim.pool", {"verosim.pool.auto": ("Candidate", "Candidates", "Choice")}
+)

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from verosim.data.adapters import streams
+from verosim.data.adapters import is_stream
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.folds import first_warning_only, inputs_of
 from verosim.folds.inputs import without_split_columns
-from verosim.kinds.density_choice import NUMBERS
+from verosim.folds.scores import LOG_LOSS
+from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.models import Inputs
 from verosim.models.settings import one_of
 from verosim.pool.candidate_scores import CandidateScorer
@@ -50,7 +51,7 @@ class Candidates:
     """All candidates, the best first; those that could not be tried last."""
 
     rows: list[Candidate]
-    criterion: str
+    scoring: str  # "neg_log_loss" or "bic"
     complete: bool = True  # False if it was interrupted
 
     def __len__(self) -> int:
@@ -60,7 +61,7 @@ class Candidates:
         return self.rows[i]
 
     def __str__(self) -> str:
-        bic = self.criterion == "bic"
+        bic = self.scoring == "bic"
         lines = [["model", "BIC"] if bic else ["model", "log-loss ± se", "accuracy"]]
         untried: dict[str, dict[str, None]] = {}  # kinds of models by reason
         for row in self.rows:
@@ -96,7 +97,7 @@ def auto(
     y: Any = None,
     cv: Any = 10,
     *,
-    by: str = "log_loss",
+    scoring: str = LOG_LOSS,
     models: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
@@ -115,8 +116,9 @@ def auto(
     ----------
     X, y, groups, sample_weight, schema, na : as in :func:`cross_validate`
     cv : as there, but for "loo"
-    by : "log_loss" chooses by the log-loss of held-out rows, "bic" by the Bayesian information
-        criterion of the joint density, from one pass a model
+    scoring : "neg_log_loss" chooses by the log-loss of held-out rows, "bic" by the Bayesian
+        information criterion of the joint density, from one pass a model. The scores in the table
+        are the log-loss or BIC itself: less is better
     models : candidates of your own instead
 
     An interrupt (Ctrl-C) returns the best of the models judged so far; `table.complete` is then
@@ -137,20 +139,20 @@ def auto(
     >>> print(table[0].name, round(table[0].score, 3), "±", round(table[0].error, 3))
     RDA(pooling=0.1, shrinkage=0.001) 0.044 ± 0.024
     """
-    one_of("by", by, ("log_loss", "bic"))
+    one_of("scoring", scoring, (LOG_LOSS, "bic"))
     if isinstance(cv, str) and cv == "loo":
         raise VerosimError('auto compares models fold by fold, and cv="loo" has none.', "cv=10.")
     inputs = inputs_of(X, y, sample_weight, schema, na)
-    cv = 2 if by == "bic" else cv
+    cv = 2 if scoring == "bic" else cv
     with first_warning_only():
         inputs = without_split_columns(NaiveBayes().spec(), inputs, cv, groups)
         if models is None:
-            named = isinstance(y, str) or schema is not None or streams(X)
+            named = isinstance(y, str) or schema is not None or is_stream(X)
             entries, plan = candidates(inputs, cv, groups, named)
         else:
             entries, plan = _own(models, inputs, cv, groups)
         scorer = CandidateScorer(entries, plan, inputs)
-        winner, table = _by_bic(scorer) if by == "bic" else _by_log_loss(scorer)
+        winner, table = _by_bic(scorer) if scoring == "bic" else _by_log_loss(scorer)
     if not table.complete:
         warn("Interrupted: the best of the models judged so far.", VerosimWarning)
     return Choice(winner, table)
@@ -182,7 +184,7 @@ def _by_log_loss(scorer: CandidateScorer) -> tuple[Any, Candidates]:
     for i in order:
         found = scorer.scores[i]
         rows.append(Candidate(scorer.entries[i].model, found.loss, found.error, found.accuracy))
-    table = Candidates([*rows, *_untried(scorer)], "log_loss", scorer.complete)
+    table = Candidates([*rows, *_untried(scorer)], LOG_LOSS, scorer.complete)
     return scorer.fitted(order[0]), table
 
 
@@ -211,7 +213,7 @@ def _is_density(entry: Entry) -> bool:
     """Whether the likelihood is of the same kind as that of NaiveBayes on these columns."""
     if entry.schema is None or isinstance(entry.model, NaiveBayes):
         return True
-    return all(column.density in NUMBERS for column in entry.schema.used)
+    return all(column.density in NUMBER_KINDS for column in entry.schema.used)
 
 
 def _untried(scorer: CandidateScorer) -> list[Candidate]:

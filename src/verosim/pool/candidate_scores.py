@@ -22,13 +22,14 @@ from verosim.estimators import NaiveBayes
 from verosim.folds import HeldOutEngine
 from verosim.folds.evaluation import FoldScores, score_specs
 from verosim.folds.scores import LOG_LOSS, FoldWeight, Score, scores_by_name
-from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.models import Inputs
 from verosim.models.settings import same
 from verosim.pool.candidates import Entry, FoldPlan
 
-LOOK_AGAIN = 5_000  # rows, above which one look at all of them tells a fold little about itself
+# Rows above which one look at all of them tells a fold little about itself.
+MOST_ROWS_TO_LOOK_AGAIN = 5_000
 WEIGHT = "weight"  # of the rows of a fold, kept among its scores
 
 
@@ -123,6 +124,6 @@ class CandidateScorer:
         model, schema = entry.model, entry.schema
         if not isinstance(model, NaiveBayes) or self.inputs.schema is not None:
             return False
-        numbers = schema is None or any(column.density in NUMBERS for column in schema.used)
+        numbers = schema is None or any(column.density in NUMBER_KINDS for column in schema.used)
         by_label = numbers and model.columns != GAUSSIAN.name
-        return by_label and self.plan.is_partition and self.plan.rows <= LOOK_AGAIN
+        return by_label and self.plan.is_partition and self.plan.rows <= MOST_ROWS_TO_LOOK_AGAIN

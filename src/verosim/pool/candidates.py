@@ -22,7 +22,7 @@ from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators import LDA, QDA, RDA, GaussianNB, NaiveBayes, NaiveLDA
 from verosim.folds import HoldOut
-from verosim.kinds.density_choice import NUMBERS
+from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.histogram import HISTOGRAM
 from verosim.models import Inputs, Spec, open_rows
 
@@ -93,9 +93,9 @@ def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[
     if schema is None:
         return entries, plan
     entries.append(Entry(NaiveBayes(), schema))
-    twin = not why and all(c.density in NUMBERS for c in schema.used)  # GaussianNB
-    for density in (HISTOGRAM.name,) if twin else NUMBERS:
-        numbers = {c.name: density for c in schema.used if c.density in NUMBERS}
+    twin = not why and all(c.density in NUMBER_KINDS for c in schema.used)  # GaussianNB
+    for density in (HISTOGRAM.name,) if twin else NUMBER_KINDS:
+        numbers = {c.name: density for c in schema.used if c.density in NUMBER_KINDS}
         if any(schema[name].density != density for name in numbers):
             entries.append(Entry(NaiveBayes(density), schema.edit(numbers)))  # as its look would
     return entries, plan

@@ -46,7 +46,7 @@ class ArrayStatistic(Statistic):
     @property
     @abstractmethod
     def fields(self) -> dict[str, Field]:
-        """The arrays by name. Every statistic has those of `HEAD`: `rows` and `weight`."""
+        """The arrays by name. Every statistic has those of `BASE_FIELDS`: `rows` and `weight`."""
 
     @property
     def options(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.moments import Moments
 
-BUDGET = 1 << 26  # numbers in the scatters of all classes and patterns
+COHORT_SCATTER_BUDGET = 1 << 26  # numbers in the scatters of all classes and patterns
 
 
 @dataclass(frozen=True, order=True)
@@ -32,12 +32,12 @@ class Cohort:
 
 def check_budget(cohorts: set[Cohort], folds: int, d: int) -> None:
     """An error if the sums of so many cohorts would be too large for memory."""
-    if len(cohorts) * folds * d * d <= BUDGET:
+    if len(cohorts) * folds * d * d <= COHORT_SCATTER_BUDGET:
         return
     patterns = len({cohort.shown for cohort in cohorts})
     raise VerosimError(
         f"{patterns} patterns of missing cells, {len(cohorts)} by class, over {d} columns: their "
-        f"sums would take more than {BUDGET} numbers.",
+        f"sums would take more than {COHORT_SCATTER_BUDGET} numbers.",
         "GaussianNB skips missing cells; or impute, or leave out the columns that miss most.",
     )
 

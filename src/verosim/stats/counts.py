@@ -13,27 +13,27 @@ from typing import Any, Self
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Axes, Bins, Categories, Cells, Coded, Words
+from verosim.axes import Axes, Bins, CappedCategories, Categories, CodedColumns, JointBins
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
-from verosim.stats.fields import HEAD, Field, G
+from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.forgetting import settle
 from verosim.stats.state import restorable
 
 MOST_SLOTS = 1 << 20  # whole numbers × groups tallied directly
 
-FIELDS = {
+COUNT_FIELDS = {
     "codes": {
-        **HEAD,
+        **BASE_FIELDS,
         "count": Field((*G, "code")),
         # Whole rows beside the weights: they alone say whether a code exists.
         "cells": Field(("fold", "code"), "rows"),
     },
-    "presence": {**HEAD, "count": Field((*G, "column")), "missing": Field((*G, "column"))},
-    "amount": {**HEAD, "count": Field((*G, "column"))},
+    "presence": {**BASE_FIELDS, "count": Field((*G, "column")), "missing": Field((*G, "column"))},
+    "amount": {**BASE_FIELDS, "count": Field((*G, "column"))},
 }
 
 
@@ -55,7 +55,7 @@ class Counts(ArrayStatistic):
 
     @property
     def fields(self) -> dict[str, Field]:
-        return FIELDS[self.what]
+        return COUNT_FIELDS[self.what]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Counts(ArrayStatistic):
     def sums_of(self) -> str:
         if self.what != "codes":
             return "presence" if self.what == "presence" else "amounts"
-        if isinstance(self.axes.codes, Cells):
+        if isinstance(self.axes.codes, JointBins):
             return "joint"
         return "bins" if isinstance(self.axes.codes, Bins) else "categories"
 
@@ -96,7 +96,7 @@ class Counts(ArrayStatistic):
             self._absorb_columns(batch)
 
     def _absorb_codes(self, batch: Batch) -> None:
-        if isinstance(batch.block, Coded):
+        if isinstance(batch.block, CodedColumns):
             self._absorb_words(batch)
             return
         step = max(1, BLOCK_CELLS // batch.block.shape[1])
@@ -105,11 +105,11 @@ class Counts(ArrayStatistic):
             part = batch.cut(start, min(len(batch), start + step))
             assert self.axes.codes is not None
             self._check_numbers(part)
-            codes, strange = self.axes.codes.encode(part.block)
-            if strange:
+            codes, unknown = self.axes.codes.encode(part.block)
+            if unknown:
                 self._widen(part.block)
-                codes, strange = self.axes.codes.encode(part.block)
-                assert not strange
+                codes, unknown = self.axes.codes.encode(part.block)
+                assert not unknown
             kernels.count_codes(
                 codes, part.groups, part.weights, self.axes.groups.folds,
                 *self._sums(), self.arrays["cells"],
@@ -118,13 +118,13 @@ class Counts(ArrayStatistic):
 
     def _absorb_words(self, batch: Batch) -> None:
         """Columns of words: tallied by their place in the batch's lists, then by code."""
-        assert isinstance(self.axes.codes, Words)
-        tables, strange = self.axes.codes.tables(batch.block)
-        if strange:
+        assert isinstance(self.axes.codes, CappedCategories)
+        tables, unknown = self.axes.codes.tables(batch.block)
+        if unknown:
             self._widen(batch.block)
-            assert isinstance(self.axes.codes, Words)
-            tables, strange = self.axes.codes.tables(batch.block)
-            assert not strange
+            assert isinstance(self.axes.codes, CappedCategories)
+            tables, unknown = self.axes.codes.tables(batch.block)
+            assert not unknown
         rows, _, count = self._sums()
         for index, table in zip(batch.block.indexes, tables, strict=True):
             tally = np.zeros((len(rows), len(table)))

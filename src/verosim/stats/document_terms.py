@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from verosim.axes import Axes, Columns, Groups, Hashed, TokenCodes, Vocabulary
-from verosim.axes.vocabulary import STATE
 from verosim.data import Batch, Documents, Tokenizer
+from verosim.kernels.constants import STATE_SIZE
 from verosim.stats.tokens import Tokens
 
 TOGETHER = (
@@ -76,7 +76,7 @@ def _buckets(codes: Hashed, tokens: Vocabulary) -> np.ndarray:
     buckets, places, *vocabulary = codes.lookup()
     room, starts, ends = tokens.slices
     found = np.empty(tokens.size, dtype=np.int64)
-    state, hashes = np.zeros(STATE, dtype=np.int64), np.empty(tokens.size, dtype=np.uint64)
+    state, hashes = np.zeros(STATE_SIZE, dtype=np.int64), np.empty(tokens.size, dtype=np.uint64)
     look_up(
         room, starts, ends, tokens.size, 1, 1, buckets, False, *vocabulary, state, hashes, found
     )

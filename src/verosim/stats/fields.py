@@ -62,4 +62,4 @@ class Field:
 
 
 G = ("class", "fold")
-HEAD = {"rows": Field(G, "rows"), "weight": Field(G)}  # what every statistic has
+BASE_FIELDS = {"rows": Field(G, "rows"), "weight": Field(G)}  # what every statistic has

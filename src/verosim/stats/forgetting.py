@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verosim.stats.arrays import ArrayStatistic
 
 RESIDUE = 1e-9  # parts of a weight that say somebody was forgotten only in part
-ROUNDING = 1e-13  # parts of a weight that are what subtraction left behind
+SUBTRACTION_ROUNDING = 1e-13  # parts of a weight that are what subtraction left behind
 
 
 def check_not_negative(rest: ArrayStatistic, before: ArrayStatistic) -> None:
@@ -57,4 +57,4 @@ def settle(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> None:
     Rows forgotten by a part of their weight are still there; nobody has less than none.
     """
     rows[...] = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
-    rows[weight <= ROUNDING * before] = 0
+    rows[weight <= SUBTRACTION_ROUNDING * before] = 0

@@ -22,24 +22,24 @@ from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
 from verosim.stats.digits import digits_left
-from verosim.stats.fields import HEAD, Field, G
-from verosim.stats.forgetting import ROUNDING
+from verosim.stats.fields import BASE_FIELDS, Field, G
+from verosim.stats.forgetting import SUBTRACTION_ROUNDING
 from verosim.stats.pivots import added_by_moving, choose_pivots
 from verosim.stats.state import restorable
 
-FAR = 1e4  # squared deviations between pivot and mean that drift may cost
+PIVOT_FAR_FROM_MEAN = 1e4  # squared deviations between pivot and mean that drift may cost
 
-PIVOT = {"pivot": Field(("class", "column"), "pivot")}
-FIELDS = {
+PIVOT_FIELD = {"pivot": Field(("class", "column"), "pivot")}
+MOMENT_FIELDS = {
     "diagonal": {
-        **HEAD, **PIVOT,
+        **BASE_FIELDS, **PIVOT_FIELD,
         "cells": Field((*G, "column")),
         "sum": Field((*G, "column"), "pair"),
         "square": Field((*G, "column"), "pair"),
         "absorbed": Field((*G, "column"), "peak"),
     },
     "full": {
-        **HEAD, **PIVOT,
+        **BASE_FIELDS, **PIVOT_FIELD,
         "sum": Field((*G, "column"), "pair"),
         "scatter": Field((*G, "column", "column"), "pair"),
         "cube": Field((*G, "column"), "pair"),
@@ -48,7 +48,7 @@ FIELDS = {
         "absorbed_quartic": Field(G, "peak"),
     },
     "pooled": {
-        **HEAD, **PIVOT,
+        **BASE_FIELDS, **PIVOT_FIELD,
         "sum": Field((*G, "column"), "pair"),
         "scatter": Field(("fold", "column", "column"), "pair"),
         "absorbed": Field(("fold", "column"), "peak"),
@@ -73,7 +73,7 @@ class Moments(ArrayStatistic):
 
     @property
     def fields(self) -> dict[str, Field]:
-        return FIELDS[self.layout]
+        return MOMENT_FIELDS[self.layout]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class Moments(ArrayStatistic):
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
         if self.layout == "diagonal":  # a column nobody in the class has a value of any more
-            gone = self.arrays["cells"] <= ROUNDING * before.arrays["cells"]
+            gone = self.arrays["cells"] <= SUBTRACTION_ROUNDING * before.arrays["cells"]
             for name in ("cells", "sum", "square", "absorbed"):
                 self.arrays[name][gone] = 0.0
                 if name in self.lows:
@@ -267,7 +267,7 @@ class Moments(ArrayStatistic):
         else:
             square = self.squares().sum(axis=1)
         mean = S / np.where(W > 0, W, 1.0)
-        astray = mean * S > (1 - 1 / FAR) * square  # mean² ≫ variance
+        astray = mean * S > (1 - 1 / PIVOT_FAR_FROM_MEAN) * square  # mean² ≫ variance
         if not astray.any():
             return self
         pivot = self.arrays["pivot"]

@@ -19,7 +19,7 @@ from verosim.data import Batch, SparseRows
 if TYPE_CHECKING:
     from verosim.stats.moments import Moments
 
-LOOK = 31  # rows of a class that choose its pivot
+PIVOT_ROWS = 31  # rows of a class that choose its pivot
 
 
 def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
@@ -29,9 +29,9 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
     if not unset.any():
         return
     C, d = pivot.shape
-    most = LOOK
+    most = PIVOT_ROWS
     if isinstance(batch.block, SparseRows):
-        most = int(np.clip((1 << 20) // (C * d), 1, LOOK))
+        most = int(np.clip((1 << 20) // (C * d), 1, PIVOT_ROWS))
     rows = np.zeros((C, most), dtype=np.int64)
     found = np.zeros(C, dtype=np.int64)
     kernels.first_rows(batch.groups, folds, rows, found)

@@ -19,21 +19,21 @@ from verosim.errors import VerosimError
 from verosim.stats.statistic import Statistic
 
 S = TypeVar("S", bound=type[Statistic])
-KINDS: dict[str, type[Statistic]] = {}
+RESTORABLE: dict[str, type[Statistic]] = {}
 
 
 def restorable(kind: S) -> S:
     """Class decorator: `from_state` may build statistics of this class."""
-    KINDS[kind.__name__] = kind
+    RESTORABLE[kind.__name__] = kind
     return kind
 
 
 def from_state(state: Mapping[str, Any]) -> Statistic:
     """The statistic that gave this state."""
     kind = state.get("kind")
-    if kind not in KINDS:
+    if kind not in RESTORABLE:
         raise VerosimError(
-            f"{kind!r} is not a kind of statistic; known are {', '.join(sorted(KINDS))}.",
+            f"{kind!r} is not a kind of statistic; known are {', '.join(sorted(RESTORABLE))}.",
             "import the module that defines it first, or use a newer verosim.",
         )
-    return KINDS[kind].from_state(state)
+    return RESTORABLE[kind].from_state(state)

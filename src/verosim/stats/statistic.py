@@ -23,7 +23,7 @@ from verosim.errors import VerosimError
 
 @runtime_checkable
 class Statistic(Protocol):
-    """Sums of rows, per class and fold. A class that names this as its base gets `welcome`,
+    """Sums of rows, per class and fold. A class that names this as its base gets `with_classes_of`,
     `outside` and the answers of a statistic in which nothing can cancel."""
 
     axes: Axes
@@ -48,7 +48,7 @@ class Statistic(Protocol):
         """A first look at some rows before they are shared among workers."""
         return  # most statistics need nothing
 
-    def welcome(self, batch: Batch) -> tuple[Self, Batch]:
+    def with_classes_of(self, batch: Batch) -> tuple[Self, Batch]:
         """Room for the classes of a batch that brings its own labels, and its groups in ours."""
         if batch.labels is None:
             return self, batch

@@ -9,9 +9,10 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import TokenCodes, Vocabulary
-from verosim.axes.vocabulary import SLACK, STATE, at_a_time, empty_slots
+from verosim.axes.vocabulary import at_a_time, empty_slots
 from verosim.data import Documents, Tokenizer
-from verosim.data.tokens import DONE, NO_ROOM, WHY, Tables
+from verosim.data.tokens import Tables
+from verosim.kernels.constants import DONE, NO_ROOM, SLACK, STATE_SIZE, WHY
 
 
 class Tally:
@@ -24,7 +25,7 @@ class Tally:
         self.buckets, _, arena, bounds, slots = codes.lookup()
         self.grows = not codes.fixed
         K = codes.size
-        self.state = np.zeros(STATE, dtype=np.int64)
+        self.state = np.zeros(STATE_SIZE, dtype=np.int64)
         if not self.buckets:
             self.state[:2] = K, bounds[-1]
         self.arena, self.bounds, self.slots = arena.copy(), bounds.copy(), slots.copy()

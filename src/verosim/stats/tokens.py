@@ -17,20 +17,20 @@ from verosim.data import Batch, Documents, Tokenizer
 from verosim.data.tokens import Tables
 from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
-from verosim.stats.fields import HEAD, Field, G
+from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.forgetting import settle
 from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
 
-FIELDS = {
-    **HEAD,
+TOKEN_FIELDS = {
+    **BASE_FIELDS,
     "count": Field((*G, "code")),
     # Whole occurrences beside the weights: they alone say whether a token exists.
     "cells": Field(("fold", "code"), "rows"),
     # Tokens lighter than this may have been removed for good; it fades as the counts do.
     "pruned": Field((), "peak"),
 }
-TOUCH = 1e-9  # parts of a count that do not decide whether it reaches a threshold
+COUNT_ROUNDING = 1e-9  # parts of a count that do not decide whether it reaches a threshold
 
 
 @restorable
@@ -57,7 +57,7 @@ class Tokens(ArrayStatistic):
 
     @property
     def fields(self) -> dict[str, Field]:
-        return FIELDS
+        return TOKEN_FIELDS
 
     @property
     def options(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Tokens(ArrayStatistic):
         added = other.align(Axes(groups, axes.columns, theirs))
         tally = out._own_tally()
         found = tally.meet(theirs)
-        kernels.add_rows(
+        kernels.add_token_rows(
             tally.count, tally.cells, found, sign,
             _by_code(added.arrays["count"]), np.ascontiguousarray(added.arrays["cells"].T),
         )  # fmt: skip
@@ -210,7 +210,7 @@ class Tokens(ArrayStatistic):
 
     def _reaching(self, least: float) -> np.ndarray:
         """(K,) which tokens have a total count of at least so much."""
-        return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - TOUCH)
+        return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - COUNT_ROUNDING)
 
     def frequent(self, min_count: float) -> Self:
         """The same statistic without its rarer tokens, as if they were unknown."""

@@ -1,1 +1,15 @@
-"""Discriminative classifiers: the same decision surfaces, fitted to the boundary alone."""
+"""Discriminative classifiers: the same decision surfaces, fitted to the boundary alone.
+
+Classifiers and functions are names of `verosim`; here are the classes of what functions return.
+"""
+
+from verosim.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    "verosim.twins",
+    {
+        "verosim.twins.gap": ("Gap",),
+        "verosim.twins.comparison.curves": ("Comparison", "Difference", "Failure"),
+        "verosim.twins.comparison.crossing": ("Crossing",),
+    },
+)

@@ -20,7 +20,7 @@ from verosim.errors import VerosimError
 FREQUENCIES = 300  # D
 
 
-def named(features: Any) -> bool:
+def is_named_map(features: Any) -> bool:
     """Whether the map is one of ours, which reads numbers; others read what they are given."""
     return features is None or isinstance(features, str)
 

@@ -24,9 +24,9 @@ from verosim.folds import first_warning_only
 from verosim.folds.splits import array_folds
 from verosim.linalg import EPS
 from verosim.twins.comparison.resampling import pool_of, rows_of
-from verosim.twins.twin import Twin, check_generative
+from verosim.twins.twin import Twin, check_has_twin
 
-STRENGTHS = (0.01, 1.0, 100.0, 10_000.0)  # of the twin, tried in turn
+TWIN_STRENGTHS = (0.01, 1.0, 100.0, 10_000.0)  # of the twin, tried in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Gap:
         return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
 
     @property
-    def verdict(self) -> str:
+    def conclusion(self) -> str:
         """Which of the two a user of these rows would take."""
         gap, error = self.log_loss_gap()
         if gap > 2 * error:
@@ -100,7 +100,7 @@ class Gap:
             f"{'its twin':{width}}  {f:.4f}  {b:.4f}   lower by {gap:.4f} ± {error:.4f}",
             f"they differ on {self.disagreement:.1%} of the rows, posteriors by "
             f"{self.difference:.3f}, KL {self.divergence.mean():.4f} (C={self.C:g})",
-            self.verdict,
+            self.conclusion,
         ]
         return "\n".join(lines)
 
@@ -108,7 +108,7 @@ class Gap:
 
 
 def generative_gap(
-    model: Any, X: Any, y: Any = None, cv: Any = 5, C: Any = STRENGTHS, solver: str = "auto"
+    model: Any, X: Any, y: Any = None, cv: Any = 5, C: Any = TWIN_STRENGTHS, solver: str = "auto"
 ) -> Gap:
     """Compare the posteriors of a generative model and of its discriminative twin.
 
@@ -126,7 +126,7 @@ def generative_gap(
     Returns
     -------
     Gap with the two posteriors, their `divergence` and `disagreement`, `errors()`, `losses()`
-    and a `verdict`.
+    and a `conclusion`.
 
     References
     ----------
@@ -137,10 +137,10 @@ def generative_gap(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from verosim import GaussianNB
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> print(generative_gap(GaussianNB(), X, y).verdict)
+    >>> print(generative_gap(GaussianNB(), X, y).conclusion)
     the twin is better: the assumptions of the model cost something here
     """
-    check_generative(model)
+    check_has_twin(model)
     pool = pool_of(X, y)
     X, labels, classes = pool.X, pool.y, pool.classes
     name = type(model).__name__
@@ -148,7 +148,7 @@ def generative_gap(
     if cv is None:
         model.checked_state()
         own = model.predict_log_proba(X)
-        with first_warning_only() if len(strengths) == 1 else _unsaid():
+        with first_warning_only() if len(strengths) == 1 else _without_warnings():
             tried = [
                 Gap(model.classes_, labels, own,
                     Twin(model, c, solver).fit(X, labels).predict_log_proba(X), name, c)
@@ -162,16 +162,16 @@ def generative_gap(
     own, *others = (
         np.full((len(labels), len(classes)), -np.inf) for _ in range(len(strengths) + 1)
     )
-    with first_warning_only() if len(strengths) == 1 else _unsaid():
+    with first_warning_only() if len(strengths) == 1 else _without_warnings():
         for f in range(count):
-            rest, held = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
-            learnt, rows = rows_of(X, rest), rows_of(X, held)
-            fitted = clone(model).fit(learnt, labels[rest])
-            at = np.ix_(held, positions(fitted.classes_, classes))
+            train, test = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
+            learnt, rows = rows_of(X, train), rows_of(X, test)
+            fitted = clone(model).fit(learnt, labels[train])
+            at = np.ix_(test, positions(fitted.classes_, classes))
             own[at] = fitted.predict_log_proba(rows)
             for other, c in zip(others, strengths, strict=True):
                 other[at] = (
-                    Twin(fitted, c, solver).fit(learnt, labels[rest]).predict_log_proba(rows)
+                    Twin(fitted, c, solver).fit(learnt, labels[train]).predict_log_proba(rows)
                 )
     return min(
         (Gap(classes, labels, own, other, name, c)
@@ -180,7 +180,7 @@ def generative_gap(
 
 
 @contextmanager
-def _unsaid() -> Iterator[None]:
+def _without_warnings() -> Iterator[None]:
     """What a strength nobody asked for would have warned about."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VerosimWarning)

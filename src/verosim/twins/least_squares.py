@@ -18,7 +18,7 @@ from verosim.axes import Axes
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
 from verosim.data.sources import take_rows
-from verosim.densities import Density, LinearForm, Scores
+from verosim.densities import ClassScores, Density, LinearForm
 from verosim.densities.central import Scatter
 from verosim.densities.leave_one_out import Removal, Scorer
 from verosim.estimators.base import StatisticClassifier
@@ -30,7 +30,8 @@ from verosim.models import Spec
 from verosim.models.settings import finite
 from verosim.stats import Moments, Statistic
 
-LONELY = 1e-6  # what is left of 1 − h where the other rows hardly tell of a row's direction
+# What is left of 1 − h where the other rows hardly tell of a row's direction.
+LEAST_RESIDUAL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class OneHot(Density):
             leverage = leverage * weights if len(weights) else leverage
             target = np.zeros((len(classes), len(form.coef)))
             target[own] = 1.0
-            alone = leverage > 1 - LONELY  # nothing else tells of the row's direction
+            alone = leverage > 1 - LEAST_RESIDUAL  # nothing else tells of the row's direction
             with np.errstate(divide="ignore", invalid="ignore"):
                 out = target - (target - form.scores(block)) / (1 - leverage)[:, None]
             gone = Removal.of(statistic, classes, weights).gone
@@ -132,7 +133,7 @@ class LeastSquaresSpec(Spec):
         finite("ridge", self.ridge, least=0)
         return OneHot(float(self.ridge))
 
-    def rule(self, params: Scores, statistic: Statistic, streaming: bool = False) -> Decision:
+    def rule(self, params: ClassScores, statistic: Statistic, streaming: bool = False) -> Decision:
         groups = statistic.axes.groups
         rows = statistic.rows[:, 0]
         if not streaming and (rows > 0).sum() < 2:

@@ -25,7 +25,13 @@ from verosim.twins.solvers.newton import Minimum
 from verosim.twins.solvers.softmax import Softmax, column_squares
 from verosim.twins.solvers.solve import gap_at, minimise
 from verosim.twins.solvers.start import middle
-from verosim.twins.solvers.stochastic import Schedule, Visits, descend, first_rate, one_pass
+from verosim.twins.solvers.stochastic import (
+    Schedule,
+    Visits,
+    first_rate,
+    one_pass,
+    stochastic_descent,
+)
 from verosim.twins.training_rows import (
     TrainingRows,
     check_two_classes,
@@ -36,8 +42,8 @@ from verosim.twins.training_rows import (
 SOLVERS = ("auto", "newton", "lbfgs", "sgd")
 TOLERANCE, SGD_TOLERANCE = 1e-9, 1e-4
 SLIGHT = 1e-6  # of the narrowest column's squares: the penalty that separable rows are given
-FAR = 0.25  # share of the objective above its minimum that descent may leave in silence
-CERTAIN = 1e-4  # mean loss below which a weak penalty has let the weights grow large
+UNREPORTED_GAP = 0.25  # share of the objective above its minimum that descent may leave in silence
+SEPARATED_LOSS = 1e-4  # mean loss below which a weak penalty has let the weights grow large
 
 
 def _steps(model: LogisticRegression) -> bool:
@@ -200,7 +206,7 @@ class LogisticRegression(LinearClassifier):
         rng = generator(self.random_state)
         visits = Visits.of(objective)
         schedule = self._schedule(rows, visits, going_on=False)
-        course = descend(objective, B, visits, schedule, tol, int(self.max_iter), rng)
+        course = stochastic_descent(objective, B, visits, schedule, tol, int(self.max_iter), rng)
         self._check_steps(course.B, course.losses[-1])
         self.loss_curve_, self.norm_curve_ = course.losses, course.norms
         self.n_iter_ = len(course.losses)
@@ -214,7 +220,7 @@ class LogisticRegression(LinearClassifier):
                 'solver="auto" go to the minimum.',
                 ConvergenceWarning,
             )
-        elif left > FAR:
+        elif left > UNREPORTED_GAP:
             warn(
                 f"Stochastic descent settled with the objective {min(left, 10):.0%} above its "
                 "minimum, or about so: one step does not suit columns this different in scale. "
@@ -326,7 +332,7 @@ class LogisticRegression(LinearClassifier):
         if not 1 < self.C < math.inf:
             return
         loss = found.value - 0.5 * objective.penalty * float(np.sum(found.B[:-1] ** 2))
-        if loss < min(math.log(2) * objective.lightest, CERTAIN * objective.mass):
+        if loss < min(math.log(2) * objective.lightest, SEPARATED_LOSS * objective.mass):
             norm = float(np.linalg.norm(found.B[:-1]))
             warn(
                 "A hyperplane parts the classes without a mistake: only the penalty keeps the "

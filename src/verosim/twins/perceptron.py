@@ -26,7 +26,7 @@ from verosim.errors import ConvergenceWarning, warn
 from verosim.estimators.checks import check_features, generator
 from verosim.linalg import padded
 from verosim.models.settings import finite, whole
-from verosim.twins.features import as_given, feature_map, named
+from verosim.twins.features import as_given, feature_map, is_named_map
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.training_rows import TrainingRows, check_finite, check_two_classes, training_rows
 
@@ -51,7 +51,7 @@ class _Course:
         n, C, X = len(rows), len(rows.classes), rows.X
         sparse = isinstance(X, SparseRows)
         order = np.arange(n, dtype=np.int32 if n < 1 << 31 else np.int64)
-        told = np.where(rows.codes == 1, 1.0, -1.0) if C == 2 else rows.codes
+        targets = np.where(rows.codes == 1, 1.0, -1.0) if C == 2 else rows.codes
         theta, late = self.theta, self.late
         if C == 2:
             theta, late = theta[0], late[0]
@@ -61,7 +61,7 @@ class _Course:
         for _ in range(epochs):
             if shuffle:
                 self.seed = np.uint64(kernels.shuffle(order, n, self.seed))
-            given = (told, rows.weights, order, eta, bias)
+            given = (targets, rows.weights, order, eta, bias)
             if isinstance(X, SparseRows):
                 stored = (X.data, X.indices, X.indptr)
                 if C == 2:
@@ -220,7 +220,7 @@ class Perceptron(LinearClassifier):
     ) -> tuple[TrainingRows, Columns]:
         """The rows in features, and the columns of X. The map is fitted where no class is known."""
         phi = self.features_
-        if named(self.features):  # they read numbers, so X is checked before it is mapped
+        if is_named_map(self.features):  # they read numbers, so X is checked before it is mapped
             rows = training_rows(self, X, y, sample_weight, known, declared)
             if phi is None:
                 return rows, rows.columns
@@ -263,7 +263,7 @@ class Perceptron(LinearClassifier):
         if not self.__sklearn_is_fitted__() or self.features_ is None:
             return super().opened_to_score(X)
         check_features(self, X)
-        if named(self.features):
+        if is_named_map(self.features):
             rows = as_matrix(X, sparse_allowed=True, names=self._columns.names)
             check_finite(rows, self._columns)
             X = as_given(rows)

@@ -13,15 +13,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from verosim.axes.groups import plain
+from verosim.axes.groups import plain_label
 from verosim.data import SparseRows
-from verosim.engines.local import SMALL
+from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.checks import generator
 from verosim.models.settings import finite, one_of, whole
 from verosim.twins.linear import LinearClassifier
-from verosim.twins.solvers.descent import by_frequency, descend, squared_norms
-from verosim.twins.solvers.finite_newton import newton
+from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent, squared_norms
+from verosim.twins.solvers.finite_newton import finite_newton
 from verosim.twins.solvers.interior import interior
 from verosim.twins.solvers.margin import Margin, Solution, side_by_side
 from verosim.twins.training_rows import TrainingRows, class_weights
@@ -160,7 +160,7 @@ class LinearSVM(LinearClassifier):
 
         side_by_side(work, len(problems))
         done = [s for s in found if s is not None]
-        self._tell(done, rows.classes[problems])
+        self._warn_unfinished(done, rows.classes[problems])
         W = np.array([s.w for s in done])  # (C or 1, d + 1)
         if place is None:
             coef = np.ascontiguousarray(W[:, :-1])
@@ -171,7 +171,7 @@ class LinearSVM(LinearClassifier):
         shift = coef @ centre if len(centre) else 0.0
         return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias - shift)
 
-    def _tell(self, found: list[Solution], classes: np.ndarray) -> None:
+    def _warn_unfinished(self, found: list[Solution], classes: np.ndarray) -> None:
         """Where the fits stopped, with a warning where that was too early."""
         self.objective_ = np.array([s.objective for s in found])
         self.gap_ = np.array([s.gap for s in found])
@@ -179,7 +179,7 @@ class LinearSVM(LinearClassifier):
         share = self.gap_ / np.maximum(self.objective_, np.finfo(float).tiny)
         if (share > self.tol).any():
             worst = int(np.argmax(share))
-            place = f" of class {plain(classes[worst])!r}" if len(found) > 1 else ""
+            place = f" of class {plain_label(classes[worst])!r}" if len(found) > 1 else ""
             early = self.n_iter_[worst] >= self.max_iter
             where = f"at max_iter={self.max_iter}" if early else "where rounding left no way on"
             warn(
@@ -202,24 +202,24 @@ class LinearSVM(LinearClassifier):
         n, d = X.shape
         if sparse or d > FEW_COLUMNS or n < ROWS_PER_COLUMN * d:
             return "dual"
-        small = n * d <= SMALL  # is solved to rounding
+        small = n * d <= LEAST_CELLS_FOR_THREADS  # is solved to rounding
         return "newton" if small and self.loss == "squared_hinge" else "both"
 
     def _solved(self, problem: Margin, solve: str, norms: np.ndarray, seed: int) -> Solution:
         tol, rounds = self.tol, int(self.max_iter)
         if solve == "dual":
-            return descend(problem, norms, tol, rounds, seed)
+            return dual_coordinate_descent(problem, norms, tol, rounds, seed)
         first = None
         if solve == "both":
             d = problem.size[1] - 1
             trial = max(5, d // 8) if problem.squared else max(40, d)
-            if problem.size[0] * d <= SMALL:
+            if problem.size[0] * d <= LEAST_CELLS_FOR_THREADS:
                 trial = LONG
-            first = descend(problem, norms, tol, min(trial, rounds), seed)
+            first = dual_coordinate_descent(problem, norms, tol, min(trial, rounds), seed)
             if first.gap <= tol * first.objective or first.rounds >= rounds:
                 return first
         if problem.squared:
-            return newton(problem, tol, rounds, None if first is None else first.w)
+            return finite_newton(problem, tol, rounds, None if first is None else first.w)
         return interior(problem, tol, rounds)
 
     def _cost(self, rows: TrainingRows) -> np.ndarray:

@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from verosim.axes import Columns
 from verosim.data import SparseRows, as_matrix, as_weights
-from verosim.data.adapters import streams
+from verosim.data.adapters import is_stream
 from verosim.data.labels import encode_counted, labels_of
 from verosim.data.names import feature_names
 from verosim.data.sources import as_block, ready, take_rows
@@ -24,7 +24,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.checks import only_one_class
 from verosim.folds.inputs import one_column
 
-TOO_LARGE = 1e145  # squares of larger values overflow, or their sums do
+LARGEST_FEATURE = 1e145  # squares of larger values overflow, or their sums do
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def training_rows(
 ) -> TrainingRows:
     """The rows as `model` is to learn them; an error names what stands in the way."""
     who = type(model).__name__
-    if isinstance(y, str) or streams(X):
+    if isinstance(y, str) or is_stream(X):
         raise VerosimError(
             f"{who} reads arrays and data frames of numbers, over and over.",
             "for a table with a target by name: verosim.twin(NaiveBayes().fit(table, target)).",
@@ -85,7 +85,7 @@ def check_finite(X: Any, columns: Columns) -> None:
         values = block.data[block.stored] if isinstance(block, SparseRows) else block
         with np.errstate(over="ignore", invalid="ignore"):
             total = values.sum(dtype=np.float64)
-        if abs(total) > TOO_LARGE and np.isfinite(values).all():
+        if abs(total) > LARGEST_FEATURE and np.isfinite(values).all():
             at = int(np.abs(values).argmax())
             i, j = block.place(at) if isinstance(block, SparseRows) else divmod(at, block.shape[1])
             raise VerosimError(

@@ -21,7 +21,7 @@ from verosim.bayes.rule import Decision
 from verosim.data.batch import Batch
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
-from verosim.densities import Expansion, Params, Scores
+from verosim.densities import ClassScores, Expansion, Params
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -33,7 +33,7 @@ from verosim.twins.logistic import LogisticRegression
 
 
 @dataclass(frozen=True)
-class FeatureScores(Scores):
+class FeatureScores(ClassScores):
     """Scores linear in the features of a row."""
 
     params: Params  # of the generative model, which reads the rows
@@ -97,7 +97,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
 
         X, y and sample_weight are what the model takes: arrays, or a table and its target's name.
         """
-        check_generative(self.model)
+        check_has_twin(self.model)
         model = self.model
         if not model.__sklearn_is_fitted__():
             model = clone(model).fit(X, y, sample_weight)
@@ -259,12 +259,12 @@ def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> T
     >>> other.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > model.score(X[1::2], y[1::2])
     True
     """
-    check_generative(model)
+    check_has_twin(model)
     model.checked_state()
     return Twin(model, C, solver).start_from(model)
 
 
-def check_generative(model: Any) -> None:
+def check_has_twin(model: Any) -> None:
     if not isinstance(model, GenerativeClassifier):
         what = model.__name__ if isinstance(model, type) else type(model).__name__
         raise VerosimError(

@@ -142,6 +142,6 @@ class CalibratedRule(Rule):
     def evidence(self, X: Any) -> np.ndarray:
         return self.inner.evidence(X)
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        log_p, evidence = self.inner.judge(X)
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        log_p, evidence = self.inner.posterior_and_density(X)
         return self.mapping(log_p), evidence

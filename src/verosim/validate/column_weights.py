@@ -9,7 +9,8 @@ held-out rows and a Gaussian prior,
     τ ~ N(1, 1),   w_j ~ N(τ, 1/λ),   β_k ~ N(0, 1/λ),
 
 worth one row for the temperature τ all columns share, λ rows for what sets each apart. λ is the one
-of `STRENGTHS` with the greatest evidence, log ∫ p(labels | w, β) p(w, β | λ) by Laplace's method.
+of `PENALTY_STRENGTHS` with the greatest evidence, log ∫ p(labels | w, β) p(w, β | λ) by Laplace's
+method.
 References: Zaidi, Cerquides, Carman & Webb (2013), Alleviating naive Bayes attribute independence
 assumption by attribute weighting, JMLR 14; MacKay (1992), The evidence framework applied to
 classification networks.
@@ -31,8 +32,8 @@ from verosim.bayes.rule import DISCRIMINANT, LOG_POSTERIOR, POSTERIOR, Rule
 from verosim.data import SparseRows
 from verosim.engines import one_blas_thread
 
-STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, rows' worth of belief in columns all alike
-COMMON = 1.0  # rows' worth of belief in τ = 1
+PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, rows' worth of belief in columns all alike
+COMMON_STRENGTH = 1.0  # rows' worth of belief in τ = 1
 MOST_EVIDENCE = 100.0  # nats a cell may say against a class: beyond, a density far out in its tail
 
 
@@ -88,8 +89,8 @@ class ColumnWeights:
         evidence: Evidence,
         codes: np.ndarray,
         w: np.ndarray,
-        strengths: Sequence[float] = STRENGTHS,
-        common: float = COMMON,
+        strengths: Sequence[float] = PENALTY_STRENGTHS,
+        common: float = COMMON_STRENGTH,
     ) -> ColumnWeights:
         """The weights of greatest posterior density, at the strength of greatest evidence."""
         # No weight helps a row whose class is unknown to its fold.
@@ -228,7 +229,7 @@ class WeightedRule(Rule):
     def evidence(self, X: Any) -> np.ndarray:
         return self.inner.evidence(X)
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         return self.log_posterior(X), self.inner.evidence(X)
 
     def _score(self, block: Any, out: np.ndarray) -> np.ndarray:

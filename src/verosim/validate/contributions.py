@@ -21,7 +21,7 @@ from verosim.errors import VerosimError
 from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows
 from verosim.kinds import column_labels
 
-MOST = 1 << 27  # numbers kept at a time: a gigabyte
+MOST_NUMBERS_KEPT = 1 << 27  # numbers kept at a time: a gigabyte
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
         C = len(classes)
         with lock:  # pieces of a table are visited side by side
             size += n * C * d
-        if size > MOST:
+        if size > MOST_NUMBERS_KEPT:
             raise VerosimError(
                 "The held-out contributions of all columns do not fit in memory.", hint
             )

@@ -24,7 +24,7 @@ from verosim.estimators.base import GenerativeClassifier, StatisticClassifier, h
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, inputs_of
 from verosim.folds.evaluation import OutOfFold, score_specs
 from verosim.folds.leave_one_out import leave_one_out
-from verosim.folds.scores import LOG_LOSS, Predictions, Score, scores_by_name
+from verosim.folds.scores import LOG_LOSS, Confusion, Predictions, Score, scores_by_name
 
 LOO = "loo"  # every row its own fold
 
@@ -36,6 +36,7 @@ class CrossValidation:
     scores: dict[str, np.ndarray]  # (F,) by name; one number for leave-one-out
     classes: np.ndarray  # (C,)
     rows: int  # n
+    confusion: np.ndarray = field(repr=False)  # (C, C) weights by class and predicted class
     out_of_fold: OutOfFold | None = field(repr=False, default=None)  # where rows were kept
     timings: dict[str, float] = field(default_factory=dict)  # seconds
 
@@ -153,9 +154,10 @@ def cross_validate(
 
     Returns
     -------
-    CrossValidation with `scores` by name and fold, `log_proba` (n, C) out of fold in the order of
-    the rows, `predictions`, `classes`, `labels`, `folds` and `timings`. A row that is held out
-    several times has the mean of its posteriors, and one that never is has nan.
+    CrossValidation with `scores` by name and fold, the `confusion` of all folds, `log_proba` (n, C)
+    out of fold in the order of the rows, `predictions`, `classes`, `labels`, `folds` and `timings`.
+    A row that is held out several times has the mean of its posteriors, and one that never is has
+    nan.
 
     References
     ----------
@@ -183,18 +185,18 @@ def cross_validate(
         if is_leave_one_out(cv, groups):
             found = leave_one_out(model.spec(), inputs, keep_priors)
             scores = {name: np.array([value]) for name, value in alone(found, score_by).items()}
-            timings = {"judge": time.perf_counter() - start}
-            rows, kept = len(found.labels), found
+            timings = {"score": time.perf_counter() - start}
+            rows, kept, confusion = len(found.labels), found, Confusion().of(counted(found))
         else:
             engine = HeldOutEngine([model.spec()], inputs, cv, groups, keep_priors)
             keep_rows = in_memory(engine.rows) if keep_rows is None else keep_rows
-            scored = score_specs(engine, score_by, keep_rows)
-            timings = {"judge": time.perf_counter() - start}
+            scored = score_specs(engine, score_by, keep_rows, {"confusion": Confusion()})
+            timings = {"score": time.perf_counter() - start}
             scores = {name: found[0] for name, found in scored.table.items()}
-            rows, kept = scored.rows, scored.kept
+            rows, kept, confusion = scored.rows, scored.kept, scored.sums["confusion"]
     timings["all"] = time.perf_counter() - start
     classes = kept.classes if kept is not None else engine.rows.classes
-    return CrossValidation(scores, classes, rows, kept, timings)
+    return CrossValidation(scores, classes, rows, confusion, kept, timings)
 
 
 def in_memory(rows: HoldOut) -> bool:
@@ -212,11 +214,16 @@ def scores_of(model: Any, scoring: Any, default: tuple[str, ...]) -> dict[str, S
 
 def alone(found: OutOfFold, score_by: dict[str, Score]) -> dict[str, float]:
     """The scores of leave-one-out, of all rows together."""
+    rows = counted(found)
+    return {name: score.value([score.part(rows)]) for name, score in score_by.items()}
+
+
+def counted(found: OutOfFold) -> Predictions:
+    """The out-of-fold rows that have a weight."""
     at = np.flatnonzero(found.row_weights)
     weights = found.weights[at] if len(found.weights) else found.weights
     codes = positions(found.labels[at], found.classes)
-    rows = Predictions(found.scores[at], codes, weights, found.classes)
-    return {name: score.value([score.part(rows)]) for name, score in score_by.items()}
+    return Predictions(found.scores[at], codes, weights, found.classes)
 
 
 def is_leave_one_out(cv: Any, groups: Any) -> bool:

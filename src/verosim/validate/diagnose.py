@@ -12,17 +12,15 @@ from typing import Any
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.validate.diagnosis.dependence import associations, correlations
-from verosim.validate.diagnosis.findings import Diagnosis, Finding
+from verosim.validate.diagnosis.findings import Diagnosis
 from verosim.validate.diagnosis.information import best_first, column_information, uninformative
 from verosim.validate.diagnosis.rows import sample_of
 from verosim.validate.diagnosis.shape import gaussian_shape
 from verosim.validate.diagnosis.sizes import class_sizes, error_of_priors, rows_per_parameter
 from verosim.validate.diagnosis.spread import equal_covariances
 
-__all__ = ["Diagnosis", "Finding", "diagnose"]
 
-
-def diagnose(model: Any, source: Any = None, y: Any = None, sample_weight: Any = None) -> Diagnosis:
+def diagnose(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Diagnosis:
     """What is doubtful about a fitted model, each finding with a number and what to do.
 
     ==================== ==========================================================  ==========
@@ -46,7 +44,7 @@ def diagnose(model: Any, source: Any = None, y: Any = None, sample_weight: Any =
     Parameters
     ----------
     model : a fitted generative classifier
-    source : rows, an array or any table, best those it was fitted on; without them, findings that
+    X : rows, an array or any table, best those it was fitted on; without them, findings that
         need rows say so. Of a class with more than 20 000 rows, so many are looked at
     y : their labels, or the name of the target; not needed for a table with the target of the fit
     sample_weight : their weights; a row of weight 2 counts for two
@@ -78,10 +76,10 @@ def diagnose(model: Any, source: Any = None, y: Any = None, sample_weight: Any =
             "of a wrapped model, diagnose the model within.",
         )
     statistic = model.checked_state().current
-    given = source is not None
+    given = X is not None
     if not given and y is not None:
         raise VerosimError("Labels were given without rows.", "diagnose(model, X, y).")
-    sample = sample_of(model, source, y, sample_weight) if given else None
+    sample = sample_of(model, X, y, sample_weight) if given else None
     columns = column_information(model, statistic)
     findings = [
         rows_per_parameter(model),

@@ -16,13 +16,13 @@ import numpy as np
 
 from verosim.axes import Groups
 from verosim.axes.codes import is_missing
-from verosim.axes.groups import plain
+from verosim.axes.groups import plain_label
 from verosim.data import as_weights, cells, encode_labels
-from verosim.data.adapters import is_source, open_table, streams
+from verosim.data.adapters import is_source, is_stream, open_table
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema
 from verosim.data.sources import take_rows
-from verosim.data.stream import TableSource, check_length, labels_of, weights_of
+from verosim.data.stream import TableSource, check_length, target_codes, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
@@ -42,7 +42,7 @@ class PartiallyLabelled:
 
     def scored(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) log p(c | x) and (n,) log p(x)."""
-        scored = [state.rule.judge(block) for block in self.blocks]
+        scored = [state.rule.posterior_and_density(block) for block in self.blocks]
         log_posterior, log_density = (np.concatenate(part) for part in zip(*scored, strict=True))
         return log_posterior, log_density
 
@@ -61,7 +61,7 @@ def fit_labelled(
     y = schema.target if y is None and isinstance(schema, Schema) else y
     if y is None:
         raise no_target(model.spec())
-    if isinstance(y, str) or streams(X) or (isinstance(sample_weight, str) and is_source(X)):
+    if isinstance(y, str) or is_stream(X) or (isinstance(sample_weight, str) and is_source(X)):
         table = _held(open_table(X))
         codes, weights = _fit_table(model, table, y, sample_weight, mark, schema, na)
         if not isinstance(y, str):  # fit(X, y): scikit-learn's rules for names hold
@@ -72,8 +72,8 @@ def fit_labelled(
         codes, weights = _fit_array(model, X, y, sample_weight, mark, schema, na)
     if (codes < 0).any() and len(model.classes_) < 2:
         raise VerosimError(
-            f"All labels are {plain(model.classes_[0])!r}, but for {(codes < 0).sum():,} rows "
-            f"without one, unlabelled={mark!r}.",
+            f"All labels are {plain_label(model.classes_[0])!r}, but for {(codes < 0).sum():,} "
+            f"rows without one, unlabelled={mark!r}.",
             "two classes or more are needed; if that mark is a class, choose another, or None.",
         )
     read = open_to_score(model.state_, X)
@@ -124,9 +124,9 @@ def _marked(y: np.ndarray, mark: Any) -> np.ndarray:
 
 def _checked(hidden: np.ndarray, mark: Any) -> np.ndarray:
     if len(hidden) and hidden.all():
-        said = "missing" if is_missing(mark) else repr(mark)
+        shown = "missing" if is_missing(mark) else repr(mark)
         raise VerosimError(
-            f"No row has a label: those of all {len(hidden):,} rows are {said}.",
+            f"No row has a label: those of all {len(hidden):,} rows are {shown}.",
             "every class needs one labelled row at least.",
         )
     return hidden
@@ -200,7 +200,7 @@ def _codes_of_table(model: GenerativeClassifier, table: Table, target: str) -> n
     groups = model.stats_.axes.groups
     out = []
     for rows in table.batches():
-        codes, labels = labels_of(target, rows, model.schema_)
+        codes, labels = target_codes(target, rows, model.schema_)
         place = Groups(labels).positions(groups)
         out.append(codes if place is None else place[codes])
     return np.concatenate(out)

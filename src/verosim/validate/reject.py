@@ -49,12 +49,12 @@ class RejectRule(Rule):
     def evidence(self, X: Any) -> np.ndarray:
         return self.inner.evidence(X)
 
-    def judge(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        return self.inner.judge(X)
+    def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        return self.inner.posterior_and_density(X)
 
     def reasons(self, X: Any) -> np.ndarray:
         """(n,) why each row is rejected; "" where it is not."""
-        log_p, evidence = self.inner.judge(X)
+        log_p, evidence = self.inner.posterior_and_density(X)
         return self.reasons_of(evidence, log_p)
 
     def reasons_of(self, evidence: np.ndarray, log_p: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from verosim.axes.groups import plain
+from verosim.axes.groups import plain_label
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.folds import HeldOutEngine, first_warning_only, fit, inputs_of
@@ -109,7 +109,7 @@ def _means(found: np.ndarray) -> np.ndarray:
 
 
 def _shown(value: Any) -> str:
-    value = plain(value)
+    value = plain_label(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

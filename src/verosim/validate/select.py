@@ -38,14 +38,14 @@ from verosim.folds import (
     fit,
     inputs_of,
 )
-from verosim.folds.scores import LEAST, own_log_proba
+from verosim.folds.scores import LEAST, LOG_LOSS, own_log_proba
 from verosim.models import Spec, State, derive, derive_rules
 from verosim.models.settings import finite, one_of
 from verosim.stats import Moments, Statistic
 from verosim.validate.contributions import dense, held_out_contributions
 from verosim.validate.cross_validation import check_generative
 
-LEFT = 1e-10  # share of a column's scatter below which the others explain it all
+LEAST_UNEXPLAINED = 1e-10  # share of a column's scatter below which the others explain it all
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Selection:
     numbers: np.ndarray  # (kept,) their places in X
     steps: list[Step]
     start: float  # the score before the first step
-    criterion: str
+    scoring: str  # "neg_log_loss" or "wilks"
     model: Any = field(repr=False, default=None)  # fitted on those columns
     complete: bool = True  # False if it was interrupted
 
@@ -80,7 +80,7 @@ class Selection:
         return self.steps[-1].score if self.steps else self.start
 
     def __str__(self) -> str:
-        what = "held-out log-loss" if self.criterion == "log_loss" else "Wilks' λ"
+        what = "held-out log-loss" if self.scoring == LOG_LOSS else "Wilks' λ"
         lines = [f"{what} {self.start:.4f}", *map(str, self.steps)]
         if not self.complete:
             lines.append("interrupted")
@@ -94,7 +94,7 @@ def select(
     X: Any,
     y: Any = None,
     *,
-    by: str = "log_loss",
+    scoring: str = LOG_LOSS,
     direction: str = "forward",
     cv: Any = 10,
     most: int | None = None,
@@ -110,9 +110,10 @@ def select(
     ----------
     model : a generative classifier; it is left as it is
     X, y, cv, groups, sample_weight, schema, na : as in :func:`cross_validate`
-    by : "log_loss" takes the step that lowers the held-out log-loss most, and stops when none
-        does; "wilks" goes by Wilks' λ of the Gaussian with one covariance, from the statistic
-        alone, and stops when a step is not significant at `level`
+    scoring : "neg_log_loss" takes the step that lowers the held-out log-loss most, and stops when
+        none does; "wilks" goes by Wilks' λ of the Gaussian with one covariance, from the statistic
+        alone, and stops when a step is not significant at `level`. Of both, `score` is the value
+        that less of is better
     direction : "forward" or "backward"
     most : how many columns to keep at most (forward) or at least (backward); None for no limit
     level : significance a column must have to be added, or kept, by Wilks' λ
@@ -125,7 +126,7 @@ def select(
     >>> from sklearn.datasets import load_wine
     >>> from verosim import LDA, select
     >>> data = load_wine(as_frame=True)
-    >>> found = select(LDA(), data.data, data.target, by="wilks", most=3)
+    >>> found = select(LDA(), data.data, data.target, scoring="wilks", most=3)
     >>> print(found)
     Wilks' λ 1.0000
     + flavanoids  0.2722  p = 3.6e-50
@@ -134,7 +135,7 @@ def select(
     kept: flavanoids, color_intensity, proline
     """
     check_generative(model)
-    one_of("by", by, ("log_loss", "wilks"))
+    one_of("scoring", scoring, (LOG_LOSS, "wilks"))
     one_of("direction", direction, ("forward", "backward"))
     finite("level", level, 0, 1)
     if most is not None:
@@ -150,7 +151,7 @@ def select(
     forward = direction == "forward"
     with first_warning_only():
         trial: _Wilks | _HeldOut
-        if by == "wilks":
+        if scoring == "wilks":
             trial = _Wilks(_full_moments(spec, engine.rows), level)
         else:
             trial = _held_out(spec, engine)
@@ -158,7 +159,7 @@ def select(
         numbers = np.array(sorted(kept), dtype=np.intp)
         names = [trial.names[j] for j in numbers]
         winner = clone(model).set_state(_fitted(spec, engine.rows, numbers, names))
-    return Selection(names, numbers, steps, start, by, winner, complete)
+    return Selection(names, numbers, steps, start, scoring, winner, complete)
 
 
 def _stepwise(
@@ -203,7 +204,7 @@ def _full_moments(spec: Spec, rows: HoldOut) -> Moments:
     if not total.has_scatter:
         raise VerosimError(
             f"Wilks' λ needs the scatter of complete rows, and {spec.name} keeps none.",
-            'by="log_loss", or select with LDA and fit with another.',
+            'scoring="neg_log_loss", or select with LDA and fit with another.',
         )
     found: Moments = total.complete
     return found
@@ -236,7 +237,7 @@ class _Wilks:
         inner = matrix[np.ix_(kept, kept)] / (scale[:, None] * scale)
         cross = matrix[np.ix_(kept, rest)] / scale[:, None]
         left = own - (cross * np.linalg.lstsq(inner, cross, rcond=None)[0]).sum(axis=0)
-        return np.where(left > LEFT * own, left, np.nan)
+        return np.where(left > LEAST_UNEXPLAINED * own, left, np.nan)
 
     def scores(
         self, kept: Sequence[int], rest: Sequence[int], forward: bool

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.densities.leave_one_out import refit
-from verosim.densities.leave_one_out.multinomial import Score, in_pieces
+from verosim.densities.leave_one_out.multinomial import TokenScore, in_pieces
 from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
 from verosim.densities.leave_one_out.token_counts import Remaining, TokenCounts
 from verosim.densities.smoothing import LEFTOVER
@@ -41,7 +41,7 @@ def _rows_and_holes(statistic: Counts | Tokens) -> tuple[np.ndarray, np.ndarray]
     return weight, np.zeros((1, len(weight))) if missing is None else missing[:, 0].T
 
 
-def _bernoulli(density: Bernoulli, counts: TokenCounts) -> Score:
+def _bernoulli(density: Bernoulli, counts: TokenCounts) -> TokenScore:
     count, alpha = counts.count, counts.alpha
     weight, missing = _rows_and_holes(counts.statistic)
     missing = np.broadcast_to(missing, count.shape)  # (K, C)
@@ -64,9 +64,9 @@ def _bernoulli(density: Bernoulli, counts: TokenCounts) -> Score:
         scores = base + here.times(table)
         scores -= lost.sums(absent[lost.code]) + holes.sums(absent[holes.code])
         without, every = gone(found.code, removal.classes[found.row], removal.weights[found.row])
-        said = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
+        log_odds_left = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
         empty = gone(holes.code, removal.classes[holes.row], removal.weights[holes.row])[0]
-        scores[own] = bases(removal) + found.sums(said) - holes.sums(empty)
+        scores[own] = bases(removal) + found.sums(log_odds_left) - holes.sums(empty)
         return scores, np.zeros(found.rows, dtype=bool)
 
     every_code = np.flatnonzero(counts.kept)

@@ -13,7 +13,7 @@ import numpy as np
 
 from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.leave_one_out.removal import Removal, Scorer, settled
-from verosim.densities.smoothing import LEFTOVER, NEVER
+from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
 from verosim.stats import Counts
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
         blank = ~(denominator > 0)
         mass = (n + alpha) / np.where(blank, 1.0, denominator)
         mass = np.where(blank, 1 / np.maximum(B, 1)[..., None], mass)
-        log_mass = np.log(np.where(mass > 0, mass, NEVER))
+        log_mass = np.log(np.where(mass > 0, mass, UNSEEN_SHARE))
         counted = here if density.constants or not grows else here & (B >= 2)
         found: np.ndarray = np.where(counted[..., None], log_mass, 0.0).sum(axis=1)
         return found - density.log_volume(codes, block, at)[:, None]

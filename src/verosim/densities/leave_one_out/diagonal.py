@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import gammaln
 
-from verosim.densities.central import Centred, Sums
+from verosim.densities.central import Centred, PivotSums
 from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
 from verosim.stats import Moments
-from verosim.stats.forgetting import ROUNDING
+from verosim.stats.forgetting import SUBTRACTION_ROUNDING
 
 if TYPE_CHECKING:
     from verosim.densities.gaussian import DiagonalGaussian
     from verosim.densities.poisson import Poisson
 
-Score = Callable[[Centred, np.ndarray], np.ndarray]  # sums without each row, the rows → (b, C)
+# Sums without each row, the rows → (b, C).
+DiagonalScore = Callable[[Centred, np.ndarray], np.ndarray]
 
 
 def gaussian(density: DiagonalGaussian, statistic: Moments) -> Scorer:
@@ -41,14 +42,14 @@ def poisson(density: Poisson, statistic: Moments) -> Scorer:
     def score_rows(moments: Centred, rows: np.ndarray) -> np.ndarray:
         rate, x = density.rates(moments), rows[:, None]  # (b, C, d)
         used = (rate > 0).any(axis=-2, keepdims=True)
-        said = x * np.log(np.where(rate > 0, rate, 1.0)) - rate - gammaln(x + 1.0)
-        return np.where(used & ~np.isnan(x), said, 0.0).sum(axis=-1)
+        log_mass = x * np.log(np.where(rate > 0, rate, 1.0)) - rate - gammaln(x + 1.0)
+        return np.where(used & ~np.isnan(x), log_mass, 0.0).sum(axis=-1)
 
     return _scorer(statistic, score_rows)
 
 
-def _scorer(statistic: Moments, score_rows: Score) -> Scorer:
-    sums = Sums.of(statistic)
+def _scorer(statistic: Moments, score_rows: DiagonalScore) -> Scorer:
+    sums = PivotSums.of(statistic)
     C = len(sums.pivot)
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -63,7 +64,7 @@ def _scorer(statistic: Moments, score_rows: Score) -> Scorer:
     return score
 
 
-def _without(sums: Sums, rows: np.ndarray, removal: Removal) -> Sums:
+def _without(sums: PivotSums, rows: np.ndarray, removal: Removal) -> PivotSums:
     """For every row the sums of all the others."""
     assert sums.square is not None
     assert sums.square_low is not None
@@ -75,7 +76,7 @@ def _without(sums: Sums, rows: np.ndarray, removal: Removal) -> Sums:
     before = sums.weight[k]
     weight = before - np.where(shown, w, 0.0)
     # A column nobody in the class has a value of any more.
-    blank = (weight <= ROUNDING * before) | removal.gone[:, None]
+    blank = (weight <= SUBTRACTION_ROUNDING * before) | removal.gone[:, None]
 
     def replaced(each: np.ndarray, own: np.ndarray) -> np.ndarray:
         out = np.empty((b, C, d))
@@ -88,7 +89,7 @@ def _without(sums: Sums, rows: np.ndarray, removal: Removal) -> Sums:
     present, class_weight = (np.tile(a, (b, 1)) for a in (sums.present, sums.class_weight))
     present[at] &= ~removal.gone
     class_weight[at] = removal.left
-    return Sums(
+    return PivotSums(
         present, class_weight, sums.pivot, replaced(sums.weight, weight),
         replaced(sums.sum, S), replaced(sums.sum_low, S_low),
         replaced(sums.square, Q), replaced(sums.square_low, Q_low),

@@ -21,21 +21,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verosim.densities.central import FREE, Scatter
+from verosim.densities.central import LEAST_FREEDOM, Scatter
 from verosim.densities.leave_one_out.intensity import Fourths, Intensity
 from verosim.densities.leave_one_out.removal import Removal
-from verosim.densities.located import LOG_2PI
+from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import EPS
 
 if TYPE_CHECKING:
     from verosim.densities.full import FullGaussian
     from verosim.densities.full_params import FullParams
 
-GAP = 1e-3  # 1 − ρq below which too few digits are left of it
-CLEAR = 1e-5  # share of a variance, unexplained by other columns, below which likewise
-CANCELLED = 1e-6  # parts of a column's squares below which it is constant, or nearly
+LEAST_GAP = 1e-3  # 1 − ρq below which too few digits are left of it
+# Share of a variance, unexplained by other columns, below which likewise.
+LEAST_CLEAR = 1e-5
+NEARLY_CONSTANT = 1e-6  # parts of a column's squares below which it is constant, or nearly
 SPHERICAL = 0.5  # intensity from which the eigenvectors of S are the better coordinates
-FAR = 1e8  # squared deviations between class means that one common point may cost
+FAR_APART_MEANS = 1e8  # squared deviations between class means that one common point may cost
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RemovedRows:
     """Some rows, and how they leave."""
 
     x: np.ndarray  # (b, d) all columns
@@ -73,9 +74,9 @@ class Rows:
     removal: Removal
     fourths: Fourths | None
 
-    def __getitem__(self, at: np.ndarray) -> Rows:
+    def __getitem__(self, at: np.ndarray) -> RemovedRows:
         fourths = None if self.fourths is None else self.fourths[at]
-        return Rows(
+        return RemovedRows(
             self.x[at], self.z[at], self.kappa[at], self.further[at], self.removal[at], fourths
         )
 
@@ -146,12 +147,12 @@ class Downdate:
         if self.intensity is not None and self.intensity.setting == "ledoit_wolf":
             fourths = self.intensity.fourths(z, removal)
             fine &= fourths.sure | removal.gone
-        rows = Rows(x, z, kappa, further, removal, fourths)
+        rows = RemovedRows(x, z, kappa, further, removal, fourths)
         if self.density.pooling == 1:
             return self._pooled(rows, fine)
         return self._each(rows, fine)
 
-    def _each(self, rows: Rows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _each(self, rows: RemovedRows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A covariance for each class; without pooling a row is only in its own."""
         scatter, alone = self.scatter, self.density.pooling == 0
         shape = len(rows), len(scatter.present)
@@ -169,7 +170,7 @@ class Downdate:
             fine[at] &= taken.fine | (own[at] & some.removal.gone)
         return out, fine
 
-    def _pooled(self, rows: Rows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _pooled(self, rows: RemovedRows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """One covariance: rows are rotated once where class means lie near enough for it."""
         scatter, T = self.scatter, self.mixtures[None].T
         taken = Taken(self, self.mixtures[None], rows)
@@ -189,7 +190,7 @@ class Downdate:
     def _steps(self) -> tuple[np.ndarray, np.ndarray | None]:
         """One pivot and the rotated class means about it; None where they lie too far apart."""
         pivot, means = self.params.about_one_pivot
-        far = ((means @ self.params.whitener[0].T) ** 2).sum(axis=1).max() > FAR
+        far = ((means @ self.params.whitener[0].T) ** 2).sum(axis=1).max() > FAR_APART_MEANS
         return pivot, None if far else means[:, self.at] @ self.mixtures[None].T.T
 
     def _varies(self, x: np.ndarray, removal: Removal) -> np.ndarray:
@@ -200,14 +201,14 @@ class Downdate:
         kappa = self.whole * removal.weights / np.where(rest > 0, rest, 1.0)
         spread = self.whole * self.scatter.total_variance[self.at]
         return (rest > 0) & (
-            spread - kappa[:, None] * apart**2 > CANCELLED * spread
+            spread - kappa[:, None] * apart**2 > NEARLY_CONSTANT * spread
         ).all(axis=1)  # fmt: skip
 
 
 class Taken:
     """One mixture with some rows taken out of it, each alone."""
 
-    def __init__(self, by: Downdate, m: Mixture, rows: Rows) -> None:
+    def __init__(self, by: Downdate, m: Mixture, rows: RemovedRows) -> None:
         d, density, removal = by.d, by.density, rows.removal
         whole = by.whole - removal.weights
         weight, lost = whole, float(density.covariance == "unbiased")
@@ -220,7 +221,7 @@ class Taken:
             weight = (1 - density.pooling) * mine + density.pooling * whole
             freedom = (1 - density.pooling) * np.maximum(mine - lost, 0.0) + (
                 density.pooling * freedom)  # fmt: skip
-        fine = freedom > FREE * weight * (1 + CANCELLED)
+        fine = freedom > LEAST_FREEDOM * weight * (1 + NEARLY_CONSTANT)
         z = np.where(m.known, rows.z[:, by.at], 0.0)
         self.t = z @ m.T.T
         trace = m.trace - theta * (z**2).sum(axis=1)
@@ -238,8 +239,9 @@ class Taken:
         diagonal = m.S.diagonal() - theta[:, None] * z**2
         reached = D / m.now
         clear = m.unexplained * gap * reached.min(axis=1) / reached.max(axis=1)
-        self.fine = fine & (gap > GAP) & (clear > np.maximum(CLEAR, self._noise(by, m, diagonal)))
-        self.fine &= (~m.known | (diagonal > CANCELLED * m.S.diagonal())).all(axis=1)
+        least = np.maximum(LEAST_CLEAR, self._noise(by, m, diagonal))
+        self.fine = fine & (gap > LEAST_GAP) & (clear > least)
+        self.fine &= (~m.known | (diagonal > NEARLY_CONSTANT * m.S.diagonal())).all(axis=1)
         self.fine &= (~m.known | (diagonal > 32 * EPS * m.peak)).all(axis=1)
         self.freedom, self.gap = (np.where(self.fine, value, 1.0) for value in (freedom, gap))
         if density.floor > 0:

@@ -17,7 +17,7 @@ from verosim.data.batch import BLOCK_CELLS
 from verosim.data.sources import take_rows
 from verosim.densities.central import Scatter
 from verosim.densities.leave_one_out import refit
-from verosim.densities.leave_one_out.downdate import CANCELLED, Downdate, margin
+from verosim.densities.leave_one_out.downdate import NEARLY_CONSTANT, Downdate, margin
 from verosim.densities.leave_one_out.removal import Removal, Scorer
 from verosim.stats import Moments
 
@@ -32,7 +32,7 @@ def scorer(density: FullGaussian, statistic: Moments) -> Scorer:
     params, scatter = density.solve(statistic, trouble), Scatter(statistic)
     if trouble or not params.used.any():
         return refitted
-    if density.floor > 0 and margin(scatter, params) <= density.floor * (1 + CANCELLED):
+    if density.floor > 0 and margin(scatter, params) <= density.floor * (1 + NEARLY_CONSTANT):
         return refitted
     downdate = Downdate(density, scatter, params)
     if downdate.intensity is not None and not downdate.intensity.known:

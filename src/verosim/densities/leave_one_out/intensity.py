@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from verosim.densities.central import Scatter
-from verosim.densities.leave_one_out.removal import Removal
+from verosim.densities.leave_one_out.removal import CANCELLED, Removal
 from verosim.linalg import EPS, ledoit_wolf, oas
 
-CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
-CERTAIN = 2e8 * EPS  # parts of the largest fourth powers ever held that are surely no noise
+ABOVE_NOISE = 2e8 * EPS  # parts of the largest fourth powers ever held that are surely no noise
 ORDINARY = 1e-70, 1e70  # units whose fourth powers are within the range of a double
 
 
@@ -52,7 +51,7 @@ class Intensity:
             self.cube = about.arrays["cube"][:, 0] + about.lows["cube"][:, 0]  # (C, d)
             found = about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
             peak = statistic.arrays["absorbed_quartic"][:, 0]
-            found, self.noise = (v / self.unit / self.unit for v in (found, CERTAIN * peak))
+            found, self.noise = (v / self.unit / self.unit for v in (found, ABOVE_NOISE * peak))
         none = np.trace(scatter.each, axis1=1, axis2=2) == 0
         sure = np.isfinite(found) & (found > self.noise)
         ordinary = ORDINARY[0] < self.unit < ORDINARY[1]

@@ -17,22 +17,22 @@ import numpy as np
 from verosim.data.batch import BLOCK_CELLS
 from verosim.data.sources import cells_per_row, take_rows
 from verosim.densities.leave_one_out import refit
-from verosim.densities.leave_one_out.removal import Removal, Scorer
-from verosim.densities.leave_one_out.token_counts import CANCELLED, Remaining, TokenCounts
+from verosim.densities.leave_one_out.removal import CANCELLED, Removal, Scorer
+from verosim.densities.leave_one_out.token_counts import Remaining, TokenCounts
 from verosim.stats import Counts, Tokens
 
 if TYPE_CHECKING:
     from verosim.densities.columns import ColumnDensity, Complement, Multinomial
 
 # what is left of some rows → (rows, C) scores, and which rows these do not hold for
-Score = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray]]
+TokenScore = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray]]
 
 
 def in_pieces(density: ColumnDensity, statistic: Counts | Tokens, score_rows: Any) -> Scorer:
     """Rows a piece at a time; those the closed form does not hold for are estimated again."""
     counts = TokenCounts(density, statistic)
     refitted = refit.scorer(density, statistic)
-    work: Score = score_rows(density, counts)
+    work: TokenScore = score_rows(density, counts)
     C = counts.raw.shape[1]
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ def complement(density: Complement, statistic: Counts | Tokens) -> Scorer:
     return in_pieces(density, statistic, _complement)
 
 
-def _multinomial(density: Multinomial, counts: TokenCounts) -> Score:
+def _multinomial(density: Multinomial, counts: TokenCounts) -> TokenScore:
     count, alpha = counts.count, counts.alpha
     table = np.log(count + alpha)  # (K, C)
     total, V = counts.total(count), counts.size
@@ -95,7 +95,7 @@ def _multinomial(density: Multinomial, counts: TokenCounts) -> Score:
     return score_rows
 
 
-def _complement(density: Complement, counts: TokenCounts) -> Score:
+def _complement(density: Complement, counts: TokenCounts) -> TokenScore:
     count, alpha = counts.count, counts.alpha
     rest = count.sum(axis=1, keepdims=True) - count + alpha  # (K, C)
     log_rest = np.log(rest)

@@ -14,7 +14,9 @@ import numpy as np
 from verosim.data import SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.stats import Statistic
-from verosim.stats.forgetting import RESIDUE, ROUNDING
+from verosim.stats.forgetting import RESIDUE, SUBTRACTION_ROUNDING
+
+CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
 
 # rows as the statistic absorbed them, class numbers and weights > 0 → (n, C) log p(x | c)
 Scorer = Callable[[Any, np.ndarray, np.ndarray], np.ndarray]
@@ -24,7 +26,7 @@ def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndar
     """How many rows stand for a weight, of what was `before`: integers decide what exists, but a
     weight that is still there has a row and one that is rounding has none."""
     rows = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
-    return np.where(weight <= ROUNDING * before, 0, rows)
+    return np.where(weight <= SUBTRACTION_ROUNDING * before, 0, rows)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,10 @@ from verosim.densities.leave_one_out.occurrences import Occurrences, occurrences
 from verosim.densities.leave_one_out.removal import Removal, settled
 from verosim.stats import Counts, Tokens
 from verosim.stats.forgetting import RESIDUE
-from verosim.stats.tokens import TOUCH
+from verosim.stats.tokens import COUNT_ROUNDING
 
 if TYPE_CHECKING:
     from verosim.densities.columns import ColumnDensity
-
-CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class TokenCounts:
         self.kept = np.ones(len(self.raw), dtype=bool)
         self.everyone = self.raw.sum(axis=1)
         if isinstance(statistic, Tokens) and self.least > 1:
-            self.kept = self.everyone >= self.least * (1 - TOUCH)
+            self.kept = self.everyone >= self.least * (1 - COUNT_ROUNDING)
 
     @property
     def size(self) -> int:
@@ -75,7 +73,7 @@ class TokenCounts:
             mine[alone] = 0.0
             stays = ~alone | self.statistic.codes.fixed
             if self.least > 1:
-                stays &= before - w >= self.least * (1 - TOUCH)
-        strange = np.zeros(found.rows, dtype=bool)
-        strange[found.row[odd]] = True
-        return Remaining(found, np.maximum(mine, 0.0), stays, holes, strange)
+                stays &= before - w >= self.least * (1 - COUNT_ROUNDING)
+        overdrawn = np.zeros(found.rows, dtype=bool)
+        overdrawn[found.row[odd]] = True
+        return Remaining(found, np.maximum(mine, 0.0), stays, holes, overdrawn)

@@ -37,7 +37,14 @@ from verosim.twins.comparison.models import (
     pairs_of,
     seeded,
 )
-from verosim.twins.comparison.resampling import Pool, in_rows, ladder, pool_of, rows_held, rows_of
+from verosim.twins.comparison.resampling import (
+    Pool,
+    in_rows,
+    ladder,
+    number_of_test_rows,
+    pool_of,
+    rows_of,
+)
 from verosim.twins.comparison.resuming import carried_over, earlier, seed_of
 
 Cell = tuple[int, int]  # model, size
@@ -50,7 +57,7 @@ def compare(
     y: Any = None,
     sizes: Any = None,
     repeats: int = 20,
-    metric: Any = "error",
+    scoring: Any = "error",
     *,
     pairs: Any = None,
     test_size: float | int = 0.25,
@@ -78,8 +85,9 @@ def compare(
     sizes : numbers of training rows, or shares of those not held for testing; None for ten steps
         of equal ratio up to all of them
     repeats : how many draws. More of them later begin with the same ones
-    metric : "error", "log_loss", "brier" (lower is better), "accuracy", or the name of a scoring of
-        scikit-learn or a scorer (higher is better)
+    scoring : "error", "log_loss" or "brier" (lower is better), which are 1 − accuracy and
+        scikit-learn's neg_log_loss and neg_brier_score without the sign; or, as in
+        :func:`cross_validate`, the name of a scoring of scikit-learn or a scorer (higher is better)
     pairs : (generative, discriminative) names to look for crossings of. None for every generative
         model, of verosim's or scikit-learn's, against every other that is not
     test_size : share or number of rows held for testing in every repeat
@@ -121,17 +129,17 @@ def compare(
     naive Bayes / neighbours: neighbours stays ahead from 168 rows on (95 % above 54)
     """
     named = named_models(models)
-    judged_by = metric_of(metric)
-    check_needs(named, judged_by)
+    metric = metric_of(scoring)
+    check_needs(named, metric)
     rows = pool_of(X, y)
     repeats = _whole_number("repeats", repeats)
-    t = rows_held(test_size, len(rows))
+    t = number_of_test_rows(test_size, len(rows))
     asked = Comparison(
         models={name: described(model) for name, model in named.items()},
         sizes=(steps := ladder(sizes, len(rows) - t, len(rows.classes))),
         values=np.full((len(named), len(steps), repeats), np.nan),
-        metric=judged_by.name,
-        lower_is_better=judged_by.lower_is_better,
+        scoring=metric.name,
+        lower_is_better=metric.lower_is_better,
         pairs=pairs_of(pairs, named),
         failures=(),
         rows=len(rows),
@@ -143,9 +151,9 @@ def compare(
     if known is not None:
         asked = carried_over(known, asked, path)
     count = engines.threads() if threads is None else _whole_number("threads", threads)
-    draws = Draws(rows, named, judged_by, asked)
+    remaining = RemainingRepeats(rows, named, metric, asked)
     with _few_warnings():
-        found = draws.run(count, path)
+        found = remaining.run(count, path)
     if path is not None:
         found.save(path)
     _report(found)
@@ -153,7 +161,7 @@ def compare(
 
 
 @dataclass
-class Draws:
+class RemainingRepeats:
     """The repeats that are left to do, and how each is done."""
 
     rows: Pool
@@ -171,7 +179,7 @@ class Draws:
         def work(repeat: int) -> Found | None:
             found: Found = {}
             with config_context(**config), engines.use_threads(1), engines.one_blas_thread:
-                for cell, value in self.judged(repeat):
+                for cell, value in self.values(repeat):
                     found[cell] = value
                     with lock:
                         bar.advance(1)
@@ -201,7 +209,7 @@ class Draws:
                     future.cancel()
         return result
 
-    def judged(self, repeat: int) -> Iterator[tuple[Cell, float | str]]:
+    def values(self, repeat: int) -> Iterator[tuple[Cell, float | str]]:
         """What every model not yet tried in this repeat scores at each size, or why it does not."""
         seed = np.random.SeedSequence(self.known.seed, spawn_key=(repeat,))
         for_rows, for_models = seed.spawn(2)
@@ -218,7 +226,7 @@ class Draws:
                     value: float | str
                     try:
                         fitted = seeded(clone(model), state).fit(some, y[:size])
-                        value = self.metric.judge(fitted, X_test, y_test, self.rows.classes)
+                        value = self.metric.value(fitted, X_test, y_test, self.rows.classes)
                         value = value if np.isfinite(value) else f"The metric is {value}."
                     except Exception as error:
                         value = f"{type(error).__name__}: {error}"

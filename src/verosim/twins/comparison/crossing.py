@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DRAWS = 2000
+BOOTSTRAP_DRAWS = 2000
 COVERAGE = 0.95
 
 
@@ -87,12 +87,12 @@ def crossing(
     winner = float(signs[-1])
     found = float(last_crossing(x, winner * mean[None])[0])
     R = lead.shape[1]
-    times = rng.multinomial(R, np.full(R, 1 / R), DRAWS).astype(float)  # (B, R)
+    times = rng.multinomial(R, np.full(R, 1 / R), BOOTSTRAP_DRAWS).astype(float)  # (B, R)
     with np.errstate(invalid="ignore"):  # a draw may miss a size's few repeats
         drawn = (times @ filled.T) / (times @ seen.T)  # (B, S)
     drawn = np.where(np.isnan(drawn), mean, drawn)
     spread = np.sort(last_crossing(x, winner * drawn))
-    tail = int((1 - COVERAGE) / 2 * DRAWS)
+    tail = int((1 - COVERAGE) / 2 * BOOTSTRAP_DRAWS)
     return Crossing(
         generative,
         discriminative,

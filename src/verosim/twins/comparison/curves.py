@@ -54,7 +54,7 @@ class Comparison:
     models: dict[str, str]  # what each name stands for
     sizes: np.ndarray  # (S,) training rows
     values: np.ndarray = field(repr=False)  # (M, S, R), nan where there is none
-    metric: str
+    scoring: str  # what the values are
     lower_is_better: bool
     pairs: tuple[tuple[str, str], ...]  # generative, discriminative
     failures: tuple[Failure, ...]
@@ -207,7 +207,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.metric} ({self.better} is better), {_times(self.repeats)}, "
+            f"{self.scoring} ({self.better} is better), {_times(self.repeats)}, "
             f"{self.test_rows:,} test rows",
             self.table(markdown=False),
             *map(str, self.crossings),
@@ -242,7 +242,7 @@ class Comparison:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keep it all in one JSON file, numbers to the last digit, in one step or not at all."""
-        told = {
+        content = {
             "format": FORMAT,
             **asdict(self),
             "sizes": self.sizes.tolist(),
@@ -252,7 +252,7 @@ class Comparison:
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             with open(part, "w", encoding="utf-8") as file:
-                json.dump(told, file, ensure_ascii=False, allow_nan=False)
+                json.dump(content, file, ensure_ascii=False, allow_nan=False)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, path)
@@ -264,23 +264,23 @@ class Comparison:
         """What `save` kept."""
         try:
             with open(path, encoding="utf-8") as file:
-                told = json.load(file)
+                content = json.load(file)
         except (OSError, ValueError) as error:
             raise VerosimError(f"{os.fspath(path)!r} cannot be read: {error}.") from None
-        if not isinstance(told, Mapping) or told.get("format") != FORMAT:
+        if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise VerosimError(
                 f"{os.fspath(path)!r} is no comparison of format {FORMAT}.",
                 "Comparison.save writes them.",
             )
-        told = {name: told[name] for name in cls.__dataclass_fields__}
-        shape = (len(told["models"]), len(told["sizes"]), -1)
-        told |= {
-            "sizes": np.array(told["sizes"], dtype=np.int64),
-            "values": np.array(told["values"], dtype=float).reshape(shape),
-            "pairs": tuple(tuple(pair) for pair in told["pairs"]),
-            "failures": tuple(Failure(*failure) for failure in told["failures"]),
+        content = {name: content[name] for name in cls.__dataclass_fields__}
+        shape = (len(content["models"]), len(content["sizes"]), -1)
+        content |= {
+            "sizes": np.array(content["sizes"], dtype=np.int64),
+            "values": np.array(content["values"], dtype=float).reshape(shape),
+            "pairs": tuple(tuple(pair) for pair in content["pairs"]),
+            "failures": tuple(Failure(*failure) for failure in content["failures"]),
         }
-        return cls(**told)
+        return cls(**content)
 
 
 def in_order(failures: Iterable[Failure], names: tuple[str, ...]) -> tuple[Failure, ...]:
@@ -290,9 +290,9 @@ def in_order(failures: Iterable[Failure], names: tuple[str, ...]) -> tuple[Failu
 
 def _without_nan(values: np.ndarray) -> list[Any]:
     """Nested lists for JSON, which has no nan: null instead."""
-    told = values.astype(object)
-    told[np.isnan(values)] = None
-    return told.tolist()
+    content = values.astype(object)
+    content[np.isnan(values)] = None
+    return content.tolist()
 
 
 def _mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

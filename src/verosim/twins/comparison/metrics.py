@@ -21,14 +21,14 @@ from verosim.data.labels import positions
 from verosim.errors import VerosimError
 from verosim.folds.scores import LOG_LOSS, MEANS, scores_by_name, squared_errors
 
-Judge = Callable[[Any, Any, np.ndarray, np.ndarray], float]  # model, X, y, all classes
+MetricFunction = Callable[[Any, Any, np.ndarray, np.ndarray], float]  # model, X, y, all classes
 
 
 @dataclass(frozen=True)
 class Metric:
     name: str
     lower_is_better: bool
-    judge: Judge
+    value: MetricFunction
     needs: str = "predict"
 
 
@@ -68,12 +68,12 @@ KNOWN = {
 }
 
 
-def metric_of(metric: Any) -> Metric:
+def metric_of(scoring: Any) -> Metric:
     """A metric by its name here, scikit-learn's name for it, or a scorer of scikit-learn's."""
-    if isinstance(metric, str) and metric in KNOWN:
-        return KNOWN[metric]
-    if not isinstance(metric, str) and not callable(metric):
-        raise VerosimError(f"metric={metric!r} is not known.", f"one of {', '.join(KNOWN)}.")
-    (name,) = scores_by_name(metric)  # which checks it
-    scorer = get_scorer(metric)
+    if isinstance(scoring, str) and scoring in KNOWN:
+        return KNOWN[scoring]
+    if not isinstance(scoring, str) and not callable(scoring):
+        raise VerosimError(f"scoring={scoring!r} is not known.", f"one of {', '.join(KNOWN)}.")
+    (name,) = scores_by_name(scoring)  # which checks it
+    scorer = get_scorer(scoring)
     return Metric(name, False, lambda model, X, y, classes: float(scorer(model, X, y)))

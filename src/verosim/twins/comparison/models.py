@@ -95,6 +95,6 @@ def check_needs(named: dict[str, Any], metric: Metric) -> None:
     for name, model in named.items():
         if not hasattr(model, metric.needs):
             raise VerosimError(
-                f"Model {name!r} has no {metric.needs}, which metric={metric.name!r} asks for.",
-                'metric="error"; or sklearn.calibration.CalibratedClassifierCV around the model.',
+                f"Model {name!r} has no {metric.needs}, which scoring={metric.name!r} asks for.",
+                'scoring="error"; or sklearn.calibration.CalibratedClassifierCV around the model.',
             )

@@ -84,7 +84,7 @@ def _frame(ax: Any, found: Comparison) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel("training rows")
-    ax.set_ylabel(found.metric.replace("_", " "))
+    ax.set_ylabel(found.scoring.replace("_", " "))
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="#dddddd", lw=0.6)
     ax.set_axisbelow(True)

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data.adapters import is_frame, open_table, streams
+from verosim.data.adapters import is_frame, is_stream, open_table
 from verosim.data.cells import numbers
 from verosim.data.labels import encode_labels
 from verosim.data.stream import as_label
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import look
 
-STEPS = 10  # sizes of the usual ladder
-FIRST = 10  # rows on its lowest step
+SIZES_BY_DEFAULT = 10  # sizes of the usual ladder
+SMALLEST_SIZE = 10  # rows on its lowest step
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def pool_of(X: Any, y: Any) -> Pool:
         X, y = _parted(X, y)
     elif y is None:
         raise VerosimError("There is no y.", "compare(models, X, y), or (models, table, 'target').")
-    elif streams(X):
+    elif is_stream(X):
         X = _in_memory(X)
     if hasattr(X, "tocsr"):
         X = X.tocsr()
@@ -135,7 +135,7 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
     return found
 
 
-def rows_held(test_size: Any, n: int) -> int:
+def number_of_test_rows(test_size: Any, n: int) -> int:
     """How many rows are kept for testing, of a number or a share."""
     good = isinstance(test_size, int | float | np.number) and not isinstance(test_size, bool)
     whole = good and isinstance(test_size, int | np.integer)
@@ -151,8 +151,8 @@ def rows_held(test_size: Any, n: int) -> int:
 def ladder(sizes: Any, n: int, classes: int) -> np.ndarray:
     """(S,) increasing training sizes, of n rows at most; shares are of those n."""
     if sizes is None:
-        low = min(max(FIRST, 2 * classes), n)
-        return np.unique(np.geomspace(low, n, STEPS).round().astype(np.int64))
+        low = min(max(SMALLEST_SIZE, 2 * classes), n)
+        return np.unique(np.geomspace(low, n, SIZES_BY_DEFAULT).round().astype(np.int64))
     found = []
     for size in np.atleast_1d(np.asarray(sizes, dtype=object)).tolist():
         good = isinstance(size, int | float | np.number) and not isinstance(size, bool)

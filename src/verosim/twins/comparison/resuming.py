@@ -63,7 +63,7 @@ def earlier(resume: Any, path: Any) -> tuple[Comparison | None, Path | None]:
 def carried_over(known: Comparison, asked: Comparison, path: Path | None) -> Comparison:
     """What an earlier run knows of what is asked now; a stranger's run is refused."""
     for name, what in (
-        ("fingerprint", "rows or labels"), ("seed", "random_state"), ("metric", "metric"),
+        ("fingerprint", "rows or labels"), ("seed", "random_state"), ("scoring", "scoring"),
         ("test_rows", "test_size"),
     ):  # fmt: skip
         if getattr(known, name) != getattr(asked, name):

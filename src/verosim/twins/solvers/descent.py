@@ -16,14 +16,15 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
-from verosim.engines.local import SMALL
+from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.twins.solvers.intercept import best_shift, lower_bound
 from verosim.twins.solvers.margin import Margin, Solution
 
-AT_ONCE = 500  # most α that are solved for together
+MOST_SOLVED_TOGETHER = 500  # most α that are solved for together
 FINISHES = 30  # tries to finish
-SHARE = 0.1  # of ‖x‖², what the column of a free intercept adds: more of it slows the other columns
-EXACT = 1e-13  # projected gradient of a finished problem, in units of its largest margin
+# Of ‖x‖², what the column of a free intercept adds: more of it slows the other columns.
+INTERCEPT_SHARE = 0.1
+EXACT_GRADIENT = 1e-13  # projected gradient of a finished problem, in units of its largest margin
 
 
 def squared_norms(
@@ -51,7 +52,9 @@ def by_frequency(X: SparseRows) -> tuple[SparseRows, np.ndarray]:
     return SparseRows(X.data[stored], indices, X.indptr - X.indptr[0], used), place
 
 
-def descend(problem: Margin, norms: np.ndarray, tol: float, passes: int, seed: int) -> Solution:
+def dual_coordinate_descent(
+    problem: Margin, norms: np.ndarray, tol: float, passes: int, seed: int
+) -> Solution:
     """Until the gap is below tol · objective, or the rows were visited `passes` times each.
 
     `norms` (n,) are ‖x̃‖², or ‖x − centre‖² where the intercept is free. Passes over the few rows
@@ -66,7 +69,7 @@ def descend(problem: Margin, norms: np.ndarray, tol: float, passes: int, seed: i
             break
         aim = max(0.5 * aim, 1e-16)  # what the pass measured, of the rows it saw, was too kind
     n, p = problem.size
-    if n * p > SMALL or state.made >= visits:
+    if n * p > LEAST_CELLS_FOR_THREADS or state.made >= visits:
         return found
     for _ in range(FINISHES):
         if not state.finish():
@@ -89,7 +92,7 @@ class _Descent:
         self.problem, self.norms, self.bias = problem, norms, problem.bias
         self.free = np.empty(0)  # of a free intercept, what the kernels keep of it: b₀ first
         if problem.free:
-            share = SHARE * float(norms.mean())
+            share = INTERCEPT_SHARE * float(norms.mean())
             self.bias = share**0.5 if share > 0.0 else 1.0
             self.norms = norms + self.bias**2
             self.free = around(best_shift(problem, np.zeros(n)))
@@ -150,8 +153,11 @@ class _Descent:
         free = np.flatnonzero(inside)
         scale = max(1.0, float(np.abs(margins).max()))
         over = float(alpha @ problem.signs) if problem.free else 0.0
-        settled = np.abs(projected).max() <= EXACT * scale and abs(over) <= EXACT * alpha.sum()
-        if settled or not 0 < len(free) <= AT_ONCE:
+        settled = (
+            np.abs(projected).max() <= EXACT_GRADIENT * scale
+            and abs(over) <= EXACT_GRADIENT * alpha.sum()
+        )
+        if settled or not 0 < len(free) <= MOST_SOLVED_TOGETHER:
             return False
         Z = problem.signs[free, None] * problem.rows(free)  # (m, d + 1)
         if problem.free:

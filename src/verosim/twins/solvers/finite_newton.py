@@ -14,21 +14,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from verosim.engines.local import SMALL
+from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.twins.solvers.intercept import best_shift
 from verosim.twins.solvers.margin import Margin, Solution, solving
 
 FLAT = 1e-3  # a slope this much flatter than at the start ends a line search
 
 
-def newton(problem: Margin, tol: float, rounds: int, start: np.ndarray | None = None) -> Solution:
+def finite_newton(
+    problem: Margin, tol: float, rounds: int, start: np.ndarray | None = None
+) -> Solution:
     """From `start` (d + 1,) or zero, until the gap is below tol · objective, or the rounds run out,
     or rounding stops it."""
     n, p = problem.size
     w = np.zeros(p) if start is None else start
     m, cost, price = problem.margins(w), problem.cost, problem.price
     best = Solution(w, np.inf, np.inf, 0)
-    aim = 0.0 if n * p <= SMALL else tol  # small problems go on to rounding
+    aim = 0.0 if n * p <= LEAST_CELLS_FOR_THREADS else tol  # small problems go on to rounding
     for made in range(rounds + 1):
         if problem.free:
             shift = best_shift(problem, m)

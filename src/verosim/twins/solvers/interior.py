@@ -18,9 +18,9 @@ import numpy as np
 from verosim.twins.solvers.intercept import lower_bound
 from verosim.twins.solvers.margin import Margin, Solution, solving
 
-TO_THE_WALL = 0.995  # how far towards zero a step may go
-LOST = 10.0  # a gap this much wider than the best: rounding has taken over
-PATIENCE = 20  # steps without a narrower gap, which say the same of a free intercept
+STEP_TO_BOUNDARY = 0.995  # how far towards zero a step may go
+DIVERGED_GAP = 10.0  # a gap this much wider than the best: rounding has taken over
+STEPS_WITHOUT_PROGRESS = 20  # steps without a narrower gap, which say the same of a free intercept
 
 
 def interior(problem: Margin, tol: float, rounds: int) -> Solution:
@@ -33,9 +33,9 @@ def interior(problem: Margin, tol: float, rounds: int) -> Solution:
             gap = objective - point.bound()
             if gap < best.gap:
                 best = Solution(point.w, objective, gap, made)
-            lost = not gap <= LOST * best.gap  # or not a number
+            lost = not gap <= DIVERGED_GAP * best.gap  # or not a number
             if problem.free:  # the bound is loose until Σ α t is next to zero
-                lost = np.isnan(gap) or made > best.rounds + PATIENCE
+                lost = np.isnan(gap) or made > best.rounds + STEPS_WITHOUT_PROGRESS
             if gap <= tol * objective or made == rounds or lost or not point.move():
                 break
     return best
@@ -82,7 +82,7 @@ class _Point:
         now, then = self._mean(), self._mean(guess, t)
         mu = now * (then / now) ** 3
         step = self._towards(mu - guess.alpha * guess.surplus, mu + guess.alpha * guess.slack)
-        self._go(step, min(1.0, TO_THE_WALL * self._room(step)))
+        self._go(step, min(1.0, STEP_TO_BOUNDARY * self._room(step)))
         return True
 
     def _towards(self, low: np.ndarray | float, high: np.ndarray | float) -> _Step:

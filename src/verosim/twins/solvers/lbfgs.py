@@ -17,11 +17,11 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from verosim.twins.solvers.newton import ROUNDING, Minimum
+from verosim.twins.solvers.newton import OBJECTIVE_ROUNDING, Minimum
 from verosim.twins.solvers.softmax import Softmax
 
 MEMORY = 10  # pairs of steps and slopes kept
-QUICK = 0.05  # share of the gap that steps in good coordinates leave, at most
+QUICK_PACE = 0.05  # share of the gap that steps in good coordinates leave, at most
 CAUTION = 10  # the intercepts' curvature may be so much less than where all is equally probable
 WINDOW = 10  # iterations over which the pace of descent is read
 
@@ -94,7 +94,7 @@ class Descent:
             if len(squares) < 3 or not all(squares[-3:]):
                 return squares[-1]
             share = max(squares[-1] / squares[-2], squares[-2] / squares[-3])
-            return squares[-1] * (4 * share if share <= QUICK else 1.0)
+            return squares[-1] * (4 * share if share <= QUICK_PACE else 1.0)
         bound = self._bound()
         if len(path) <= 2 * WINDOW:
             return bound
@@ -139,7 +139,7 @@ def lbfgs(
                          "maxls": 40, "ftol": 0.0, "gtol": 0.0},
             )  # fmt: skip
         steps += run.steps
-        done = run.gap <= max(tol, ROUNDING) * run.best
+        done = run.gap <= max(tol, OBJECTIVE_ROUNDING) * run.best
         # A line search that rounding stopped begins anew from there, without its memory.
         if done or run.steps <= 1 or steps >= max_iter or objective.separated(run.best):
             gap = run.gap

@@ -18,7 +18,7 @@ from scipy.linalg import lapack, solve_triangular
 from verosim.linalg import EPS
 from verosim.twins.solvers.softmax import Softmax
 
-ROUNDING = 1e-13  # share of f that sums over the rows may be wrong by
+OBJECTIVE_ROUNDING = 1e-13  # share of f that sums over the rows may be wrong by
 SHORTEST = 1e-10  # of a full step
 
 
@@ -83,7 +83,7 @@ def newton(
         slope = root.slope(gradient)
         gap = root.gap(slope)
         step = -root.step(slope)
-        small = gap <= max(tol * value, enough, ROUNDING * value)
+        small = gap <= max(tol * value, enough, OBJECTIVE_ROUNDING * value)
         if small and np.isfinite(step).all():
             return Minimum(B + step, value - gap, gap, max(steps, 1), True), root
         if steps >= max_iter:
@@ -91,7 +91,7 @@ def newton(
         steps += 1
         size = 1.0
         trial = objective.curved(B + step)
-        while not trial[0] <= value - 2e-4 * size * gap + ROUNDING * value:
+        while not trial[0] <= value - 2e-4 * size * gap + OBJECTIVE_ROUNDING * value:
             size *= 0.5 if np.isfinite(trial[0]) else 0.01
             if size < SHORTEST:
                 return Minimum(B, value, gap, steps, False), root

@@ -18,25 +18,25 @@ from verosim.twins.solvers.softmax import Softmax
 
 
 @dataclass(frozen=True)
-class Lone:
+class MergedSingletons:
     """The objective with lone columns merged, and the way back to all d of them."""
 
     objective: Softmax
     kept: np.ndarray  # (k,) columns that several rows store
-    lone: np.ndarray  # (l,) columns that one row stores
+    singletons: np.ndarray  # (l,) columns that one row stores
     place: np.ndarray  # (l,) the merged column of each
     share: np.ndarray  # (l,) x_j / ‖x‖
     d: int
 
     @classmethod
-    def of(cls, objective: Softmax) -> Lone:
+    def of(cls, objective: Softmax) -> MergedSingletons:
         assert isinstance(objective.X, SparseRows)
         X = objective.X.as_csr()
         n, d = X.shape
         stored = np.bincount(X.indices, minlength=d)
         single = stored[X.indices] == 1
         rows = np.repeat(np.arange(n), np.diff(X.indptr))[single]
-        lone, values = X.indices[single], X.data[single].astype(np.float64)
+        singletons, values = X.indices[single], X.data[single].astype(np.float64)
         norms = np.sqrt(np.bincount(rows, values * values, minlength=n))
         some = np.flatnonzero(norms > 0)
         column = np.zeros(n, dtype=np.int64)
@@ -48,7 +48,7 @@ class Lone:
         within = np.where(norms[rows] > 0, norms[rows], 1.0)
         part = SparseRows(narrow.data, narrow.indices, narrow.indptr, narrow.shape[1])
         return cls(
-            replace(objective, X=part, pivot=np.zeros(part.columns)), kept, lone,
+            replace(objective, X=part, pivot=np.zeros(part.columns)), kept, singletons,
             len(kept) + column[rows], values / within, d,
         )  # fmt: skip
 
@@ -56,7 +56,7 @@ class Lone:
         """B (d + 1, K) over the merged columns: of all with the same scores the shortest."""
         out = np.zeros((self.objective.X.shape[1] + 1, B.shape[1]))
         out[: len(self.kept)] = B[self.kept]
-        np.add.at(out, self.place, self.share[:, None] * B[self.lone])
+        np.add.at(out, self.place, self.share[:, None] * B[self.singletons])
         out[-1] = B[-1]
         return out
 
@@ -64,6 +64,6 @@ class Lone:
         """(d + 1, K) over all columns; one that no row stores weighs nothing."""
         out = np.zeros((self.d + 1, B.shape[1]))
         out[self.kept] = B[: len(self.kept)]
-        out[self.lone] = self.share[:, None] * B[self.place]
+        out[self.singletons] = self.share[:, None] * B[self.place]
         out[-1] = B[-1]
         return out

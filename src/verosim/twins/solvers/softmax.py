@@ -25,7 +25,7 @@ from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
 from verosim.engines import map_spans, spans
 from verosim.linalg import padded
 
-NOTHING = np.empty(0)
+NO_CURVATURE = np.empty(0)
 NO_ROWS = np.empty((0, 0))
 CURVED_CELLS = 1 << 16  # cells of a block whose products are taken: it stays in the second cache
 
@@ -97,7 +97,7 @@ class Softmax:
         def work(span: int, start: int, stop: int) -> None:
             block, (codes, weights) = X[start:stop], self.cut(start, stop)
             if K == 1:
-                curvature = NOTHING if shares is None else shares[start:stop, 0]
+                curvature = NO_CURVATURE if shares is None else shares[start:stop, 0]
                 losses[span] = kernels.logistic_pass(
                     block, self.pivot, codes, weights, W, b, parts[span], curvature
                 )

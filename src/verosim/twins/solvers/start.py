@@ -21,34 +21,35 @@ from verosim.data.sources import take_rows
 from verosim.errors import VerosimWarning
 from verosim.estimators.discriminant import LDA
 from verosim.estimators.gaussian import NaiveLDA
+from verosim.stats.pivots import PIVOT_ROWS
 from verosim.twins.solvers.newton import Root, newton
 from verosim.twins.solvers.softmax import Softmax
 
-LOOK = 31  # rows that choose the pivot
-LEAST = 2048  # rows of the lowest rung
+LEAST_RUNG_ROWS = 2048  # rows of the lowest rung
 RUNG = 8  # a rung has so many times the rows of the one below it
-FEW = 50  # rows of a class taken whatever its share
-WIDE = 400  # columns above which the generative start takes them one by one
+LEAST_ROWS_OF_CLASS = 50  # rows of a class taken whatever its share
+MOST_COLUMNS_OF_LDA = 400  # columns above which the generative start takes them one by one
 RUNG_STEPS = 12
-SIZES = (1.0, 0.5, 0.2, 0.05, 0.0)  # of the generative start
+START_SIZES = (1.0, 0.5, 0.2, 0.05, 0.0)  # of the generative start
 
 
 def middle(X: np.ndarray | SparseRows) -> np.ndarray:
     """(d,) a value of each column that is not far out: z = x − pivot is exact where it matters."""
     if isinstance(X, SparseRows):
         return np.zeros(X.columns)
-    taken = X[np.linspace(0, len(X) - 1, min(LOOK, len(X)), dtype=np.int64)]
+    taken = X[np.linspace(0, len(X) - 1, min(PIVOT_ROWS, len(X)), dtype=np.int64)]
     return np.sort(taken.astype(np.float64), axis=0)[(len(taken) - 1) // 2]
 
 
-def sample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softmax:
+def subsample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softmax:
     """The objective on about so many rows, each with the weight of those it stands for."""
     codes = objective.codes
     n = len(codes)
     if rows >= n:
         return objective
     count = np.bincount(codes, minlength=objective.classes)
-    wanted = np.minimum(count, np.maximum(np.ceil(count * (rows / n)).astype(np.int64), FEW))
+    share = np.ceil(count * (rows / n)).astype(np.int64)
+    wanted = np.minimum(count, np.maximum(share, LEAST_ROWS_OF_CLASS))
     drawn = rng.integers(0, n, 2 * rows)  # unsorted draws with few repeats: no pass over n
     drawn = np.unique(drawn)
     rng.shuffle(drawn)
@@ -68,12 +69,13 @@ def sample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softmax:
     return replace(objective, X=take_rows(objective.X, at), codes=codes[at], weights=weights)
 
 
-def generative(objective: Softmax) -> np.ndarray:
+def generative_start(objective: Softmax) -> np.ndarray:
     """B (d + 1, K) of LDA on these rows, or the share of it that a penalty likes best."""
     B = np.zeros(objective.shape)
     X = objective.X
     dense = isinstance(X, np.ndarray)
-    model = LDA() if dense and X.shape[1] <= min(WIDE, X.shape[0] // 4) else NaiveLDA()
+    narrow = X.shape[1] <= min(MOST_COLUMNS_OF_LDA, X.shape[0] // 4)
+    model = LDA() if dense and narrow else NaiveLDA()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", VerosimWarning)
         rows = X - objective.pivot if isinstance(X, np.ndarray) else X.as_csr()
@@ -88,8 +90,8 @@ def generative(objective: Softmax) -> np.ndarray:
         found[-1] = 0.0
     if not np.isfinite(found).all():
         return B
-    values = [objective.value(size * found)[0] for size in SIZES]
-    return SIZES[int(np.argmin(values))] * found
+    values = [objective.value(size * found)[0] for size in START_SIZES]
+    return START_SIZES[int(np.argmin(values))] * found
 
 
 def climb(
@@ -98,14 +100,14 @@ def climb(
     """A start B, the root of the Hessian there, and the sample of about `top` rows it is of."""
     p = objective.contrasts.shape[0] * objective.shape[0]
     rungs = [top]
-    while rungs[-1] > RUNG * max(LEAST, 8 * p):
+    while rungs[-1] > RUNG * max(LEAST_RUNG_ROWS, 8 * p):
         rungs.append(rungs[-1] // RUNG)
     if B is not None:
         rungs = [top]
     for m in reversed(rungs):
-        rows = sample(objective, m, rng)
+        rows = subsample(objective, m, rng)
         if B is None:
-            B = generative(rows)
+            B = generative_start(rows)
         enough = 0.25 * p * len(objective.codes) / len(rows.codes)
         found, root = newton(rows, B, 0.0, RUNG_STEPS, enough)
         B = found.B

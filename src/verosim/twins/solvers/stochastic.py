@@ -19,8 +19,8 @@ from verosim.data import SparseRows
 from verosim.twins.solvers.descent import squared_norms
 from verosim.twins.solvers.softmax import Softmax
 
-PATIENCE = 5  # passes that may go by without a better loss
-OFTEN = 16  # visits of one row in a pass, at most; beyond that they weigh more
+PATIENCE_PASSES = 5  # passes that may go by without a better loss
+MOST_VISITS_PER_PASS = 16  # visits of one row in a pass, at most; beyond that they weigh more
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Visits:
         weights = objective.weights
         times = np.ones(n, dtype=np.int64)
         if len(weights):
-            times = np.clip(np.ceil(weights), 1, OFTEN).astype(np.int64)
+            times = np.clip(np.ceil(weights), 1, MOST_VISITS_PER_PASS).astype(np.int64)
             weights = weights / times
             weights = weights if (weights != 1).any() else weights[:0]
         rows = np.repeat(np.arange(n), times)
@@ -111,7 +111,7 @@ class Course:
     converged: bool
 
 
-def descend(
+def stochastic_descent(
     objective: Softmax,
     B: np.ndarray,
     visits: Visits,
@@ -133,6 +133,6 @@ def descend(
             return Course(B, losses, norms, False)
         waited = waited + 1 if loss > best * (1 - tol) else 0
         best = min(best, loss)
-        if waited >= PATIENCE:
+        if waited >= PATIENCE_PASSES:
             return Course(B, losses, norms, True)
     return Course(B, losses, norms, False)

@@ -19,16 +19,18 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines import map_spans
 from verosim.linalg import padded
-from verosim.twins.solvers.newton import ROUNDING, SHORTEST, Minimum
+from verosim.twins.solvers.newton import OBJECTIVE_ROUNDING, SHORTEST, Minimum
 from verosim.twins.solvers.softmax import Softmax
 
 NO_SKIP = np.empty(0, dtype=np.bool_)
 EPOCHS = 10  # passes over the rows before Newton's method
-MOST = 500  # products a step may take
-CAREFUL, QUICK = 0.1, 0.5  # share of the decrement that a step may leave, at the end and far off
-NEAR = 0.1  # gap, relative to f, from which on steps are careful
+MOST_PRODUCTS = 500  # products a step may take
+# Share of the decrement that a step may leave, at the end and far off.
+CAREFUL_SHARE, QUICK_SHARE = 0.1, 0.5
+NEAR_MINIMUM = 0.1  # gap, relative to f, from which on steps are careful
 FROM_BELOW = 3  # conjugate gradients see a decrement from below, seldom less than a third of it
-STILL = 1e-7  # of the largest curvature a row may have: below it a row has no say in a step
+# Of the largest curvature a row may have: below it a row has no say in a step.
+LEAST_CURVATURE = 1e-7
 
 
 def even(indptr: np.ndarray, count: int) -> list[int]:
@@ -40,7 +42,7 @@ def even(indptr: np.ndarray, count: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Products:
+class MatrixProducts:
     """X by rows and by columns, and both products with it, on the threads."""
 
     rows: SparseRows
@@ -49,7 +51,7 @@ class Products:
     strips: list[int]
 
     @classmethod
-    def of(cls, X: SparseRows, count: int) -> Products:
+    def of(cls, X: SparseRows, count: int) -> MatrixProducts:
         turned = X.as_csr().tocsc()
         columns = SparseRows(turned.data, turned.indices, turned.indptr, len(X))
         return cls(X, columns, even(X.indptr, count), even(columns.indptr, count))
@@ -83,14 +85,14 @@ class Products:
         return float(dots.sum() + out[-1] @ own[-1])
 
 
-class Bowl:
+class LocalModel:
     """f about one point: its posteriors, slope and curvature there."""
 
-    def __init__(self, objective: Softmax, products: Products, K: int) -> None:
+    def __init__(self, objective: Softmax, products: MatrixProducts, K: int) -> None:
         self.objective, self.products, self.K = objective, products, K
         self.given = (objective.codes, objective.weights)
 
-    def look(self, B: np.ndarray, scores: np.ndarray) -> None:
+    def move_to(self, B: np.ndarray, scores: np.ndarray) -> None:
         """Loss, slope and posteriors at B, whose scores these are."""
         o = self.objective
         self.B, self.scores = B, scores
@@ -99,17 +101,17 @@ class Bowl:
 
         def work(span: int, a: int, b: int) -> None:
             codes, weights = o.cut(a, b)
-            losses[span] = kernels.judge_rows(
+            losses[span] = kernels.loss_rows(
                 scores[a:b], codes, weights, self.K, residual[a:b], self.shares[a:b]
             )
 
         map_spans(work, self.products.spans)
         self.gradient = np.empty_like(B)
         self.products.back(residual, o.penalty, B, self.gradient)
-        self._still(self.gradient)
+        self._fix_intercept(self.gradient)
         self.value = float(losses.sum()) + 0.5 * o.penalty * float(np.vdot(B[:-1], B[:-1]))
 
-    def _still(self, table: np.ndarray) -> None:
+    def _fix_intercept(self, table: np.ndarray) -> None:
         """Without intercepts their line does not move."""
         if not self.objective.intercept:
             table[-1] = 0.0
@@ -120,24 +122,24 @@ class Bowl:
         spread = p * (1 - p)
         if len(o.weights):
             spread *= o.weights[:, None]
-        self.skip = spread.max(axis=1) < STILL * spread.max(initial=0.0)
+        self.skip = spread.max(axis=1) < LEAST_CURVATURE * spread.max(initial=0.0)
         out = np.empty_like(self.B)
         self.products.back(spread, 0.0, self.B, out, power=2)
         out[:-1] += o.penalty
         out[out <= 0] = 1.0
         return out
 
-    def bend(self, direction: np.ndarray, out: np.ndarray) -> float:
+    def hessian_product(self, direction: np.ndarray, out: np.ndarray) -> float:
         """out = ∇²f · direction; returns directionᵀ∇²f direction."""
         o = self.objective
         change = self.products.scores(direction, self.skip)
 
         def work(span: int, a: int, b: int) -> None:
-            kernels.bend_rows(self.shares[a:b], o.cut(a, b)[1], self.K, change[a:b])
+            kernels.curve_scores(self.shares[a:b], o.cut(a, b)[1], self.K, change[a:b])
 
         map_spans(work, self.products.spans)
         dot = self.products.back(change, o.penalty, direction, out)
-        self._still(out)
+        self._fix_intercept(out)
         return dot
 
     def along(self, change: np.ndarray, step: np.ndarray) -> Callable[[float], float]:
@@ -161,22 +163,22 @@ class Bowl:
         return value
 
 
-def conjugate(bowl: Bowl, share: float) -> tuple[np.ndarray, float]:
+def conjugate(local: LocalModel, share: float) -> tuple[np.ndarray, float]:
     """A step s towards −∇²f⁻¹g, and ½ of gᵀ∇²f⁻¹g as far as it has been found."""
-    M = bowl.curvature()
-    rest = -bowl.gradient
+    M = local.curvature()
+    rest = -local.gradient
     step, bent = np.zeros_like(rest), np.empty_like(rest)
     direction = rest / M
     square = float(np.vdot(rest, direction))
     found = 0.0
     flat = [v.reshape(-1) for v in (direction, bent, M, step, rest)]
-    cuts = np.linspace(0, rest.size, len(bowl.products.spans)).astype(int).tolist()
+    cuts = np.linspace(0, rest.size, len(local.products.spans)).astype(int).tolist()
     sums = np.zeros(len(cuts))
-    for k in range(1, MOST + 1):
-        bend = bowl.bend(direction, bent)
-        if not bend > 0:
+    for k in range(1, MOST_PRODUCTS + 1):
+        curved = local.hessian_product(direction, bent)
+        if not curved > 0:
             break
-        size = square / bend
+        size = square / curved
         gain = 0.5 * size * square  # what this iteration adds to the decrement
 
         def work(span: int, a: int, b: int, size: float = size) -> None:
@@ -233,31 +235,32 @@ def truncated_newton(
     X = objective.X
     assert isinstance(X, SparseRows)
     K = B.shape[1]
-    bowl = Bowl(objective, Products.of(X, count), K)
+    local = LocalModel(objective, MatrixProducts.of(X, count), K)
     B = B.copy() if K == 1 else padded(B)
-    bowl.look(B, bowl.products.scores(B))
-    share, steps = QUICK, 0
+    local.move_to(B, local.products.scores(B))
+    share, steps = QUICK_SHARE, 0
     while True:
-        step, found = conjugate(bowl, share)
+        step, found = conjugate(local, share)
         gap = FROM_BELOW * found
-        goal = max(tol, ROUNDING) * bowl.value
-        if gap <= NEAR * bowl.value and share > CAREFUL:  # the estimate itself must be good now
-            share = CAREFUL
+        goal = max(tol, OBJECTIVE_ROUNDING) * local.value
+        if gap <= NEAR_MINIMUM * local.value and share > CAREFUL_SHARE:
+            # The estimate itself must be good now.
+            share = CAREFUL_SHARE
         elif gap <= goal:
-            return Minimum((B + step)[:, :K], bowl.value - found, gap, max(steps, 1), True)
-        if steps >= max_iter or objective.separated(bowl.value):
-            return Minimum(B[:, :K], bowl.value, gap, steps, False)
+            return Minimum((B + step)[:, :K], local.value - found, gap, max(steps, 1), True)
+        if steps >= max_iter or objective.separated(local.value):
+            return Minimum(B[:, :K], local.value, gap, steps, False)
         steps += 1
         objective.passes += 1
-        change = bowl.products.scores(step)
-        value_at = bowl.along(change, step)
-        slope = float(np.vdot(bowl.gradient, step))
-        size, before = 1.0, bowl.value
+        change = local.products.scores(step)
+        value_at = local.along(change, step)
+        slope = float(np.vdot(local.gradient, step))
+        size, before = 1.0, local.value
         value = value_at(size)
-        while not value <= before + 1e-4 * size * slope + ROUNDING * before:
+        while not value <= before + 1e-4 * size * slope + OBJECTIVE_ROUNDING * before:
             size *= 0.5
             if size < SHORTEST:
                 return Minimum(B[:, :K], before, gap, steps, False)
             value = value_at(size)
         B += size * step
-        bowl.look(B, bowl.scores + size * change)
+        local.move_to(B, local.scores + size * change)

@@ -125,10 +125,10 @@ def _of(
     pairs = [f"{names[varies[i[t]]]!r} and {names[varies[j[t]]]!r} ({r[t]:+.2f})" for t in top]
     mean, most = float(np.abs(r).mean()), float(np.abs(r[top[0]]))
     p = _independent(R, freedom) if whole else None
-    said = f"Mean |r| {mean:.2f}, most of {' and of '.join(pairs)}"
+    reading = f"Mean |r| {mean:.2f}, most of {' and of '.join(pairs)}"
     if subject == EVERY:
-        said += _advice(most, full)
-    return Finding("correlation", subject, mean, p, said.rstrip(".") + ".")
+        reading += _advice(most, full)
+    return Finding("correlation", subject, mean, p, reading.rstrip(".") + ".")
 
 
 def _advice(most: float, full: bool) -> str:
@@ -195,8 +195,8 @@ def associations(
         strong = found[0][0] >= STRONG
         cure = "drop one of each pair, or join them" if strong else "calibrate the probabilities"
         cure = f"evidence is counted twice; {cure}"
-    said = f"Mean V {mean:.2f}{among}, most of {' and of '.join(pairs[:2])}: {cure}."
-    return [Finding(name, EVERY, mean, p, said)]
+    reading = f"Mean V {mean:.2f}{among}, most of {' and of '.join(pairs[:2])}: {cure}."
+    return [Finding(name, EVERY, mean, p, reading)]
 
 
 def _quarters(X: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ from typing import overload
 
 from verosim.errors import VerosimError
 
+LEVEL = 0.05  # significance of every test
 SHOWN = 5  # findings of one name in print; the others are there by index
-WIDE = 64  # letters of a reading in a line
+READING_WIDTH = 64  # letters of a reading in a line
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Diagnosis(Sequence[Finding]):
         width = [max(len(row[i]) for row in [head, *shown]) for i in range(4)]
         lines = [self.title, _line(head, width, "reading")]
         for row in shown:
-            first, *others = textwrap.wrap(row[4], WIDE) or [""]
+            first, *others = textwrap.wrap(row[4], READING_WIDTH) or [""]
             lines.append(_line(row[:4], width, first))
             lines += [_line(("",) * 4, width, text) for text in others]
         return "\n".join(lines)
@@ -100,7 +101,7 @@ def probability(p: float | None, sign: str = "= ") -> str:
     return f"{'< ' if sign else '<'}0.001" if p < 0.001 else f"{sign}{p:.3f}"
 
 
-def named(items: Sequence[str], most: int = 3) -> str:
+def first_few(items: Sequence[str], most: int = 3) -> str:
     """'a', 'b' and 5 more."""
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -22,17 +22,17 @@ from scipy.stats import f as f_distribution
 from verosim.densities.central import Centred, Scatter
 from verosim.linalg import EPS
 from verosim.stats import Counts, Moments, Patterns, Statistic, Tokens
-from verosim.validate.diagnosis.findings import Finding, does_not_apply, probability
+from verosim.validate.diagnosis.findings import LEVEL, Finding, does_not_apply, probability
 from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, params_of
 from verosim.validate.diagnosis.spread import bartlett
 
-LEVEL = 0.05
 NEGLIGIBLE = 1e-3  # share below which a column is not worth its place
 THIN = 5  # rows a cell
 MOST_WORDS = 100  # that are named one by one
 
 
-NUMBERS, CATEGORIES, BINNED, WORDS = "number columns", "category columns", "binned columns", "words"
+NUMBER_COLUMNS, CATEGORY_COLUMNS = "number columns", "category columns"
+BINNED_COLUMNS, WORD_COLUMNS = "binned columns", "words"
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,17 @@ class ColumnInformation:
     p: np.ndarray
     constant: np.ndarray  # bool
     worth: np.ndarray  # the share, where variances tell too counting what they add
-    what: str = CATEGORIES
+    what: str = CATEGORY_COLUMNS
 
     @property
     def useless(self) -> np.ndarray:
-        negligible = self.worth < (
-            0.0 if self.what == WORDS else NEGLIGIBLE
-        )  # a word is one of many
+        least = 0.0 if self.what == WORD_COLUMNS else NEGLIGIBLE  # a word is one of many
+        negligible = self.worth < least
         return self.constant | (self.p > LEVEL) | negligible
 
     @property
     def unit(self) -> str:
-        return "of its variance" if self.what == NUMBERS else "of the class's entropy"
+        return "of its variance" if self.what == NUMBER_COLUMNS else "of the class's entropy"
 
 
 def column_information(model: Any, statistic: Statistic) -> list[ColumnInformation]:
@@ -70,7 +69,7 @@ def column_information(model: Any, statistic: Statistic) -> list[ColumnInformati
             out.append(of_numbers(part, density.is_gaussian and not density.one_covariance))
         elif kind in ("codes", "bins"):
             found = of_presence(part) if part.sums_of == "presence" else of_codes(part)
-            out.append(replace(found, what=BINNED) if kind == "bins" else found)
+            out.append(replace(found, what=BINNED_COLUMNS) if kind == "bins" else found)
         elif kind == "amounts":
             out.append(of_amounts(part))
     return out
@@ -104,7 +103,8 @@ def of_numbers(moments: Moments | Patterns, own_variances: bool) -> ColumnInform
         p = np.minimum(1.0, 2 * np.fmin(p, np.where(df > 0, chi2.sf(T, np.maximum(df, 1)), 1.0)))
         worth = _of_likelihood(centred, within + between)
     names = list(statistic.axes.columns)
-    return ColumnInformation(names, share, np.where(constant, 1.0, p), constant, worth, NUMBERS)
+    p = np.where(constant, 1.0, p)
+    return ColumnInformation(names, share, p, constant, worth, NUMBER_COLUMNS)
 
 
 def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ def of_amounts(statistic: Counts | Tokens) -> ColumnInformation:
         rest = statistic.weight[:, 0, None] - count
     else:
         rest = count.sum(axis=1, keepdims=True) - count
-    return replace(_of_pairs(names, count, np.maximum(rest, 0.0)), what=WORDS)
+    return replace(_of_pairs(names, count, np.maximum(rest, 0.0)), what=WORD_COLUMNS)
 
 
 def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> ColumnInformation:
@@ -191,8 +191,8 @@ def uninformative(model: Any, columns: list[ColumnInformation]) -> list[Finding]
     naive = not has_full_covariance(model)
     out = [_summary(part) for part in _by_kind(columns)]
     for part in columns:
-        if part.what == WORDS and len(part.names) > MOST_WORDS:  # their number is the finding
-            continue
+        if part.what == WORD_COLUMNS and len(part.names) > MOST_WORDS:
+            continue  # their number is the finding
         order = np.lexsort((-part.p, ~part.constant))
         out += [_useless(part, int(j), naive) for j in order[part.useless[order]]]
     return out
@@ -217,10 +217,10 @@ def _summary(part: ColumnInformation) -> Finding:
     order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, telling)]
     best = [f"{part.names[j]!r} ({part.share[j]:.1%})" for j in order]
     best[:1] = [text.replace(")", f" {part.unit})") for text in best[:1]]
-    said = f"{telling:,} of {len(part.names):,} {part.what} tell the classes apart" + (
+    reading = f"{telling:,} of {len(part.names):,} {part.what} tell the classes apart" + (
         f", best {', '.join(best)}." if best else ": is the target related to them at all?"
     )
-    return Finding("information", part.what, float(telling), None, said)
+    return Finding("information", part.what, float(telling), None, reading)
 
 
 def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
@@ -231,10 +231,10 @@ def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
         )
     drop = "drop it." if naive else "drop it, unless it matters beside others."
     if p > LEVEL:
-        said = f"Alike in all classes (p {probability(p)}): {drop}"
+        reading = f"Alike in all classes (p {probability(p)}): {drop}"
     else:
-        said = f"Tells next to nothing ({part.share[j]:.2%} {part.unit}): {drop}"
-    return Finding("information", part.names[j], float(part.share[j]), p, said)
+        reading = f"Tells next to nothing ({part.share[j]:.2%} {part.unit}): {drop}"
+    return Finding("information", part.names[j], float(part.share[j]), p, reading)
 
 
 def best_first(columns: list[ColumnInformation]) -> list[str]:

@@ -24,8 +24,8 @@ from verosim.models import open_rows
 from verosim.stats import Statistic
 from verosim.validate.diagnosis.model import kind_of_part, params_of
 
-MOST = 20_000  # rows of a class
-WIDEST = 2_000  # columns that are looked at together
+MOST_ROWS_PER_CLASS = 20_000  # rows of a class
+MOST_COLUMNS_TOGETHER = 2_000  # columns that are looked at together
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,20 @@ class Sample:
         return "" if rows >= self.seen[c] else f" Seen on {rows:,} of {self.seen[c]:,} rows."
 
 
-def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | None:
+def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     """The rows a fitted model can be confronted with; None if it has nothing to look at."""
     statistic = model.checked_state().current
     parts = [(name, part, kind_of_part(name, part)) for name, part in statistic.named_parts()]
     numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
     coded = [(n, p) for n, p, kind in parts if kind == "codes"]
-    if sum(len(part.axes.columns) for _, part in numeric + coded) > WIDEST or not numeric + coded:
+    columns = sum(len(part.axes.columns) for _, part in numeric + coded)
+    if columns > MOST_COLUMNS_TOGETHER or not numeric + coded:
         return None
     C = len(model.classes_)
     rng = np.random.default_rng(0)
     kept: list[tuple[np.ndarray, ...]] = []
     seen, held = np.zeros(C, dtype=np.int64), 0
-    for batch in _batches(model, source, y, sample_weight, statistic):
+    for batch in _batches(model, X, y, sample_weight, statistic):
         weights = batch.weights if len(batch.weights) else np.ones(len(batch))
         seen += np.bincount(batch.groups, minlength=C)
         numbers = [_numbers(_block(batch, name)) for name, _ in numeric]
@@ -68,7 +69,7 @@ def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | N
             _beside(numbers, len(batch), np.float64), _beside(codes, len(batch), np.int32),
         ))  # fmt: skip
         held += len(batch)
-        if held > 2 * MOST * C:
+        if held > 2 * MOST_ROWS_PER_CLASS * C:
             kept = [_fewer(kept)]
             held = len(kept[0][0])
     if not kept:
@@ -87,12 +88,12 @@ def sample_of(model: Any, source: Any, y: Any, sample_weight: Any) -> Sample | N
 
 
 def _batches(
-    model: Any, source: Any, y: Any, sample_weight: Any, statistic: Statistic
+    model: Any, X: Any, y: Any, sample_weight: Any, statistic: Statistic
 ) -> Iterator[Batch]:
     """The rows in the model's classes; a robust model's without its outliers."""
-    model.check_columns(source)
+    model.check_columns(X)
     state = replace(model.state_, statistic=statistic)
-    found = open_rows(state.spec, inputs_of(source, y, sample_weight), state)
+    found = open_rows(state.spec, inputs_of(X, y, sample_weight), state)
     known = Groups(model.classes_)
     check_known(found.plan.axes.groups.classes, model.classes_)
     opened = state.spec.counted_rows(found.source, known)
@@ -133,5 +134,5 @@ def _fewer(kept: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
     keys, classes, *rest = (np.concatenate(pieces) for pieces in zip(*kept, strict=True))
     order = np.lexsort((keys, classes))
     rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
-    at = np.sort(order[rank < MOST])
+    at = np.sort(order[rank < MOST_ROWS_PER_CLASS])
     return keys[at], classes[at], *(array[at] for array in rest)

@@ -17,13 +17,18 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2, norm
 
-from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows, probability
+from verosim.validate.diagnosis.findings import (
+    LEVEL,
+    Finding,
+    does_not_apply,
+    needs_rows,
+    probability,
+)
 from verosim.validate.diagnosis.model import params_of
 from verosim.validate.diagnosis.rows import Sample
 
-LEVEL = 0.05
-WORK = 2e9  # multiplications b₁ may take
-BLOCK = 512
+MOST_MULTIPLICATIONS = 2e9  # multiplications b₁ may take
+MARDIA_BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,9 @@ def _third_moments(U: np.ndarray, w: np.ndarray) -> float:
 def _all_pairs(U: np.ndarray, w: np.ndarray) -> float:
     """Σ_ij w_i w_j (u_iᵀ u_j)³: the same number."""
     total = 0.0
-    for start in range(0, len(U), BLOCK):
-        products = U[start : start + BLOCK] @ U.T
-        total += float(w[start : start + BLOCK] @ products**3 @ w)
+    for start in range(0, len(U), MARDIA_BLOCK_ROWS):
+        products = U[start : start + MARDIA_BLOCK_ROWS] @ U.T
+        total += float(w[start : start + MARDIA_BLOCK_ROWS] @ products**3 @ w)
     return total
 
 
@@ -104,8 +109,8 @@ def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Findi
     if not params_of(model).is_gaussian:
         return [does_not_apply(name, "no density here is Gaussian") for name in both]
     if sample is None:
-        said = "tells whether the classes are Gaussian"
-        return [needs_rows(name, said, given) for name in both]
+        reading = "tells whether the classes are Gaussian"
+        return [needs_rows(name, reading, given) for name in both]
     columns = np.flatnonzero(sample.gaussian)
     names = [sample.number_names[j] for j in columns]
     out = []
@@ -114,14 +119,16 @@ def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Findi
         subject = model.stats_.axes.groups.name(c)
         found = mardia(X, w) if len(X) else None
         if found is None:
-            said = f"{len(X)} complete rows are too few to see a shape in {len(columns)} columns."
-            out += [Finding(name, subject, None, None, said) for name in both]
+            reading = (
+                f"{len(X)} complete rows are too few to see a shape in {len(columns)} columns."
+            )
+            out += [Finding(name, subject, None, None, reading) for name in both]
             continue
         where = sample.some_of(c, len(X))
-        said = _skewed(found, X, w, names) + where
-        out.append(Finding("skewness", subject, found.skewness, found.skewness_p, said))
-        said = _tailed(found, X, w, names, getattr(model, "robust", None) is False) + where
-        out.append(Finding("kurtosis", subject, found.kurtosis, found.kurtosis_p, said))
+        reading = _skewed(found, X, w, names) + where
+        out.append(Finding("skewness", subject, found.skewness, found.skewness_p, reading))
+        reading = _tailed(found, X, w, names, getattr(model, "robust", None) is False) + where
+        out.append(Finding("kurtosis", subject, found.kurtosis, found.kurtosis_p, reading))
     return sorted(out, key=_worst)
 
 
@@ -137,7 +144,8 @@ def _rows_of(sample: Sample, c: int, columns: np.ndarray) -> tuple[np.ndarray, n
     complete = ~np.isnan(X).any(axis=1)
     X, w = X[complete], sample.weights[at][complete]
     n, d = X.shape
-    most = int(max(WORK / max(d, 1) ** 3, np.sqrt(WORK / max(d, 1))))
+    work = MOST_MULTIPLICATIONS
+    most = int(max(work / max(d, 1) ** 3, np.sqrt(work / max(d, 1))))
     if n <= most:
         return X, w
     taken = np.linspace(0, n - 1, most).astype(np.intp)

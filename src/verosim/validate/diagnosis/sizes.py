@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from verosim.bayes import prior_error
 from verosim.bayes.priors import free_priors
+from verosim.bayes.sample_size import prior_error
 from verosim.validate.diagnosis.findings import Finding, does_not_apply
 from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, one_covariance
 
-FEW, PLENTY = 5, 10  # rows per parameter, rows per column
+FEW_PER_PARAMETER, PLENTY_PER_PARAMETER = 5, 10  # rows per parameter, rows per column
 DELTA = 0.05
 
 
@@ -26,20 +26,20 @@ def rows_per_parameter(model: Any) -> Finding:
     if not parameters:
         return does_not_apply("rows per parameter", "nothing is estimated")
     ratio = rows / parameters
-    said = f"{rows:,.0f} rows for {parameters:,} parameters: "
+    reading = f"{rows:,.0f} rows for {parameters:,} parameters: "
     parts = list(model.stats_.named_parts())
     if all(kind_of_part(name, part) == "amounts" for name, part in parts):
         words = sum(float(part.arrays["count"].sum()) for _, part in parts) / parameters
-        said += (
+        reading += (
             f"{words:.2g} words for each; rare ones rest on the smoothing, so choose alpha well."
         )
-    elif ratio < FEW:
-        said += "few; a model with fewer parameters, smoothing or shrinkage may do better."
-    elif ratio < PLENTY:
-        said += "just enough; compare with a smaller model on held-out rows."
+    elif ratio < FEW_PER_PARAMETER:
+        reading += "few; a model with fewer parameters, smoothing or shrinkage may do better."
+    elif ratio < PLENTY_PER_PARAMETER:
+        reading += "just enough; compare with a smaller model on held-out rows."
     else:
-        said += "enough."
-    return Finding("rows per parameter", "the model", ratio, None, said)
+        reading += "enough."
+    return Finding("rows per parameter", "the model", ratio, None, reading)
 
 
 def class_sizes(model: Any) -> list[Finding]:
@@ -52,29 +52,31 @@ def class_sizes(model: Any) -> list[Finding]:
     cure = "" if model.shrinkage_ in (None, 0) else " Shrinkage makes up for some of it."
     if one_covariance(model):
         rows = float(weights.sum()) - len(there)
-        if rows >= FEW * d:
-            said = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: enough."
+        if rows >= FEW_PER_PARAMETER * d:
+            reading = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: enough."
         else:
-            said = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: " + (
+            reading = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: " + (
                 "it is singular; fewer columns or shrinkage." if rows < d else
                 "it is unsteady; shrinkage, NaiveLDA or fewer columns."
             ) + cure  # fmt: skip
-        return [Finding("class size", "all classes", rows / d, None, said)]
+        return [Finding("class size", "all classes", rows / d, None, reading)]
     found = []
     for c in there[np.argsort(weights[there], kind="stable")]:
         rows, name = float(weights[c]), model.stats_.axes.groups.name(int(c))
         if rows <= d:
-            said = f"{rows:,.0f} rows cannot fill a covariance of {d} columns: LDA or shrinkage."
-        elif rows < FEW * d:
-            said = f"{rows:,.0f} rows make an unsteady covariance of {d} columns: RDA or shrinkage."
+            reading = f"{rows:,.0f} rows cannot fill a covariance of {d} columns: LDA or shrinkage."
+        elif rows < FEW_PER_PARAMETER * d:
+            reading = (
+                f"{rows:,.0f} rows make an unsteady covariance of {d} columns: RDA or shrinkage."
+            )
         else:
             break
-        found.append(Finding("class size", name, rows / d, None, said + cure))
+        found.append(Finding("class size", name, rows / d, None, reading + cure))
     if found:
         return found
     least = float(weights[there].min())
-    said = f"The smallest class has {least:,.0f} rows for {d} columns: enough."
-    return [Finding("class size", "all classes", least / d, None, said)]
+    reading = f"The smallest class has {least:,.0f} rows for {d} columns: enough."
+    return [Finding("class size", "all classes", least / d, None, reading)]
 
 
 def error_of_priors(model: Any) -> Finding:
@@ -84,10 +86,10 @@ def error_of_priors(model: Any) -> Finding:
     error = prior_error(rows, DELTA, K)
     c = int(np.argmin(model.class_prior_))
     least, name = float(model.class_prior_[c]), model.stats_.axes.groups.name(c)
-    said = f"With 95 % confidence the {K} priors are within ±{error:.2g} of the truth; the "
-    said += f"smallest, of {name}, is {least:.2g}: "
+    reading = f"With 95 % confidence the {K} priors are within ±{error:.2g} of the truth; the "
+    reading += f"smallest, of {name}, is {least:.2g}: "
     if error >= least:
-        said += "it could be next to nothing; give priors= if you know them better."
+        reading += "it could be next to nothing; give priors= if you know them better."
     else:
-        said += "roughly known." if 4 * error > least else "well known."
-    return Finding("prior error", "all classes", error, None, said)
+        reading += "roughly known." if 4 * error > least else "well known."
+    return Finding("prior error", "all classes", error, None, reading)

@@ -21,15 +21,19 @@ from scipy.stats import f as f_distribution
 from verosim.densities.central import Centred, Scatter
 from verosim.linalg import EPS, factor
 from verosim.stats import Moments
-from verosim.validate.diagnosis.findings import Finding, does_not_apply, named, probability
+from verosim.validate.diagnosis.findings import (
+    LEVEL,
+    Finding,
+    does_not_apply,
+    first_few,
+    probability,
+)
 from verosim.validate.diagnosis.model import (
     full_moments,
     has_full_covariance,
     one_covariance,
     params_of,
 )
-
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -123,17 +127,17 @@ def equal_covariances(model: Any, statistic: Any) -> Finding:
     if found is None:
         return does_not_apply(name, "fewer than two classes have a covariance of full rank")
     out = [moments.axes.groups.name(int(c)) for c in found.left_out]
-    without = f" (without {named(out)}, too small)" if out else ""
+    without = f" (without {first_few(out)}, too small)" if out else ""
     if found.p < LEVEL:
-        said = f"Covariances differ (p {probability(found.p)}){without}: " + (
+        reading = f"Covariances differ (p {probability(found.p)}){without}: " + (
             "QDA or RDA rather than LDA." if one_covariance(model) else
             "a covariance for each class, as here, rather than LDA."
         )  # fmt: skip
     else:
-        said = f"No sign that covariances differ (p {probability(found.p)}){without}: " + (
+        reading = f"No sign that covariances differ (p {probability(found.p)}){without}: " + (
             "LDA is right." if one_covariance(model) else "LDA has fewer parameters."
         )
-    return Finding(name, "all classes", found.M, found.p, said)
+    return Finding(name, "all classes", found.M, found.p, reading)
 
 
 def _equal_variances(model: Any, statistic: Moments) -> Finding:
@@ -142,14 +146,14 @@ def _equal_variances(model: Any, statistic: Moments) -> Finding:
         return does_not_apply("Bartlett", "fewer than two classes have rows enough")
     p = float(chi2.sf(T.sum(), df.sum()))
     names = list(statistic.axes.columns)
-    worst = named([repr(names[j]) for j in np.argsort(-T, kind="stable")[:2]])
+    worst = first_few([repr(names[j]) for j in np.argsort(-T, kind="stable")[:2]])
     if p < LEVEL:
-        said = f"Variances differ between classes (p {probability(p)}), most in {worst}: " + (
+        reading = f"Variances differ between classes (p {probability(p)}), most in {worst}: " + (
             "GaussianNB rather than NaiveLDA." if one_covariance(model) else
             "one for each class, as here, rather than NaiveLDA."
         )  # fmt: skip
     else:
-        said = f"No sign that variances differ (p {probability(p)}): " + (
+        reading = f"No sign that variances differ (p {probability(p)}): " + (
             "NaiveLDA is right." if one_covariance(model) else "NaiveLDA has fewer parameters."
         )
-    return Finding("Bartlett", "all columns", float(T.sum()), p, said)
+    return Finding("Bartlett", "all columns", float(T.sum()), p, reading)

@@ -1,4 +1,4 @@
-"""Words: the texts of category columns, at most so many a column.
+"""The texts of category columns, at most so many a column.
 
 A column that shows more values than its cap keeps those the first look found frequent and, of the
 rest, those whose hash is smallest; the others share one overflow bucket, `OTHER`. Which ones are
@@ -26,7 +26,7 @@ Rank = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedColumns:
     """Rows of category columns as they arrive: per column an index (n,) into a list of texts.
 
     A text of None is a missing cell.
@@ -47,13 +47,13 @@ class Coded:
     def cells_per_row(self) -> float:
         return float(len(self.indexes))
 
-    def __getitem__(self, at: Any) -> Coded:
+    def __getitem__(self, at: Any) -> CodedColumns:
         indexes = tuple(index[at] for index in self.indexes)
         rows = len(range(*at.indices(self.rows))) if isinstance(at, slice) else len(at)
-        return Coded(indexes, self.texts, rows)
+        return CodedColumns(indexes, self.texts, rows)
 
 
-class Words(Categories):
+class CappedCategories(Categories):
     """Categories of text with a cap on how many each column keeps."""
 
     def __init__(
@@ -68,7 +68,9 @@ class Words(Categories):
         self.last = (None,) * len(caps) if last is None else last  # ranks above it overflow
 
     @classmethod
-    def none_yet(cls, caps: tuple[int, ...], frequent: tuple[tuple[str, ...], ...]) -> Words:
+    def none_yet(
+        cls, caps: tuple[int, ...], frequent: tuple[tuple[str, ...], ...]
+    ) -> CappedCategories:
         return cls(((),) * len(caps), caps, frequent)
 
     @cached_property
@@ -93,32 +95,32 @@ class Words(Categories):
         codes[codes >= 0] += np.int32(self.first[j])
         return codes
 
-    def tables(self, block: Coded) -> tuple[list[np.ndarray], bool]:
-        """Per column the code of each of the block's texts, and whether one is strange."""
+    def tables(self, block: CodedColumns) -> tuple[list[np.ndarray], bool]:
+        """Per column the code of each of the block's texts, and whether one is unknown."""
         tables = [self.codes_of(j, texts) for j, texts in enumerate(block.texts)]
-        strange = any(
+        unknown = any(
             (table == -2).any() and (table[index] == -2).any()
             for table, index in zip(tables, block.indexes, strict=True)
         )
-        return tables, strange
+        return tables, unknown
 
     def encode(self, block: Any) -> tuple[np.ndarray, bool]:
-        tables, strange = self.tables(block)
+        tables, unknown = self.tables(block)
         codes = np.empty(block.shape, dtype=np.int32)
         for j, (table, index) in enumerate(zip(tables, block.indexes, strict=True)):
             codes[:, j] = np.where(table == -2, self.size + j, table)[index]
-        return codes, strange
+        return codes, unknown
 
-    def widened(self, block: Any) -> Words:
+    def widened(self, block: Any) -> CappedCategories:
         values, last = list(self.values), list(self.last)
         for j, (texts, index) in enumerate(zip(block.texts, block.indexes, strict=True)):
-            strange = np.flatnonzero(self.codes_of(j, texts) == -2)
-            if len(strange):
+            unknown = np.flatnonzero(self.codes_of(j, texts) == -2)
+            if len(unknown):
                 present = np.zeros(len(texts), dtype=bool)
                 present[index] = True
-                fresh = sorted({texts[at] for at in strange if present[at]})
+                fresh = sorted({texts[at] for at in unknown if present[at]})
                 values[j], last[j] = self._capped(j, values[j] + tuple(fresh), last[j])
-        return Words(values, self.caps, self.frequent, tuple(last))
+        return CappedCategories(values, self.caps, self.frequent, tuple(last))
 
     def _capped(
         self, j: int, texts: tuple[str, ...], last: Rank | None
@@ -134,14 +136,14 @@ class Words(Categories):
         kept = {rank[2] for rank in ranked}
         return (*(text for text in texts if text in kept), OTHER), bound
 
-    def union(self, other: Categories, columns: Columns) -> Words:
-        assert isinstance(other, Words)
+    def union(self, other: Categories, columns: Columns) -> CappedCategories:
+        assert isinstance(other, CappedCategories)
         frequent = tuple(self._agreed(j, other, columns.name(j)) for j in range(len(self.caps)))
         if frequent != self.frequent:
-            return Words(self.values, self.caps, frequent, self.last)._joined(other)
+            return CappedCategories(self.values, self.caps, frequent, self.last)._joined(other)
         return self._joined(other)
 
-    def _agreed(self, j: int, other: Words, name: str) -> tuple[str, ...]:
+    def _agreed(self, j: int, other: CappedCategories, name: str) -> tuple[str, ...]:
         """The values column j keeps first; two looks may differ in them while nothing overflows."""
         mine, theirs = self.frequent[j], other.frequent[j]
         if self.caps[j] == other.caps[j] and mine == theirs:
@@ -156,7 +158,7 @@ class Words(Categories):
             )
         return mine + tuple(text for text in theirs if text not in mine)
 
-    def _joined(self, other: Words) -> Words:
+    def _joined(self, other: CappedCategories) -> CappedCategories:
         if self.values == other.values and self.last == other.last:
             return self
         values, last = [], []
@@ -166,7 +168,7 @@ class Words(Categories):
             kept, bound = self._capped(j, both, min(bounds) if bounds else None)
             values.append(kept)
             last.append(bound)
-        return Words(values, self.caps, self.frequent, tuple(last))
+        return CappedCategories(values, self.caps, self.frequent, tuple(last))
 
     def positions(self, wider: Categories) -> np.ndarray | None:
         if self.values == wider.values:
@@ -180,13 +182,13 @@ class Words(Categories):
             dtype=np.intp,
         )
 
-    def keep(self, kept: np.ndarray) -> Words:
+    def keep(self, kept: np.ndarray) -> CappedCategories:
         values = super().keep(kept).values
-        return Words(values, self.caps, self.frequent, self.last)
+        return CappedCategories(values, self.caps, self.frequent, self.last)
 
-    def narrowed(self, columns: np.ndarray) -> Words:
+    def narrowed(self, columns: np.ndarray) -> CappedCategories:
         pick = [int(j) for j in columns]
-        return Words(
+        return CappedCategories(
             [self.values[j] for j in pick],
             tuple(self.caps[j] for j in pick),
             tuple(self.frequent[j] for j in pick),
@@ -197,7 +199,7 @@ class Words(Categories):
         return self.values, self.caps, self.frequent, self.last
 
     @classmethod
-    def from_state(cls, state: Any) -> Words:
+    def from_state(cls, state: Any) -> CappedCategories:
         values, caps, frequent, last = state
         return cls(
             (tuple(texts) for texts in values),
