@@ -58,10 +58,10 @@ def calibrated(rows: int | None, most: int) -> list[str]:
         warm, steps = (calibrate(model, X, y, method=m) for m in ("temperature", "isotonic"))
         by_columns = "–"
         if isinstance(model, verosim.NaiveBayes):  # a text has one column
-            by_columns = shown(calibrate(model, X, y, method="columns").after)
+            by_columns = shown(calibrate(model, X, y, method="columns").after_)
         lines.append(
-            f"| {name} | {type(model).__name__} | {len(y):,} | {shown(warm.before)} | "
-            f"{shown(warm.after)} | {warm.map_.tau:.3f} | {shown(steps.after)} | {by_columns} |"
+            f"| {name} | {type(model).__name__} | {len(y):,} | {shown(warm.before_)} | "
+            f"{shown(warm.after_)} | {warm.map_.tau:.3f} | {shown(steps.after_)} | {by_columns} |"
         )
         print(lines[-1], flush=True)
     return lines
@@ -76,8 +76,8 @@ def coverage(rows: int | None, most: int, splits: int) -> list[str]:
         ways = {"split": (model, "split"), "cross": (model, "cross")}
         if name == "20news_bydate":
             ways["split, isotonic"] = Calibrated(model, method="isotonic"), "split"
-        for way, (judge, method) in ways.items():
-            found = np.array([covered(judge, X, y, method, seed) for seed in range(splits)])
+        for way, (wrapped, method) in ways.items():
+            found = np.array([covered(wrapped, X, y, method, seed) for seed in range(splits)])
             cells = (f"{100 * share:.1f} % ({size:.2f})" for share, size in found.mean(axis=0))
             half = len(y) // 2
             lines.append(f"| {name} | {way} | {half:,} + {half:,} | {' | '.join(cells)} |")
@@ -111,7 +111,7 @@ def rejected(splits: int) -> list[str]:
                 order = np.random.default_rng(seed).permutation(len(y))
                 fit, new = np.split(order, [len(y) * 2 // 3])
                 fit = fit[y[fit] != left_out]
-                found = reject(verosim.QDA(shrinkage=0.1), X[fit], y[fit], novelty)
+                found = reject(verosim.QDA(shrinkage=0.1), X[fit], y[fit], novelty=novelty)
                 known.append(found.rejected(X[new][y[new] != left_out]).mean())
                 strange.append(found.rejected(X[y == left_out]).mean())
         lines.append(

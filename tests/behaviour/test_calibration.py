@@ -1,4 +1,4 @@
-"""Posteriors mended by out-of-fold scores, and rows that are none of the classes."""
+"""Posteriors calibrated by out-of-fold scores, and rows that are rejected."""
 
 from __future__ import annotations
 
@@ -32,15 +32,10 @@ from verosim import (
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.evaluation import out_of_fold
 from verosim.validate import contributions
-from verosim.validate.calibration import (
-    PRIOR,
-    Calibrated,
-    Isotonic,
-    Temperature,
-    calibrate,
-    log_odds,
-)
+from verosim.validate.calibration import Calibrated, calibrate
+from verosim.validate.calibration_maps import PRIOR_ROWS, Isotonic, Temperature, log_odds
 from verosim.validate.column_weights import (
+    COMMON_STRENGTH,
     MOST_EVIDENCE,
     PENALTY_STRENGTHS,
     ColumnWeights,
@@ -174,9 +169,9 @@ def test_temperature_minimises_the_log_loss(rng):
     w = rng.random(300)
 
     def loss(tau):
-        mended = Temperature(tau)(log_p * 4)
-        own = mended[np.arange(300), labels]
-        return -(w @ own) + PRIOR * (tau - np.log(tau))
+        calibrated = Temperature(tau)(log_p * 4)
+        own = calibrated[np.arange(300), labels]
+        return -(w @ own) + PRIOR_ROWS * (tau - np.log(tau))
 
     best = minimize_scalar(loss, bounds=(1e-3, 10), method="bounded", options={"xatol": 1e-10})
     assert Temperature.fit(log_p * 4, labels, w).tau == pytest.approx(best.x, rel=1e-5)
@@ -224,9 +219,9 @@ def test_isotonic_of_classes_never_seen():
 @pytest.mark.parametrize("method", EVERY)
 def test_naive_bayes_is_cured(cancer, method):
     found = calibrate(GaussianNB(), *cancer, method=method)
-    assert found.after.error < 0.5 * found.before.error
-    assert found.after.log_loss < 0.5 * found.before.log_loss
-    assert found.after.brier < found.before.brier
+    assert found.after_.error < 0.5 * found.before_.error
+    assert found.after_.log_loss < 0.5 * found.before_.log_loss
+    assert found.after_.brier < found.before_.brier
 
 
 @pytest.mark.slow
@@ -234,9 +229,9 @@ def test_naive_bayes_is_cured(cancer, method):
 def test_adult(adult, method):
     """NaiveBayes on the table as it is: overconfident before, calibrated after."""
     found = calibrate(NaiveBayes(), adult, "income", method=method)
-    assert found.before.error > 0.07
-    assert found.after.error < 0.02
-    assert found.after.log_loss < found.before.log_loss - 0.05
+    assert found.before_.error > 0.07
+    assert found.after_.error < 0.02
+    assert found.after_.log_loss < found.before_.log_loss - 0.05
 
 
 @pytest.mark.slow
@@ -244,9 +239,9 @@ def test_adult(adult, method):
 def test_newsgroups(newsgroups, method, least):
     """Posteriors of texts are off by hundreds of nats."""
     found = calibrate(TextNB(), *newsgroups, cv=5, method=method)
-    assert found.before.log_loss > 5
-    assert found.after.log_loss < 2
-    assert found.after.error < least * found.before.error
+    assert found.before_.log_loss > 5
+    assert found.after_.log_loss < 2
+    assert found.after_.error < least * found.before_.error
 
 
 @pytest.mark.slow
@@ -259,8 +254,8 @@ def test_new_rows_are_calibrated_too(adult, method):
     fresh = reliability(new["income"], log_proba=log_p, classes=found.classes_)
     own = log_p[np.arange(len(new)), np.searchsorted(found.classes_, new["income"].to_numpy())]
     spread = own.std() * np.sqrt(1 / len(known) + 1 / len(new))  # of a difference of two means
-    assert abs(fresh.log_loss - found.after.log_loss) < 4 * spread
-    assert fresh.error == pytest.approx(found.after.error, abs=0.02)
+    assert abs(fresh.log_loss - found.after_.log_loss) < 4 * spread
+    assert fresh.error == pytest.approx(found.after_.error, abs=0.02)
 
 
 def test_temperature_keeps_every_prediction(cancer, newsgroups):
@@ -297,20 +292,20 @@ def test_after_is_cross_fitted(cancer, method):
     found = calibrate(GaussianNB(), X, y, cv=folds, method=method)
     out = cross_validate(GaussianNB(), X, y, cv=folds).log_proba
     kind = {"temperature": Temperature, "isotonic": Isotonic}[method]
-    mended = np.empty_like(out)
+    calibrated = np.empty_like(out)
     for f in range(5):
         held = folds == f
-        mended[held] = kind.fit(out[~held], y[~held], np.ones((~held).sum()))(out[held])
-    expected = reliability(y, log_proba=mended)
-    assert found.after.log_loss == pytest.approx(expected.log_loss, rel=1e-9)
-    assert found.after.error == pytest.approx(expected.error, rel=1e-9)
-    assert found.before.log_loss == pytest.approx(reliability(y, log_proba=out).log_loss)
+        calibrated[held] = kind.fit(out[~held], y[~held], np.ones((~held).sum()))(out[held])
+    expected = reliability(y, log_proba=calibrated)
+    assert found.after_.log_loss == pytest.approx(expected.log_loss, rel=1e-9)
+    assert found.after_.error == pytest.approx(expected.error, rel=1e-9)
+    assert found.before_.log_loss == pytest.approx(reliability(y, log_proba=out).log_loss)
 
 
 def test_leave_one_out_pools_the_maps(cancer):
     X, y = cancer
     found = calibrate(LDA(), X[::3], y[::3], cv="loo")
-    assert found.after.log_loss < 1.1 * found.before.log_loss
+    assert found.after_.log_loss < 1.1 * found.before_.log_loss
 
 
 def test_weights_count_as_rows(cancer, rng):
@@ -322,7 +317,7 @@ def test_weights_count_as_rows(cancer, rng):
     a = calibrate(GaussianNB(), X, y, cv=folds, sample_weight=w)
     b = calibrate(GaussianNB(), X[again], y[again], cv=folds[again])
     assert a.map_.tau == pytest.approx(b.map_.tau, rel=1e-6)
-    assert a.after.error == pytest.approx(b.after.error, rel=1e-6)
+    assert a.after_.error == pytest.approx(b.after_.error, rel=1e-6)
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-8)
 
 
@@ -336,10 +331,10 @@ def test_rows_of_zero_weight_do_not_exist(cancer, method):
     a = calibrate(GaussianNB(), X, odd, cv=folds, method=method, sample_weight=w)
     b = calibrate(GaussianNB(), X[w > 0], y[w > 0], cv=folds[w > 0], method=method)
     assert a.classes_.tolist() == [0, 1]
-    assert repr(a.after) == repr(b.after)
+    assert repr(a.after_) == repr(b.after_)
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-9)
-    c = reject(GaussianNB(), X, odd, 0.05, sample_weight=w, cv=folds)
-    d = reject(GaussianNB(), X[w > 0], y[w > 0], 0.05, cv=folds[w > 0])
+    c = reject(GaussianNB(), X, odd, novelty=0.05, sample_weight=w, cv=folds)
+    d = reject(GaussianNB(), X[w > 0], y[w > 0], novelty=0.05, cv=folds[w > 0])
     assert c.log_least_ == pytest.approx(d.log_least_)
 
 
@@ -387,6 +382,41 @@ def test_an_estimator_like_any_other(cancer):
         calibrate(LDA(), X, y, cv=[(np.arange(300), np.arange(300, 400))])
     with pytest.raises(VerosimError, match="generative classifier"):
         calibrate(IsotonicRegression(), X, y)
+    with pytest.raises(VerosimError, match="generative classifier"):
+        calibrate(Calibrated(LDA()), X, y)
+    for fit in (calibrate, reject):
+        with pytest.raises(TypeError, match="metod"):
+            fit(LDA(), X, y, metod="isotonic")
+
+
+@pytest.mark.parametrize("method", EVERY)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scores_agree_with_posteriors(cancer, method, classes):
+    """The decision function orders classes as the calibrated posteriors do, to a constant a row."""
+    X, y = cancer if classes == 2 else load_wine(return_X_y=True)
+    found = calibrate(GaussianNB(), X, y, method=method)
+    scores, log_p = found.decision_function(X), found.predict_log_proba(X)
+    if classes == 2:
+        np.testing.assert_allclose(scores, log_p[:, 1] - log_p[:, 0], rtol=1e-9)
+    else:
+        np.testing.assert_allclose(scores - scores[:, :1], log_p - log_p[:, :1], atol=1e-7)
+        np.testing.assert_array_equal(found.predict(X), found.classes_[scores.argmax(axis=1)])
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_fewer_rows_than_folds(cancer, method):
+    """cv=10 of seven rows that count is cv=7: one row a fold."""
+    at = np.arange(7)
+    X, y = cancer[0][10:30:3, :4], np.array([0, 1, 0, 1, 0, 1, 1])
+    few = calibrate(GaussianNB(), X, y, method=method)
+    seven = calibrate(GaussianNB(), X, y, method=method, cv=at)
+    np.testing.assert_allclose(few.predict_proba(X), seven.predict_proba(X), rtol=1e-9)
+    w = np.where(at < 5, 1.0, 0.0)
+    some = calibrate(GaussianNB(), X, y, method=method, sample_weight=w)
+    five = calibrate(GaussianNB(), X[:5], y[:5], method=method, cv=at[:5])
+    np.testing.assert_allclose(some.predict_proba(X), five.predict_proba(X), rtol=1e-9)
+    with pytest.raises(VerosimError, match="n_samples=1"):
+        calibrate(GaussianNB(), X[:1], y[:1], method=method)
 
 
 # Columns weighted --------------------------------------------------------------------------------
@@ -415,6 +445,19 @@ def by_hand(model, weights, offsets, X):
 
 class TestColumns:
     """Weighted naive Bayes of Zaidi et al. (2013)."""
+
+    def test_weights_are_the_mode(self, rng):
+        """The gradient of the penalised loss is zero to rounding, beyond where L-BFGS stops."""
+        evidence, codes, w = said(rng, n=300, d=10)
+        found = ColumnWeights.fit(evidence, codes, w)
+        known = np.isfinite(evidence.log_prior[np.arange(len(codes)), codes])
+        like = Likelihood(
+            evidence.against[known], evidence.log_prior[known], codes[known], w[known]
+        )
+        theta = np.concatenate([found.weights, found.offsets])
+        precision = Prior(like.d, like.C, found.strength, COMMON_STRENGTH).precision
+        gradient = like.loss(theta)[1] + precision @ (theta - like.start)
+        np.testing.assert_allclose(gradient, 0, atol=1e-10)
 
     def test_gradient_and_curvature(self, rng):
         """Both are those of finite differences, where classes are unknown to folds too."""
@@ -488,7 +531,7 @@ class TestColumns:
         raw = np.abs(often.model_.predict_proba(copied) - once.model_.predict_proba(X)).mean()
         assert gap < 0.01
         assert gap < 0.2 * raw
-        assert often.after.log_loss == pytest.approx(once.after.log_loss, rel=0.05)
+        assert often.after_.log_loss == pytest.approx(once.after_.log_loss, rel=0.05)
 
     def test_votes(self, data):
         """Of rows kept out of it all the log-loss falls, and more are right; adult is above."""
@@ -496,18 +539,18 @@ class TestColumns:
         votes = votes.sample(frac=1, random_state=0)
         known, new = votes[:290], votes[290:]
         found = calibrate(NaiveBayes(), known, "Class", method="columns")
-        plain, mended = (
+        plain, calibrated = (
             log_loss(new["Class"], by.predict_proba(new)) for by in (found.model_, found)
         )
-        assert mended < 0.5 * plain
-        assert found.after.log_loss < 0.5 * found.before.log_loss
+        assert calibrated < 0.5 * plain
+        assert found.after_.log_loss < 0.5 * found.before_.log_loss
         assert found.score(new, "Class") > found.model_.score(new, "Class")
 
     def test_better_than_one_temperature(self, cancer):
         """Where columns differ in what they repeat, one number cannot mend them all."""
         for model in (GaussianNB(), HistogramNB()):
             one, each = (calibrate(model, *cancer, method=m) for m in ("temperature", "columns"))
-            assert each.after.log_loss < 0.7 * one.after.log_loss
+            assert each.after_.log_loss < 0.7 * one.after_.log_loss
 
     @pytest.mark.parametrize(
         "model",
@@ -546,14 +589,14 @@ class TestColumns:
             held = folds == f
             rule = HistogramNB(edges).fit(X[~held], y[~held]).state_.rule
             parts[held], prior[held] = rule.params.contributions(X[held]), rule.log_prior
-        mended = np.empty((len(y), 2))
+        calibrated = np.empty((len(y), 2))
         seen = Evidence(clipped_evidence(parts, np.isfinite(prior)), prior)
         for f in range(5):
             held = folds == f
             by = ColumnWeights.fit(seen[~held], y[~held], np.ones((~held).sum()))
-            mended[held] = by(seen[held])
-        expected = reliability(y, log_proba=mended)
-        assert found.after.log_loss == pytest.approx(expected.log_loss, rel=1e-5)
+            calibrated[held] = by(seen[held])
+        expected = reliability(y, log_proba=calibrated)
+        assert found.after_.log_loss == pytest.approx(expected.log_loss, rel=1e-5)
         by = ColumnWeights.fit(seen, y, np.ones(len(y)))
         np.testing.assert_allclose(found.map_.weights, by.weights, atol=1e-4)
 
@@ -562,10 +605,10 @@ class TestColumns:
         w = rng.integers(1, 3, len(y))
         folds = np.arange(len(y)) % 4
         again = np.repeat(np.arange(len(y)), w)
-        a = calibrate(NaiveLDA(), X, y, folds, "columns", sample_weight=w.astype(float))
-        b = calibrate(NaiveLDA(), X[again], y[again], folds[again], "columns")
+        a = calibrate(NaiveLDA(), X, y, cv=folds, method="columns", sample_weight=w.astype(float))
+        b = calibrate(NaiveLDA(), X[again], y[again], cv=folds[again], method="columns")
         np.testing.assert_allclose(a.map_.weights, b.map_.weights, atol=1e-4)
-        assert a.after.error == pytest.approx(b.after.error, abs=1e-4)
+        assert a.after_.error == pytest.approx(b.after_.error, abs=1e-4)
 
     def test_a_class_unknown_to_a_fold(self):
         """Rows whose class the other folds never saw teach nothing about weights."""
@@ -621,7 +664,7 @@ class TestColumns:
         X[::50, 1] = 7.0
         found = calibrate(GaussianNB(), X, y, method="columns")
         assert np.isfinite(found.map_.weights).all()
-        assert found.after.log_loss < 0.7
+        assert found.after_.log_loss < 0.7
         against = clipped_evidence(np.array([[[0.0], [-1e9]]]), np.ones((1, 2), bool))
         assert against.min() == -MOST_EVIDENCE
 
@@ -632,8 +675,9 @@ class TestColumns:
                 calibrate(model, X, y, method="columns")
         with pytest.raises(VerosimError, match="a number of folds"):
             calibrate(GaussianNB(), X, y, cv="loo", method="columns")
+        pairs = [(np.arange(300), np.arange(300, 400))]
         with pytest.raises(VerosimError, match="just once"):
-            calibrate(GaussianNB(), X, y, [(np.arange(300), np.arange(300, 400))], "columns")
+            calibrate(GaussianNB(), X, y, cv=pairs, method="columns")
         far = np.where(np.arange(30) == 3, np.inf, X[:1])
         with pytest.raises(VerosimError, match="infinity: column 'x3'"):
             calibrate(HistogramNB(), X, y, method="columns").predict(far)
@@ -691,7 +735,7 @@ def test_the_quantile_is_out_of_fold(digits):
 
 def test_reasons_and_labels(digits):
     X, y = digits[0][:1_500], digits[1][:1_500]
-    found = reject(Calibrated(GaussianNB(floor=0.01)), X, y, 0.02, confidence=0.6, label=-1)
+    found = reject(Calibrated(GaussianNB(floor=0.01)), X, y, novelty=0.02, confidence=0.6, label=-1)
     far = np.full((1, X.shape[1]), 1e4)
     rows = np.vstack([X, far])
     reasons = found.reasons(rows)
@@ -714,6 +758,21 @@ def test_reasons_and_labels(digits):
         reject(LDA(), X, y, novelty=1.5)
 
 
+def test_predictions_have_the_type_of_the_classes():
+    """Where no row is rejected, whatever the label; rejected, a label of one kind keeps it."""
+    X, y = load_iris(return_X_y=True)
+    names = load_iris().target_names[y]
+    far = np.vstack([X[:3], [[1e3] * 4]])
+    for labels, label, kind in ((y, None, "O"), (y, "none", "O"), (y, -1, "i"),
+                                (names, None, "O"), (names, "none of these", "U")):  # fmt: skip
+        found = reject(GaussianNB(), X, labels, novelty=0.05, label=label)
+        assert found.predict(X[:3]).dtype.kind == labels.dtype.kind
+        answers = found.predict(far)
+        assert answers.dtype.kind == kind
+        assert answers.tolist() == [*labels[:3].tolist(), label]
+    np.testing.assert_array_equal(found.decision_function(far), found.model_.decision_function(far))
+
+
 def test_nothing_asked_nothing_rejected():
     X, y = load_wine(return_X_y=True)
     found = reject(LDA(), X, y, novelty=None)
@@ -727,8 +786,8 @@ def test_reject_on_tables(adult, tmp_path):
     """Streams, names, groups of a column and a file give what arrays of the same rows do."""
     some = adult[:3_000].assign(w=1 + np.arange(3_000) % 2)
     some.to_parquet(tmp_path / "adult.parquet")
-    a = reject(NaiveBayes(), tmp_path / "adult.parquet", "income", 0.02, sample_weight="w")
-    b = reject(NaiveBayes(), some, "income", 0.02, sample_weight="w")
+    a = reject(NaiveBayes(), tmp_path / "adult.parquet", "income", novelty=0.02, sample_weight="w")
+    b = reject(NaiveBayes(), some, "income", novelty=0.02, sample_weight="w")
     assert a.log_least_ == pytest.approx(b.log_least_)
     share = np.average(a.rejected(some), weights=some["w"])
     assert 0.005 < share < 0.03
@@ -739,5 +798,5 @@ def test_reject_on_tables(adult, tmp_path):
     np.testing.assert_array_equal(table["reason"], a.reasons(some))
     named = some[["income"]].to_numpy().ravel()
     assert a.score(some, "income") == pytest.approx(a.score(some, named))
-    grouped = reject(NaiveBayes(), some, "income", 0.02, groups="education")
+    grouped = reject(NaiveBayes(), some, "income", novelty=0.02, groups="education")
     assert np.isfinite(grouped.log_least_)

@@ -10,10 +10,11 @@ import pytest
 from scipy.stats import betabinom
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 from verosim import LDA, QDA, GaussianNB, MultinomialNB, NaiveBayes, TextNB, VerosimError
-from verosim.validate.calibration import Calibrated, log_odds
+from verosim.validate.calibration import Calibrated
+from verosim.validate.calibration_maps import log_odds
 from verosim.validate.conformal import Conformal, conformal
 
 LEVELS = [0.8, 0.9, 0.95]
@@ -111,7 +112,7 @@ def test_coverage_of_small_samples(rng):
     for _ in range(300):
         X = rng.normal(size=(420, 2))
         y = (X[:, 0] + rng.normal(size=420) > 0).astype(int)
-        found = conformal(GaussianNB(), X[:20], y[:20], 0.8, random_state=rng)
+        found = conformal(GaussianNB(), X[:20], y[:20], coverage=0.8, random_state=rng)
         sets = found.predict_set(X[20:])
         hits += sets[np.arange(400), y[20:]].sum()
         total += 400
@@ -125,7 +126,7 @@ def test_coverage_of_small_samples(rng):
 def test_split_by_hand():
     """The threshold is the ⌈(m + 1)(1 − α)⌉-th smallest score of the rows held out."""
     X, y = load_iris(return_X_y=True)
-    found = conformal(QDA(), X, y, 0.9, size=49, random_state=3)
+    found = conformal(QDA(), X, y, coverage=0.9, size=49, random_state=3)
     assert found.model_.class_count_.sum() == 101
     held = found.scores_[0][0].sorted
     assert len(held) == 49
@@ -152,6 +153,28 @@ def test_cross_by_hand():
     np.testing.assert_array_equal(found.predict(X), QDA().fit(X, y).predict(X))
 
 
+def test_split_by_given_rows():
+    """The first split of cv says which rows are held out, and which the model learns from."""
+    X, y = load_iris(return_X_y=True)
+    held = np.arange(150) % 3 == 0
+    learnt = np.arange(150) % 3 == 1
+    pairs = [(np.flatnonzero(learnt), np.flatnonzero(held)), (np.arange(9), np.arange(9, 20))]
+    folds = np.arange(150) % 3
+    splitter = PredefinedSplit(folds)
+    frame = pd.DataFrame(X).add_prefix("x").assign(part=folds, kind=y)
+    for cv, rows in ((pairs, learnt), (folds, ~held), (splitter, ~held), ("part", ~held)):
+        source, labels = (frame, "kind") if isinstance(cv, str) else (X, y)
+        found = conformal(QDA(), source, labels, cv=cv)
+        model = QDA().fit(X[rows], y[rows])
+        table = frame if isinstance(cv, str) else X
+        np.testing.assert_allclose(
+            found.predict_proba(table), model.predict_proba(X), rtol=1e-7, atol=1e-12
+        )
+        scores = -log_odds(model.predict_log_proba(X[held]))[np.arange(50), y[held]]
+        np.testing.assert_allclose(found.scores_[0][0].sorted, np.sort(scores), rtol=1e-6)
+    assert "part" not in found.feature_names_in_
+
+
 def test_larger_coverage_larger_sets():
     X, y = load_iris(return_X_y=True)
     for method in ("split", "cross"):
@@ -166,7 +189,7 @@ def test_larger_coverage_larger_sets():
 def test_sets_may_be_empty():
     """At 50 % of a model that is nearly always right, odd rows fit no class."""
     X, y = load_iris(return_X_y=True)
-    found = conformal(QDA(), X, y, 0.5)
+    found = conformal(QDA(), X, y, coverage=0.5)
     assert (found.predict_set(X).sum(axis=1) == 0).any()
 
 
@@ -174,7 +197,7 @@ def test_saturated_posteriors_are_told_apart(rng):
     """Posteriors of texts are 1.0 in floating point: by 1 − p, or −log p, all of them would tie."""
     y = rng.integers(0, 2, 600)
     X = rng.poisson(3 + 3 * y[:, None] * (np.arange(400) < 200))
-    found = conformal(MultinomialNB(), X, y, 0.5)
+    found = conformal(MultinomialNB(), X, y, coverage=0.5)
     p = found.predict_proba(X).max(axis=1)
     assert (p == 1.0).mean() > 0.9
     share = found.predict_set(X)[np.arange(len(y)), y].mean()
@@ -184,7 +207,7 @@ def test_saturated_posteriors_are_told_apart(rng):
 def test_scores_that_tie_count_for_the_set():
     """Rows that say the same score the same: a set that holds one holds them all."""
     X, y = np.array([[0.0], [0.0], [1.0], [1.0]] * 20), np.array([0, 0, 1, 1] * 20)
-    found = conformal(GaussianNB(), X, y, 0.5)
+    found = conformal(GaussianNB(), X, y, coverage=0.5)
     assert found.predict_set(X)[np.arange(80), y].all()
 
 
@@ -192,7 +215,7 @@ def test_classes_only_in_the_rows_held_out(rng):
     """A class the model never saw scores worst, and widens the sets of the others."""
     X, y = rng.normal(size=(40, 2)), np.array([0, 1] * 19 + [2, 2])
     for seed in range(20):
-        found = conformal(LDA(), X, y, 0.9, random_state=seed)
+        found = conformal(LDA(), X, y, coverage=0.9, random_state=seed)
         assert len(found.scores_[0][0].sorted) == 20
         assert found.predict_set(X).shape == (40, len(found.classes_))
     cross = conformal(LDA(), X, y, method="cross", cv=[0, 1] * 19 + [0, 0])
@@ -273,3 +296,8 @@ def test_calibrated_models_and_estimators():
                   ):  # fmt: skip
         with pytest.raises(VerosimError):
             conformal(LDA(), X, y, **wrong)
+    with pytest.raises(TypeError, match="covrage"):
+        conformal(LDA(), X, y, covrage=0.9)
+    for method in ("split", "cross"):
+        with pytest.raises(VerosimError, match="n_samples=1"):
+            conformal(LDA(), X[:1], y[:1], method=method)

@@ -14,7 +14,6 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import verosim
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError
@@ -473,17 +472,3 @@ def test_unlabelled_rows_help_numbers(rng):
         known = labels >= 0
         before.append(verosim.LDA(shrinkage=0.01).fit(X[known], labels[known]).score(X, y))
     assert np.mean(after) > np.mean(before) + 0.01
-
-
-# scikit-learn ------------------------------------------------------------------------------------
-
-
-@parametrize_with_checks(
-    # None, as scikit-learn's checks use −1 for a class.
-    [
-        SemiSupervised(verosim.GaussianNB(), unlabelled=None),
-        SemiSupervised(verosim.LDA(), unlabelled=None),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

@@ -27,6 +27,32 @@ VARIANTS = [
     verosim.HistogramNB(strategy="uniform", priors="uniform"),
     verosim.ComplementNB(norm=True),
 ]
+WRAPPERS = [
+    verosim.Calibrated(verosim.GaussianNB()),
+    verosim.Calibrated(verosim.MultinomialNB()),
+    verosim.Calibrated(verosim.LDA(), method="isotonic"),
+    verosim.Calibrated(verosim.NaiveBayes(), method="isotonic", cv=5),
+    verosim.Calibrated(verosim.GaussianNB(), method="columns"),
+    verosim.Calibrated(verosim.BernoulliNB(), method="columns", cv=3),
+    verosim.Conformal(verosim.GaussianNB()),
+    verosim.Conformal(verosim.NaiveBayes(), size=0.3),
+    verosim.Conformal(verosim.QDA(), by_class=True),
+    verosim.Conformal(verosim.LDA(), method="cross"),
+    verosim.Conformal(verosim.MultinomialNB(), method="cross", by_class=True, cv=3),
+    # `predict` is to be the most probable class in the checks, and of a rejected row it is not:
+    # so with settings that reject none of their rows. Rejected rows are in tests/behaviour.
+    verosim.Reject(verosim.GaussianNB()),
+    verosim.Reject(verosim.NaiveBayes()),
+    verosim.Reject(verosim.BernoulliNB()),
+    verosim.Reject(verosim.QDA(), label="none"),
+    verosim.Reject(verosim.LDA(), confidence=0.4, label=-9),
+    verosim.Reject(verosim.LDA(), novelty=None),
+    # None, as the checks use −1 for a class.
+    verosim.SemiSupervised(verosim.GaussianNB(), unlabelled=None),
+    verosim.SemiSupervised(verosim.LDA(), unlabelled=None),
+    verosim.SemiSupervised(verosim.NaiveBayes(), unlabelled=None),
+    verosim.SemiSupervised(verosim.MultinomialNB(), unlabelled=None, weight=0.5),
+]
 
 
 @parametrize_with_checks([estimator() for estimator in ALL])
@@ -37,6 +63,12 @@ def test_default(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(VARIANTS)
 def test_variants(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(WRAPPERS)
+def test_wrappers(estimator, check):
     check(estimator)
 
 

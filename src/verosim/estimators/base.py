@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from verosim.bayes.priors import free_priors
-from verosim.bayes.rule import Decision, Rule
+from verosim.bayes.rule import Rule
 from verosim.data import as_weights, encode_labels
 from verosim.data.adapters import is_stream
 from verosim.data.labels import check_known, positions
@@ -84,7 +84,7 @@ class ScoreMixin:
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row: argmax_k δ_k(x)."""
-        decided = self.evaluate(X, Decision.decide)
+        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
         return self.classes_[decided]
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -93,18 +93,18 @@ class ScoreMixin:
         The linear models leave out the quadratic term their classes share, as their `coef_` do;
         `log_joint` has it.
         """
-        scores = self.evaluate(X, Decision.discriminants)
+        scores = self.evaluate(X, lambda rule, rows: rule.discriminants(rows))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, C) posteriors p(k | x), classes in the order of `classes_`."""
-        return self.evaluate(X, Decision.posterior)
+        return self.evaluate(X, lambda rule, rows: rule.posterior(rows))
 
     @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """(n, C) log p(k | x)."""
-        return self.evaluate(X, Decision.log_posterior)
+        return self.evaluate(X, lambda rule, rows: rule.log_posterior(rows))
 
 
 class RowUpdate:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from verosim.data import as_weights
 from verosim.errors import VerosimError, warn
+from verosim.folds.splits import number_of_folds
 from verosim.models import Inputs, Spec, open_rows
 
 
@@ -34,7 +36,31 @@ def one_column(y: Any) -> np.ndarray:
 def without_split_columns(spec: Spec, inputs: Inputs, cv: Any, groups: Any = None) -> Inputs:
     """Inputs whose schema leaves out the columns that split the rows, as the folds do."""
     names = tuple(name for name in (cv, groups) if isinstance(name, str) and name != "loo")
-    if not names:
+    return without_ignored_columns(spec, replace(inputs, ignored=names))
+
+
+def without_ignored_columns(spec: Spec, inputs: Inputs) -> Inputs:
+    """Inputs whose schema leaves out the columns that no model may learn from."""
+    if not inputs.ignored:
         return inputs
-    schema = open_rows(spec, replace(inputs, ignored=names)).schema
+    schema = open_rows(spec, inputs).schema
+    inputs = replace(inputs, ignored=())
     return inputs if schema is None else replace(inputs, schema=schema, na=())
+
+
+def no_more_folds_than_rows(cv: Any, inputs: Inputs) -> Any:
+    """cv; as many folds as rows that count, if it is a larger number.
+
+    The folds of a table with a named target go by a hash, and there may be more of them.
+    """
+    count = number_of_folds(cv)
+    if count is None or inputs.y is None or isinstance(inputs.y, str):
+        return cv
+    n, weights = len(inputs.y), inputs.sample_weight
+    if weights is not None and not isinstance(weights, str):
+        n = int(np.count_nonzero(as_weights(weights, n)))
+    if n < 2:
+        raise VerosimError(
+            f"n_samples={n}: held-out rows are needed, and rows to learn from.", "two rows or more."
+        )
+    return min(count, n)

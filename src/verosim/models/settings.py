@@ -33,6 +33,14 @@ def whole(name: str, value: Any, least: float = -np.inf) -> None:
         raise VerosimError(f"{name}={value!r}: a whole number is needed.")
 
 
+def share(name: str, value: Any, zero: bool = False) -> None:
+    """A setting that must be a share below 1, and above 0 unless `zero` is one."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 0 <= value < 1 or (value == 0 and not zero):
+        least = "from" if zero else "above"
+        raise VerosimError(f"{name}={value!r}: a share {least} 0 and below 1 is needed.")
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two values of a setting are the same, arrays and lists of arrays included."""
     if a is b:

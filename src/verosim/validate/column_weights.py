@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
@@ -69,8 +69,8 @@ class ColumnWeights:
     strength: float  # λ
     names: tuple[str, ...] = field(default=(), repr=False)  # (d,)
 
-    def __call__(self, seen: Evidence) -> np.ndarray:
-        scores = seen.log_prior + self.offsets + seen.against @ self.weights
+    def __call__(self, evidence: Evidence) -> np.ndarray:
+        scores = evidence.log_prior + self.offsets + evidence.against @ self.weights
         return scores - logsumexp(scores, axis=1, keepdims=True)
 
     def rule(self, inner: Rule) -> WeightedRule:
@@ -86,24 +86,27 @@ class ColumnWeights:
     @classmethod
     def fit(
         cls,
-        seen: Evidence,
+        evidence: Evidence,
         codes: np.ndarray,
         w: np.ndarray,
         strengths: Sequence[float] = PENALTY_STRENGTHS,
         common: float = COMMON_STRENGTH,
     ) -> ColumnWeights:
         """The weights of greatest posterior density, at the strength of greatest evidence."""
-        possible = np.isfinite(seen.log_prior[np.arange(len(codes)), codes]) & (w > 0)
-        # No weight helps a class its fold never saw.
-        part = seen if possible.all() else seen[possible]
-        found = Likelihood(part.against, part.log_prior, codes[possible], w[possible])
-        theta, best, most, chosen = found.start, found.start, -np.inf, float(strengths[0])
+        # No weight helps a row whose class is unknown to its fold.
+        usable = np.isfinite(evidence.log_prior[np.arange(len(codes)), codes]) & (w > 0)
+        part = evidence if usable.all() else evidence[usable]
+        likelihood = Likelihood(part.against, part.log_prior, codes[usable], w[usable])
+        d, C = likelihood.d, likelihood.C
+        theta = best = likelihood.start
+        most, chosen = -np.inf, float(strengths[0])
         with one_blas_thread:
             for strength in strengths:  # from the strongest, each the start of the next
-                theta, evidence = found.mode(Prior(found.d, found.C, strength, common), theta)
-                if evidence > most:
-                    best, most, chosen = theta, evidence, float(strength)
-        return cls(best[: found.d], best[found.d :], chosen, seen.names)
+                theta, log_evidence = likelihood.mode(Prior(d, C, strength, common), theta)
+                if log_evidence > most:
+                    best, most, chosen = theta, log_evidence, float(strength)
+            best = likelihood.newton_step(Prior(d, C, chosen, common), best)
+        return cls(best[:d], best[d:], chosen, evidence.names)
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,12 @@ class Likelihood:
         theta = at(found.x)
         curvature = np.linalg.slogdet(self.hessian(theta) + Q)[1]
         return theta, float(-found.fun + 0.5 * (prior.log_det - curvature))
+
+    def newton_step(self, prior: Prior, theta: np.ndarray) -> np.ndarray:
+        """θ one step nearer: L-BFGS leaves half the digits, which rows in another order change."""
+        Q = prior.precision
+        gradient = self.loss(theta)[1] + Q @ (theta - self.start)
+        return theta - cho_solve(cho_factor(self.hessian(theta) + Q), gradient)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 from verosim.data import as_weights, encode_labels
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
+from verosim.folds.scores import is_correct, own_log_proba, squared_errors, weighted_mean
 from verosim.models.settings import one_of
 
 
@@ -101,28 +102,22 @@ def reliability(
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise VerosimError(f"bins={bins!r}: a whole number of bins, one or more.")
     one_of("strategy", strategy, ("width", "mass"))
-    p = np.exp(log_p)
-    truth = codes[:, None] == np.arange(C)  # (n, C)
-    top = log_p.argmax(axis=1)
-    called, right = p[np.arange(n), top], top == codes
-    confidence, accuracy, weight = _curve(called, right, w, int(bins), strategy)
-    errors = [_error(*_curve(p[:, k], truth[:, k], w, int(bins), strategy)) for k in range(C)]
+    p, counted = np.exp(log_p), w > 0
+    predicted = p[np.arange(n), log_p.argmax(axis=1)]
+    right = is_correct(log_p, codes)
+    confidence, accuracy, weight = _curve(predicted, right, w, int(bins), strategy)
+    errors = [_error(*_curve(p[:, k], codes == k, w, int(bins), strategy)) for k in range(C)]
+    # Not clipped: a class that is held to be impossible costs ∞.
+    own = own_log_proba(log_p[counted], codes[counted], least=-np.inf)
     return Reliability(
         confidence,
         accuracy,
         weight,
         _error(confidence, accuracy, weight),
         float(np.mean(errors)),
-        log_loss(log_p, codes, w),
-        float(np.average(((p - truth) ** 2).sum(axis=1), weights=w)),
+        -weighted_mean(own, w[counted]),
+        weighted_mean(squared_errors(log_p, codes), w),
     )
-
-
-def log_loss(log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> float:
-    """Mean −log p(y | x), never clipped: a class thought impossible costs ∞."""
-    counted = w > 0
-    own = log_p[np.arange(len(codes)), codes][counted]
-    return float(-np.average(own, weights=w[counted]))
 
 
 def _curve(
@@ -144,7 +139,7 @@ def _curve(
 
 
 def _error(confidence: np.ndarray, share: np.ndarray, weight: np.ndarray) -> float:
-    return float(np.average(np.abs(share - confidence), weights=weight))
+    return weighted_mean(np.abs(share - confidence), weight)
 
 
 def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:

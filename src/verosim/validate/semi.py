@@ -30,7 +30,7 @@ from verosim.validate.partially_labelled import PartiallyLabelled, fit_labelled
 from verosim.validate.soft_assignment import SoftStatistic, soft_statistic
 from verosim.validate.wrapper import Wrapper, generative
 
-Said = list[warnings.WarningMessage]
+Recorded = list[warnings.WarningMessage]
 
 
 class SemiSupervised(Wrapper):
@@ -59,7 +59,7 @@ class SemiSupervised(Wrapper):
     convergence_ : iterations, whether it converged, and the log-likelihood: that of the model of
         the labelled rows, then of the model after every iteration. The first does not know the
         words or categories that only unlabelled rows show, so with those the two do not compare.
-    n_iter_ : how often the rows were judged, once more than there were iterations
+    n_iter_ : how often the rows were scored, once more than there were iterations
 
     References
     ----------
@@ -106,8 +106,8 @@ class SemiSupervised(Wrapper):
         finite("tol", self.tol, least=0)
         if isinstance(self.model, Wrapper):
             raise VerosimError(
-                f"{type(self.model).__name__} has thresholds of its own, and EM knows of none.",
-                f"wrap the model inside: {type(self.model).__name__}(SemiSupervised(model)).",
+                f"SemiSupervised needs a generative classifier, not {type(self.model).__name__}.",
+                "wrap the model inside: SemiSupervised(model).",
             )
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
         model.spec().check_updates("SemiSupervised")
@@ -116,10 +116,10 @@ class SemiSupervised(Wrapper):
                 model, X, y, sample_weight, mark=self.unlabelled, schema=schema, na=na
             )
         convergence, last = self._climb(model, rows)
-        if convergence.iterations:  # how singular the first model was is of no interest any more
-            first = [said for said in first if not issubclass(said.category, SingularWarning)]
-        for said in (*first, *last):
-            warn(str(said.message), said.category)
+        if convergence.iterations:  # the covariances of the first model are not used any more
+            first = [one for one in first if not issubclass(one.category, SingularWarning)]
+        for one in (*first, *last):
+            warn(str(one.message), one.category)
         if not convergence.converged:
             warn(
                 f"EM stopped after {self.max_iter} iterations, before the log-likelihood had "
@@ -132,9 +132,9 @@ class SemiSupervised(Wrapper):
 
     def _climb(
         self, model: GenerativeClassifier, rows: PartiallyLabelled
-    ) -> tuple[Convergence, Said]:
-        """Iterate EM from the model of the labelled rows, in place; how it went, and what the
-        last estimate warned of."""
+    ) -> tuple[Convergence, Recorded]:
+        """Iterate EM from the model of the labelled rows, in place; its convergence, and the
+        warnings of the last estimate."""
         hidden = rows.codes < 0
         weights = np.where(hidden, self.weight * rows.weights, rows.weights)
         state = model.checked_state()
@@ -142,7 +142,7 @@ class SemiSupervised(Wrapper):
         share = np.zeros((len(hidden), len(model.classes_)))  # (n, C)
         summed: SoftStatistic | None = None
         history: list[float] = []
-        said: Said = []
+        last: Recorded = []
         while True:
             log_posterior, log_joint = rows.scored(state)
             log_joint[~hidden] += log_posterior[~hidden, rows.codes[~hidden]]
@@ -150,11 +150,11 @@ class SemiSupervised(Wrapper):
             converged = not weights[hidden].any() or self._settled(history, float(weights.sum()))
             if converged or len(history) > self.max_iter:
                 model.set_state(state)
-                return Convergence(len(history) - 1, converged, np.array(history)), said
+                return Convergence(len(history) - 1, converged, np.array(history)), last
             if summed is None:
                 summed = soft_statistic(labelled.zero(), rows.blocks, spec.reads_values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
-            with _recorded() as said:
+            with _recorded() as last:
                 statistic = (labelled + summed(share)).recentred()
                 state = derive(spec, statistic, state.schema, state.tuned)
 
@@ -168,8 +168,8 @@ class SemiSupervised(Wrapper):
 
 
 @contextmanager
-def _recorded() -> Iterator[Said]:
-    """What is warned of within, to be said later or not at all."""
-    with warnings.catch_warnings(record=True) as said:
+def _recorded() -> Iterator[Recorded]:
+    """The warnings within, to be issued later or not at all."""
+    with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        yield said
+        yield found

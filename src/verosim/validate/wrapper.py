@@ -1,36 +1,45 @@
-"""A wrapper answers by a model's rule and by thresholds of its own.
+"""A wrapper predicts by the rule of a model and by what it learnt from held-out rows.
 
-    wrapper = model ∘ data,  answer = thresholds ∘ rule(model)
+    wrapper = model ∘ data,  prediction = thresholds ∘ rule(model)
 
-The model stays a function of its statistics: merge, forget and the rest are had on `model_`.
+The model stays a function of its statistics: merge, forget and the rest are methods of `model_`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
 from verosim.bayes.rule import Rule
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.predictions import prediction_reader
-from verosim.models import Inputs, State
+from verosim.folds import HeldOutEngine, inputs_of
+from verosim.folds.inputs import no_more_folds_than_rows, without_split_columns
+from verosim.models import Inputs, Spec, State
 from verosim.models.opening import open_table_to_score
 
 
+def has_decision_function(wrapper: Wrapper) -> bool:
+    """Whether the model has a decision function; some have one only once they are fitted."""
+    return hasattr(vars(wrapper).get("model_", wrapper.model), "decision_function")
+
+
 class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """What calibrated, conformal and rejecting classifiers share."""
+    """What calibrated, conformal, rejecting and semi-supervised classifiers share."""
 
     model: Any
     model_: Any  # fitted
 
     @abstractmethod
     def rule_of(self, rule: Rule) -> Rule:
-        """The rule that answers, given the model's."""
+        """The rule that predicts, given the model's."""
 
     # The model inside -----------------------------------------------------------------------
 
@@ -46,7 +55,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return state
 
     def rule(self) -> Rule:
-        """The rule that answers."""
+        """The rule that predicts."""
         inner = self.checked_model()
         return self.rule_of(inner.rule() if isinstance(inner, Wrapper) else inner.state_.rule)
 
@@ -72,7 +81,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def answers(self) -> np.ndarray:
-        """What `Rule.decide` numbers: the classes, and whatever else may be answered."""
+        """What the numbers of `Rule.decide` stand for: the classes, and other predictions."""
         return self.classes_
 
     # Predicting -----------------------------------------------------------------------------
@@ -81,18 +90,10 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         rule, rows = self.checked_model().opened_to_score(X)
         return self.rule_of(rule), rows
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The answer for every row."""
-        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
-        return self.answers[decided]
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, C) p(k | x), classes in the order of `classes_`."""
-        return self.evaluate(X, lambda rule, rows: rule.posterior(rows))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """(n, C) log p(k | x)."""
-        return self.evaluate(X, lambda rule, rows: rule.log_posterior(rows))
+    @available_if(has_decision_function)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n, C) scores of the classes, up to a term all share; of two classes their difference."""
+        return super().decision_function(X)
 
     def log_density(self, X: Any) -> np.ndarray:
         """(n,) log p(x) of the model."""
@@ -111,8 +112,8 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return table_accuracy(state, X, y, sample_weight, self.rule(), self.answers)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.model).input_tags
+        tags, inner = super().__sklearn_tags__(), get_tags(self.model)
+        tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         return tags
 
 
@@ -127,6 +128,41 @@ def generative(model: Any, what: str) -> GenerativeClassifier:
             "NaiveBayes(), LDA(), TextNB() …",
         )
     return inner
+
+
+# Fitting -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a wrapper is fitted on: rows, and the folds in which they are held out."""
+
+    spec: Spec  # of the innermost model
+    inputs: Inputs
+    cv: Any
+    groups: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        wrapper: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        schema: Any,
+        na: Any,
+        groups: Any = None,
+    ) -> Training:
+        """The arguments of a wrapper's `fit`, checked; columns that split the rows are left out."""
+        spec = generative(wrapper.model, type(wrapper).__name__).spec()
+        inputs = inputs_of(X, y, sample_weight, schema, na)
+        inputs = without_split_columns(spec, inputs, wrapper.cv, groups)
+        return cls(spec, inputs, wrapper.cv, groups)
+
+    def engine(self) -> HeldOutEngine:
+        """The held-out engine of the innermost model."""
+        cv = no_more_folds_than_rows(self.cv, self.inputs)
+        return HeldOutEngine([self.spec], self.inputs, cv, self.groups)
 
 
 def fit_model(model: Any, inputs: Inputs) -> Any:
