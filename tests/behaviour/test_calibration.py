@@ -115,7 +115,7 @@ def test_weights_are_repetitions(rng):
     w = rng.integers(0, 4, len(labels))
     again = np.repeat(np.arange(len(labels)), w)
     for strategy in ("width", "mass"):
-        a = reliability(labels, log_proba=log_p, weights=w, strategy=strategy)
+        a = reliability(labels, log_proba=log_p, sample_weight=w, strategy=strategy)
         b = reliability(labels[again], log_proba=log_p[again], strategy=strategy)
         for name in ("confidence", "accuracy", "weight", "error", "classwise_error", "brier"):
             np.testing.assert_allclose(getattr(a, name), getattr(b, name), atol=1e-12)

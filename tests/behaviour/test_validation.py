@@ -667,6 +667,18 @@ def test_confusion_is_summed_over_folds(rng):
             np.testing.assert_allclose(found.confusion, expected)
 
 
+def test_reliability_is_summed_over_folds(rng):
+    """As `reliability` finds it from the out-of-fold posteriors, in pieces or at once."""
+    X, y = load_wine(return_X_y=True)
+    w = rng.integers(0, 3, len(y)).astype(float)
+    for cv in (5, "loo"):
+        found = cross_validate(verosim.GaussianNB(), X, y, cv=cv, sample_weight=w)
+        expected = verosim.reliability(y, log_proba=found.log_proba, sample_weight=w)
+        for name, value in vars(expected).items():
+            np.testing.assert_allclose(getattr(found.reliability, name), value, rtol=1e-12)
+    assert cross_validate(verosim.LeastSquares(), X, y).reliability is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ask", [
     lambda file: cross_validate(verosim.NaiveBayes(), file, "kind", cv=5),

@@ -46,7 +46,7 @@ class FoldScores:
     table: dict[str, np.ndarray]  # (specs, F) by name; nan where an interrupt came first
     rows: int  # n
     kept: OutOfFold | None = None  # of the first spec
-    sums: dict[str, np.ndarray] = field(default_factory=dict)  # over all rows, of the first spec
+    sums: dict[str, Any] = field(default_factory=dict)  # over all rows, of the first spec
     complete: bool = True
 
 
@@ -130,7 +130,7 @@ class _Piece:
 
     parts: list[dict[str, Any]]  # by spec and score; empty where no row has a weight
     log_proba: np.ndarray | None = None  # of the first spec, where rows are kept
-    totals: dict[str, np.ndarray] = field(default_factory=dict)
+    totals: dict[str, Any] = field(default_factory=dict)
 
 
 class _Reducer:
@@ -149,7 +149,7 @@ class _Reducer:
         self.by_sums = not keep_rows and not sums and None not in columns
         self.with_loss = 1 in columns
         self.parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
-        self.totals: dict[str, np.ndarray] = {}
+        self.totals: dict[str, Any] = {}
         self.rows = 0
 
     def visit(self, held: HeldOutRows, rules: FoldRules) -> _Piece:
@@ -188,7 +188,7 @@ class _Reducer:
             if self.keep_rows:
                 self.kept.add(visited.held, piece.log_proba)
             for name, found in piece.totals.items():
-                self.totals[name] = self.totals.get(name, 0) + found
+                self.totals[name] = self.totals[name] + found if name in self.totals else found
         return fresh
 
     def drop_unfinished(self) -> None:

@@ -68,10 +68,10 @@ class Predictions:
 
 
 class Sums(ABC):
-    """Arrays that add: the sums of some rows and of some others are the sums of both."""
+    """Sums over rows, arrays or other values with `+`: those of some rows and of others add."""
 
     @abstractmethod
-    def of(self, rows: Predictions) -> np.ndarray: ...
+    def of(self, rows: Predictions) -> Any: ...
 
 
 class Confusion(Sums):

@@ -133,7 +133,7 @@ class Calibrated(Wrapper):
         self.before_, self.after_ = (
             reliability(
                 held.classes[held.codes], log_proba=log_p, classes=held.classes, bins=self.bins,
-                weights=held.weights,
+                sample_weight=held.weights,
             )
             for log_p in (held.log_p, _cross_fitted(fit, held))
         )  # fmt: skip

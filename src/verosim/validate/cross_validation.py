@@ -24,7 +24,15 @@ from verosim.estimators.base import GenerativeClassifier, StatisticClassifier, h
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, inputs_of
 from verosim.folds.evaluation import OutOfFold, score_specs
 from verosim.folds.leave_one_out import leave_one_out
-from verosim.folds.scores import LOG_LOSS, Confusion, Predictions, Score, scores_by_name
+from verosim.folds.scores import (
+    LOG_LOSS,
+    Confusion,
+    Predictions,
+    Score,
+    Sums,
+    scores_by_name,
+)
+from verosim.validate.reliability import Reliability, ReliabilityBins
 
 LOO = "loo"  # every row its own fold
 
@@ -37,6 +45,7 @@ class CrossValidation:
     classes: np.ndarray  # (C,)
     rows: int  # n
     confusion: np.ndarray = field(repr=False)  # (C, C) weights by class and predicted class
+    reliability: Reliability | None = field(repr=False)  # of the posteriors, where there are any
     out_of_fold: OutOfFold | None = field(repr=False, default=None)  # where rows were kept
     timings: dict[str, float] = field(default_factory=dict)  # seconds
 
@@ -154,10 +163,10 @@ def cross_validate(
 
     Returns
     -------
-    CrossValidation with `scores` by name and fold, the `confusion` of all folds, `log_proba` (n, C)
-    out of fold in the order of the rows, `predictions`, `classes`, `labels`, `folds` and `timings`.
-    A row that is held out several times has the mean of its posteriors, and one that never is has
-    nan.
+    CrossValidation with `scores` by name and fold, the `confusion` and the `reliability` over
+    all folds, `log_proba` (n, C) out of fold in the order of the rows, `predictions`, `classes`,
+    `labels`, `folds` and `timings`. A row that is held out several times has the mean of its
+    posteriors, and one that never is has nan.
 
     References
     ----------
@@ -181,22 +190,30 @@ def cross_validate(
     inputs = inputs_of(X, y, sample_weight, schema, na)
     start = time.perf_counter()
     kept: OutOfFold | None
+    summed: dict[str, Sums] = {"confusion": Confusion()}
+    if has_probabilities(model):
+        summed["reliability"] = ReliabilityBins()
     with first_warning_only():
         if is_leave_one_out(cv, groups):
             found = leave_one_out(model.spec(), inputs, keep_priors)
             scores = {name: np.array([value]) for name, value in alone(found, score_by).items()}
             timings = {"score": time.perf_counter() - start}
-            rows, kept, confusion = len(found.labels), found, Confusion().of(counted(found))
+            rows, kept, predicted = len(found.labels), found, counted(found)
+            sums = {name: one.of(predicted) for name, one in summed.items()}
         else:
             engine = HeldOutEngine([model.spec()], inputs, cv, groups, keep_priors)
             keep_rows = in_memory(engine.rows) if keep_rows is None else keep_rows
-            scored = score_specs(engine, score_by, keep_rows, {"confusion": Confusion()})
+            scored = score_specs(engine, score_by, keep_rows, summed)
             timings = {"score": time.perf_counter() - start}
             scores = {name: found[0] for name, found in scored.table.items()}
-            rows, kept, confusion = scored.rows, scored.kept, scored.sums["confusion"]
+            rows, kept, sums = scored.rows, scored.kept, scored.sums
     timings["all"] = time.perf_counter() - start
     classes = kept.classes if kept is not None else engine.rows.classes
-    return CrossValidation(scores, classes, rows, confusion, kept, timings)
+    bins = sums.get("reliability")
+    return CrossValidation(
+        scores, classes, rows, sums["confusion"], None if bins is None else bins.reliability(),
+        kept, timings,
+    )  # fmt: skip
 
 
 def in_memory(rows: HoldOut) -> bool:

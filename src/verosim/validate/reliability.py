@@ -16,7 +16,14 @@ from scipy.special import logsumexp
 from verosim.data import as_weights, encode_labels
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
-from verosim.folds.scores import is_correct, own_log_proba, squared_errors, weighted_mean
+from verosim.folds.scores import (
+    Predictions,
+    Sums,
+    is_correct,
+    own_log_proba,
+    squared_errors,
+    weighted_mean,
+)
 from verosim.models.settings import one_of
 
 
@@ -59,7 +66,7 @@ def reliability(
     log_proba: Any = None,
     bins: int = 15,
     strategy: str = "width",
-    weights: Any = None,
+    sample_weight: Any = None,
 ) -> Reliability:
     """The reliability curve of the class called, its expected calibration error, and scores.
 
@@ -76,7 +83,7 @@ def reliability(
     classes : (C,) the labels of the columns, `model.classes_`; by default those of `labels`, sorted
     bins : number of bins
     strategy : "width" (bins of equal width) or "mass" (of equal weight)
-    weights : (n,) weights of the rows
+    sample_weight : (n,) weights of the rows
 
     References
     ----------
@@ -97,33 +104,63 @@ def reliability(
     log_p = _log_posteriors(proba, log_proba)  # (n, C)
     n, C = log_p.shape
     codes = _codes(labels, classes, n, C)
-    w = as_weights(weights if np.size(weights) else None, n)
+    w = as_weights(sample_weight if np.size(sample_weight) else None, n)
     w = w if len(w) else np.ones(n)
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise VerosimError(f"bins={bins!r}: a whole number of bins, one or more.")
     one_of("strategy", strategy, ("width", "mass"))
-    p, counted = np.exp(log_p), w > 0
-    predicted = p[np.arange(n), log_p.argmax(axis=1)]
-    right = is_correct(log_p, codes)
-    confidence, accuracy, weight = _curve(predicted, right, w, int(bins), strategy)
-    errors = [_error(*_curve(p[:, k], codes == k, w, int(bins), strategy)) for k in range(C)]
-    # Not clipped: a class that is held to be impossible costs ∞.
-    own = own_log_proba(log_p[counted], codes[counted], least=-np.inf)
-    return Reliability(
-        confidence,
-        accuracy,
-        weight,
-        _error(confidence, accuracy, weight),
-        float(np.mean(errors)),
-        -weighted_mean(own, w[counted]),
-        weighted_mean(squared_errors(log_p, codes), w),
-    )
+    rows = Predictions(log_p[w > 0], codes[w > 0], w[w > 0], np.arange(C))
+    return BinSums.of(rows, int(bins), strategy).reliability()
 
 
-def _curve(
+@dataclass(frozen=True)
+class BinSums:
+    """Sums over rows, by bin of a posterior: those of some rows and of others add."""
+
+    curves: (
+        np.ndarray
+    )  # (1 + C, bins, 3) Σ w, Σ w p, Σ w hit: of the class predicted, of each class
+    means: np.ndarray  # (3,) Σ w log p(y | x), Σ w Σ_k (p_k − [y = k])², Σ w
+
+    @classmethod
+    def of(cls, rows: Predictions, bins: int, strategy: str = "width") -> BinSums:
+        p, w, n = np.exp(rows.log_proba), rows.weights, len(rows.codes)
+        w = w if len(w) else np.ones(n)
+        predicted = p[np.arange(n), rows.log_proba.argmax(axis=1)]
+        pairs = [(predicted, is_correct(rows.log_proba, rows.codes))]
+        pairs += [(p[:, k], rows.codes == k) for k in range(p.shape[1])]
+        curves = [_bin_sums(posterior, hit, w, bins, strategy) for posterior, hit in pairs]
+        # Not clipped: a class that is held to be impossible costs ∞.
+        own = own_log_proba(rows.log_proba, rows.codes, least=-np.inf)
+        squares = squared_errors(rows.log_proba, rows.codes)
+        return cls(np.array(curves), np.array([w @ own, w @ squares, w.sum()]))
+
+    def __add__(self, other: BinSums) -> BinSums:
+        return BinSums(self.curves + other.curves, self.means + other.means)
+
+    def reliability(self) -> Reliability:
+        predicted, *classes = (_curve(sums) for sums in self.curves)
+        log_loss, brier = -self.means[0] / self.means[2], self.means[1] / self.means[2]
+        errors = [_error(*curve) for curve in classes]
+        return Reliability(
+            *predicted, _error(*predicted), float(np.mean(errors)), float(log_loss), float(brier)
+        )
+
+
+@dataclass(frozen=True)
+class ReliabilityBins(Sums):
+    """The sums of a reliability curve with bins of equal width."""
+
+    bins: int = 15
+
+    def of(self, rows: Predictions) -> BinSums:
+        return BinSums.of(rows, self.bins)
+
+
+def _bin_sums(
     p: np.ndarray, hit: np.ndarray, w: np.ndarray, bins: int, strategy: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean confidence, share of hits and weight of every bin that has rows."""
+) -> np.ndarray:
+    """(bins, 3) Σ w, Σ w p and Σ w hit of every bin."""
     if strategy == "width":
         bin_of = np.minimum((p * bins).astype(np.intp), bins - 1)
     else:  # rows of one confidence stay together
@@ -131,11 +168,13 @@ def _curve(
         below = np.cumsum(w[order]) - w[order]
         first = np.searchsorted(p[order], p, side="left")
         bin_of = np.minimum((below[first] / w.sum() * bins).astype(np.intp), bins - 1)
-    weight = np.bincount(bin_of, w, bins)
-    full = weight > 0
-    confidence = np.bincount(bin_of, w * p, bins)[full] / weight[full]
-    share = np.bincount(bin_of, w * hit, bins)[full] / weight[full]
-    return confidence, share, weight[full]
+    return np.stack([np.bincount(bin_of, part, bins) for part in (w, w * p, w * hit)], axis=1)
+
+
+def _curve(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean confidence, share of hits and weight of every bin that has rows."""
+    weight, confidence, hits = sums[sums[:, 0] > 0].T
+    return confidence / weight, hits / weight, weight
 
 
 def _error(confidence: np.ndarray, share: np.ndarray, weight: np.ndarray) -> float:
