@@ -18,7 +18,14 @@ in convex programming.
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.rows import centred_add, centred_dot, sparse_add, sparse_dot
+from verosim.kernels.rows import (
+    centred_add,
+    centred_dot,
+    dense_add,
+    dense_dot,
+    sparse_add,
+    sparse_dot,
+)
 
 SETTLED = 1e-12  # a projected gradient that is rounding
 FIRST, HALFWAY, LAST = 1.3, 50.0, 1.8  # steps beyond the best: at first, and how they grow
@@ -157,7 +164,7 @@ def descend(
     many visits were made, and the next turn and seed.
     """
     n, d = X.shape
-    squared = ridge.size > 0
+    squared, centred = ridge.size > 0, centre.size > 0
     high, low, active = np.inf, -np.inf, n
     body = w[:d]
     shift = free[0] if free.size else 0.0
@@ -171,7 +178,8 @@ def descend(
         while s < active:
             i = order[s]
             r = ridge[i] if squared else 0.0
-            m = signs[i] * (centred_dot(X[i], centre, body) + w[d] * bias + shift) - 1.0
+            product = centred_dot(X[i], centre, body) if centred else dense_dot(X[i], body)
+            m = signs[i] * (product + w[d] * bias + shift) - 1.0
             a = alpha[i]
             new, gain, projected, rests = _step(
                 m, a, norms[i], np.inf if squared else cost[i], r, high, low, reach
@@ -185,7 +193,11 @@ def descend(
             if new != a:
                 alpha[i] = new
                 value += gain
-                centred_add(X[i], centre, (new - a) * signs[i], body)
+                step = (new - a) * signs[i]
+                if centred:
+                    centred_add(X[i], centre, step, body)
+                else:
+                    dense_add(X[i], step, body)
                 w[d] += (new - a) * signs[i] * bias
             s += 1
         apart = w[d] * w[d] if free.size else 0.0

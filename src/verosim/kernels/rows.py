@@ -2,7 +2,7 @@
 
     wᵀ(x − c),   w ← w + step (x − c),   ‖x − c‖²
 
-The centre c is for dense rows, and may be empty: then it is zero, and costs nothing.
+The centre c is for dense rows. Where it may be empty it is zero then, and costs nothing.
 """
 
 import numpy as np
@@ -20,9 +20,7 @@ def dense_dot(x, w):
 
 @loose
 def centred_dot(x, centre, w):
-    """wᵀ(x − centre); of x itself if the centre is empty."""
-    if centre.size == 0:
-        return dense_dot(x, w)
+    """wᵀ(x − centre)."""
     total = 0.0
     for j in range(x.size):
         total += (x[j] - centre[j]) * w[j]
@@ -37,11 +35,8 @@ def dense_add(x, step, w):
 
 @exact
 def centred_add(x, centre, step, w):
-    if centre.size == 0:
-        dense_add(x, step, w)
-    else:
-        for j in range(x.size):
-            w[j] += step * (x[j] - centre[j])
+    for j in range(x.size):
+        w[j] += step * (x[j] - centre[j])
 
 
 @loose
@@ -60,9 +55,7 @@ def sparse_add(data, indices, start, stop, step, w):
 
 @loose
 def centred_square(x, centre):
-    """‖x − centre‖²; of x itself if the centre is empty."""
-    if centre.size == 0:
-        return dense_dot(x, x)
+    """‖x − centre‖²."""
     total = 0.0
     for j in range(x.size):
         total += (x[j] - centre[j]) * (x[j] - centre[j])
@@ -72,8 +65,12 @@ def centred_square(x, centre):
 @exact
 def row_norms(X, centre, bias, out):
     """out (n,) = ‖x − centre‖² + bias²; of x itself if the centre is empty."""
-    for i in range(X.shape[0]):
-        out[i] = bias * bias + centred_square(X[i], centre)
+    if centre.size == 0:  # asked once, so that the loops stay simple
+        for i in range(X.shape[0]):
+            out[i] = bias * bias + dense_dot(X[i], X[i])
+    else:
+        for i in range(X.shape[0]):
+            out[i] = bias * bias + centred_square(X[i], centre)
 
 
 @exact
@@ -88,8 +85,12 @@ def row_norms_sparse(data, indptr, bias, out):
 @exact
 def row_products(X, centre, w, shift, out):
     """out (n,) = (X − centre) w + shift; X w + shift if the centre is empty."""
-    for i in range(X.shape[0]):
-        out[i] = centred_dot(X[i], centre, w) + shift
+    if centre.size == 0:
+        for i in range(X.shape[0]):
+            out[i] = dense_dot(X[i], w) + shift
+    else:
+        for i in range(X.shape[0]):
+            out[i] = centred_dot(X[i], centre, w) + shift
 
 
 @exact
