@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verosim.data.libraries import nw, pa
 from verosim.data.table_rows import (
     ArrayRows,
     ArrowRows,
@@ -24,9 +25,6 @@ from verosim.data.table_rows import (
 )
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def query(sql: str, connection: Any) -> Table:
@@ -88,8 +86,6 @@ def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
 
 def open_table(source: Any) -> Table:
     """Any source as a Table."""
-    import pyarrow as pa
-
     if isinstance(source, Table):
         return source
     if isinstance(source, str | Path):
@@ -136,8 +132,6 @@ def is_scalar(value: Any) -> bool:
 
 
 def _columns(columns: Mapping[Any, Any]) -> pa.Table:
-    import pyarrow as pa
-
     arrays = {}
     for name, values in columns.items():
         if is_scalar(values):
@@ -154,8 +148,6 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
 
 
 def _stream(source: Any) -> Table:
-    import pyarrow as pa
-
     names = getattr(source, "columns", None)  # which DuckDB knows without running anything
     if names is None:
         names = pa.RecordBatchReader.from_stream(source).schema.names
@@ -163,8 +155,6 @@ def _stream(source: Any) -> Table:
 
 
 def _frame(frame: Any) -> Table:
-    import narwhals.stable.v2 as nw
-
     native = "polars" if type(frame).__module__.startswith("polars") else "pandas"
     names = tuple(str(name) for name in frame.columns)
     check_names(names)

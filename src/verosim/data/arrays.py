@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from verosim.axes.codes import is_missing
+from verosim.data.libraries import nw
 from verosim.errors import VerosimError
 
 
@@ -135,8 +136,6 @@ def _as_array(X: Any, values: bool) -> np.ndarray:
 
 def _from_frame(X: Any, values: bool) -> np.ndarray:
     """A data frame as an array: where it lies if it is all of one type."""
-    import narwhals.stable.v2 as nw
-
     try:
         frame = nw.from_native(X, eager_only=True)
     except Exception as error:  # two columns of one name, or no frame narwhals knows

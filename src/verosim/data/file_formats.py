@@ -12,14 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from verosim.data.cells import is_text
+from verosim.data.libraries import pa
 from verosim.data.tables import BATCH_ROWS, Rows, numbered
 from verosim.errors import VerosimError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CSV_BLOCK = 1 << 22  # bytes
 
@@ -89,7 +87,6 @@ class CsvFile(File):
     def _reader(
         self, columns: list[str], note: Callable[[Any], str] | None = None, serial: bool = False
     ) -> Any:
-        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         return arrow_csv.open_csv(
@@ -202,8 +199,6 @@ class ArrowFile(TypedFile):
 
     @staticmethod
     def _reader(path: Path) -> Any:
-        import pyarrow as pa
-
         try:
             return pa.ipc.open_file(pa.OSFile(str(path)))
         except pa.ArrowInvalid:
@@ -224,8 +219,6 @@ FILE_FORMATS: dict[str, type[File]] = {
 
 
 def open_bytes(path: Path) -> Any:
-    import pyarrow as pa
-
     return pa.input_stream(str(path), compression="detect")
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verosim.data.cells import in_one, text_of
+from verosim.data.libraries import nw, pa
 from verosim.data.tables import BATCH_ROWS, Rows, numbered
 from verosim.errors import VerosimError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Wanted = Iterable[str] | None  # names of columns, None for all
 
@@ -62,8 +60,6 @@ class StreamRows:
     source: Any
 
     def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import pyarrow as pa
-
         return numbered(pa.RecordBatchReader.from_stream(self.source))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,9 +94,6 @@ class FrameRows:
     names: tuple[str, ...]
 
     def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import narwhals.stable.v2 as nw
-        import pyarrow as pa
-
         table = nw.from_native(self.frame, eager_only=True)
         wanted = list(self.names if columns is None else columns)
         for start in range(0, len(table), BATCH_ROWS):
@@ -117,8 +110,6 @@ class ArrayRows:
     names: tuple[str, ...]
 
     def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import pyarrow as pa
-
         names = self.names
         at = range(len(names)) if columns is None else [names.index(name) for name in columns]
         for start in range(0, len(self.X), BATCH_ROWS):
@@ -145,8 +136,6 @@ class CursorRows:
     names: tuple[str, ...]
 
     def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import pyarrow as pa
-
         start = 0
         while rows := self.cursor.fetchmany(BATCH_ROWS):
             arrays = [column_of(values) for values in zip(*rows, strict=True)]
@@ -156,8 +145,6 @@ class CursorRows:
 
 def series_to_arrow(series: Any) -> pa.Array:
     """A column of a data frame; one of mixed objects becomes text."""
-    import pyarrow as pa
-
     try:
         return in_one(series.to_arrow())
     except (pa.ArrowException, ValueError, OverflowError):
@@ -166,8 +153,6 @@ def series_to_arrow(series: Any) -> pa.Array:
 
 def column_of(values: Any) -> pa.Array:
     """A column of Python values; mixed ones become text, each in its one form."""
-    import pyarrow as pa
-
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, np.ndarray) and values.ndim != 1:

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verosim.data.libraries import pa
 from verosim.errors import VerosimError, listed
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_ROWS = 1 << 15
 

@@ -8,13 +8,13 @@ the sake of the classes, by a Gaussian or by a histogram.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verosim.axes.bins import edges_of
 from verosim.data import cells
 from verosim.data.column_kinds import IGNORE
+from verosim.data.libraries import pa
 from verosim.data.schema import Column, as_kind
 from verosim.errors import VerosimError, listed
 from verosim.kinds.boolean import BOOLEAN
@@ -23,9 +23,6 @@ from verosim.kinds.date import DATE
 from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.text import TEXT
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 LEAST_ROWS_FOR_IDENTIFIER = 20  # rows below which nothing is called an identifier
 ROWS_OF_SURE_IDENTIFIER = 50  # rows, all of them different, that look like identifiers

@@ -6,12 +6,13 @@ The kind of each column is found by `first_look.py`; what was guessed is said in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table
+from verosim.data.libraries import pa
 from verosim.data.schema import Schema, as_kind, near
 from verosim.data.stream import weights_of
 from verosim.data.tables import Rows, Table
@@ -19,9 +20,6 @@ from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FIRST_LOOK_ROWS = 50_000  # rows
 COLUMNS_HINT = (
@@ -134,8 +132,6 @@ def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray
 
 def _declared(array: pa.Array, coded: bool) -> bool:
     """Whether the type says the column is a category."""
-    import pyarrow as pa
-
     if not isinstance(array, pa.DictionaryArray):
         return False
     return not (coded and cells.is_text(array.type))
@@ -175,8 +171,6 @@ def check_columns(
 
 
 def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
-    import pyarrow as pa
-
     chunks = [cells.without_dictionary(part.batch.column(name)) for part in sample]
     types = {chunk.type for chunk in chunks}
     if len(types) > 1:  # slices of a frame of objects may differ: text holds them all
