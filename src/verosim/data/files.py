@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from verosim.data.cells import kind_of_type
@@ -20,15 +20,10 @@ FORMATS = {
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
 
 
-@dataclass(frozen=True, repr=False)
-class FileRows:
+def file_rows(files: tuple[File, ...], columns: Iterable[str] | None) -> Iterator[Rows]:
     """The rows of files, one after another, with the columns of the first."""
-
-    files: tuple[File, ...]
-
-    def __call__(self, columns: Iterable[str] | None) -> Iterator[Rows]:
-        for file in self.files:
-            yield from file.read(columns, self.files[0].names)
+    for file in files:
+        yield from file.read(columns, files[0].names)
 
 
 def open_files(source: str | Path) -> Table:
@@ -41,7 +36,9 @@ def open_files(source: str | Path) -> Table:
     known = [file.rows for file in files]
     rows = None if any(n is None for n in known) else sum(n or 0 for n in known)
     kind = first.kind
-    return Table(first.names, FileRows(files), rows, typed=kind != "csv", coded=kind == "parquet")
+    return Table(
+        first.names, partial(file_rows, files), rows, typed=kind != "csv", coded=kind == "parquet"
+    )
 
 
 def find_files(source: str | Path) -> list[Path]:
