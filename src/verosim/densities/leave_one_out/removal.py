@@ -5,14 +5,12 @@ W_k − w_i,   n_k − 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from verosim.data import SparseRows
-from verosim.data.batch import BLOCK_CELLS
 from verosim.stats import Statistic
 from verosim.stats.forgetting import RESIDUE, SUBTRACTION_ROUNDING
 
@@ -67,16 +65,3 @@ class Removal:
         return Removal(
             self.classes[at], self.weights[at], self.before[at], self.left[at], self.rows[at]
         )
-
-
-def dense_pieces(block: Any, classes: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows, dense, so many that (rows, C, d) arrays of them stay in cache."""
-    d = block.shape[1]
-    cells = max(d, BLOCK_CELLS // classes)
-    if isinstance(block, SparseRows):
-        yield from block.dense_blocks(cells)
-        return
-    step = max(1, cells // d)
-    for start in range(0, len(block), step):
-        at = slice(start, min(len(block), start + step))
-        yield at, block[at].astype(np.float64, copy=False)
