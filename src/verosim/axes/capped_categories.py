@@ -170,17 +170,8 @@ class CappedCategories(Categories):
             last.append(bound)
         return CappedCategories(values, self.caps, self.frequent, tuple(last))
 
-    def positions(self, wider: Categories) -> np.ndarray | None:
-        if self.values == wider.values:
-            return None
-        return np.array(
-            [
-                wider.index[j][text if text in wider.index[j] else OTHER] + wider.first[j]
-                for j, texts in enumerate(self.values)
-                for text in texts
-            ],
-            dtype=np.intp,
-        )
+    def code_of(self, j: int, value: str) -> int:
+        return super().code_of(j, value if value in self.index[j] else OTHER)
 
     def keep(self, kept: np.ndarray) -> CappedCategories:
         values = super().keep(kept).values

@@ -51,6 +51,20 @@ def _place(rest: ArrayStatistic, dims: tuple[str, ...], at: tuple[int, ...]) -> 
     return place
 
 
+def settle_cells(rest: ArrayStatistic, before: ArrayStatistic) -> None:
+    """Whole cells of every code (F, K), in place, by the counts that are left of `before`."""
+    count, then = (x.arrays["count"].sum(axis=0) for x in (rest, before))
+    settle(rest.arrays["cells"], count, then)
+
+
+def existing_codes(statistic: ArrayStatistic) -> np.ndarray:
+    """(K,) the codes some row has; where no row has one its count is set to zero, in place."""
+    cells = statistic.arrays["cells"]  # (F, K)
+    np.copyto(statistic.arrays["count"], 0.0, where=cells[None] == 0)
+    kept: np.ndarray = (cells != 0).any(axis=0)
+    return kept
+
+
 def settle(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> None:
     """Whole rows after a subtraction, in place, by the weight that is left and that was before.
 

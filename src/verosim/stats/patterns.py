@@ -81,9 +81,6 @@ class Patterns(Statistic):
     def has_scatter(self) -> bool:
         return self.complete is not None
 
-    def cell_weights(self) -> np.ndarray:
-        return self.available().cell_weights()
-
     # What cohorts are ----------------------------------------------------------------------
 
     def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
