@@ -38,6 +38,10 @@ class Unreadable(VerosimError):
     def __reduce__(self) -> Any:
         return type(self), (self.row, self.value, self.wanted)
 
+    def named(self, place: str, hint: str | None = None) -> VerosimError:
+        """The same error with the place of the cell, such as the column and the row."""
+        return VerosimError(f"{place}: {self.value!r} is not {self.wanted}.", hint)
+
 
 def is_text(type_: pa.DataType) -> bool:
     if pa.types.is_dictionary(type_):
@@ -188,6 +192,11 @@ def keys(
     if index.null_count:
         index = pc.fill_null(index, len(values))
     return index.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), [*values, None]
+
+
+def is_gone(index: np.ndarray, texts: list[str | None]) -> np.ndarray:
+    """(n,) which rows are missing, of what `keys` gives."""
+    return np.array([text is None for text in texts])[index]
 
 
 def _dictionary(array: pa.DictionaryArray) -> list[Any]:

@@ -65,11 +65,9 @@ class Reader(ABC):
             return read(rows.batch.column(at), self.na)
         except cells.Unreadable as error:
             hint = f"na=[{str(error.value)!r}] if it means missing, or " + self.other_way(column)
-            raise VerosimError(
-                f"Column {column.name!r}, {rows.place(error.row)}: {error.value!r} is not "
-                f"{error.wanted}.",
-                "write the file as UTF-8." if error.wanted == "valid UTF-8" else hint,
-            ) from None
+            hint = "write the file as UTF-8." if error.wanted == "valid UTF-8" else hint
+            place = f"Column {column.name!r}, {rows.place(error.row)}"
+            raise error.named(place, hint) from None
 
     def other_way(self, column: Column) -> str:
         """What else can be done about a column that cannot be read."""

@@ -156,6 +156,11 @@ class Scatter(Centred):
         return np.where(within > noise, within, SEPARATOR * self.total_variance)
 
     @cached_property
+    def about_means(self) -> Moments:
+        """The sums about the mean of every class."""
+        return self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
+
+    @cached_property
     def quartics(self) -> np.ndarray:
         """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²: the sums about the pivot, moved to the mean."""
         if self.pooled_only:
@@ -164,7 +169,7 @@ class Scatter(Centred):
                 "only their sum.",
                 'fit again with this setting, or use shrinkage="oas".',
             )
-        about = self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
+        about = self.about_means
         unit = self.scale
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             found = (about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]) / unit / unit

@@ -7,7 +7,7 @@ the sake of the classes, by a Gaussian or by a histogram.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,21 +32,16 @@ LEAST_WORDS_OF_TEXT = 4.0  # words a cell, on average, that make a text
 DATES = "dates: hour, weekday, month and a number"
 
 
+@dataclass(frozen=True, eq=False)
 class FirstLook:
     """Finds the kind of a column by its type and its first rows."""
 
-    def __init__(
-        self,
-        na: frozenset[str],
-        typed: bool,
-        labels: np.ndarray | None,
-        weights: np.ndarray,
-        cap: int,
-        declared: set[str],
-    ) -> None:
-        self.na, self.typed, self.cap = na, typed, cap
-        self.labels, self.weights = labels, weights
-        self.declared = declared  # columns whose type says they are categories
+    na: frozenset[str]
+    typed: bool
+    labels: np.ndarray | None
+    weights: np.ndarray
+    cap: int
+    declared: set[str]  # columns whose type says they are categories
 
     def column(self, name: str, array: pa.Array, given: str | None) -> Column:
         shown = str(array.type) if self.typed else "text"
@@ -55,9 +50,7 @@ class FirstLook:
         try:
             found = self._found(name, array, kind)
         except cells.Unreadable as error:
-            raise VerosimError(
-                f"Column {name!r}, row {error.row}: {error.value!r} is not {error.wanted}."
-            ) from None
+            raise error.named(f"Column {name!r}, row {error.row}") from None
         if given is not None:
             wanted = as_kind(given, name)
             if wanted.name != found.density:

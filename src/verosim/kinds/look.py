@@ -93,16 +93,13 @@ def look(
     target_type = "text"
     labels = labels if labels is None else labels[:looked]
     if target is not None:
-        target_type = _target_type(arrays[target], table.typed, frozenset(marks))
-        if target in given:
-            target_type = "text"
+        if target not in given:
+            target_type = _target_type(arrays[target], table.typed, frozenset(marks))
         try:
             labels = cells.keys(arrays[target], frozenset(marks))[0]
         except cells.Unreadable as error:
-            raise VerosimError(
-                f"The target {target!r}, row {error.row}: {error.value!r} is not {error.wanted}.",
-                "labels are strings, whole numbers or booleans.",
-            ) from None
+            hint = "labels are strings, whole numbers or booleans."
+            raise error.named(f"The target {target!r}, row {error.row}", hint) from None
     declared = {
         name
         for part in sample
@@ -158,9 +155,7 @@ def check_columns(
             raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
     if target is not None and target == weight:
         raise VerosimError(f"{target!r} cannot be both the target and the weights.")
-    if isinstance(columns, str):
-        if columns not in ("auto", *NUMBER_KINDS):
-            raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
+    if isinstance(columns, str) and columns in ("auto", *NUMBER_KINDS):
         return
     if not isinstance(columns, Mapping):
         raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)

@@ -128,9 +128,8 @@ class Tokens(ArrayStatistic):
             nonlocal room
             if some.longest > documents.longest:  # lowered by Python, texts may be longer
                 room = self.tokenizer.room(some)
-            groups = batch.groups[first : first + len(some)]
-            weights = batch.weights[first : first + len(some)] if len(batch.weights) else (
-                batch.weights)  # fmt: skip
+            part = slice(first, first + len(some))
+            groups, weights = batch.groups[part], batch.weights[part]
             return tally.read(some, by, self.tokenizer, groups, weights, folds, self.presence, room)
 
         name = self.axes.columns.name(0)
