@@ -104,14 +104,11 @@ def as_matrix(
             "Reshape your data: X.reshape(-1, 1) for a single column, "
             "X.reshape(1, -1) for a single row.",
         )
-    if X.shape[0] == 0:
-        raise VerosimError(
-            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
-        )
-    if X.shape[1] == 0:
-        raise VerosimError(
-            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
-        )
+    for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
+        if size == 0:
+            raise VerosimError(
+                f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required."
+            )
     if X.dtype.kind not in "fiub":
         return X if values else _as_numbers(X, names)
     if values and (not X.dtype.isnative or X.dtype in (np.float16, np.longdouble)):

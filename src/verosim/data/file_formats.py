@@ -29,6 +29,7 @@ class File(ABC):
     path: Path
     names: tuple[str, ...]
     rows: int | None = None  # where known
+    schema: pa.Schema | None = None  # where the file says what its columns hold
     kind: ClassVar[str]
 
     @classmethod
@@ -37,7 +38,8 @@ class File(ABC):
         """Look at the header of a file."""
 
     def types(self) -> dict[str, Any]:
-        return {}
+        schema = self.schema
+        return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
 
     @abstractmethod
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]: ...
@@ -156,18 +158,7 @@ class CsvFile(File):
         return VerosimError(f"{str(self.path)!r} is not valid UTF-8.", "save it as UTF-8.")
 
 
-@dataclass(frozen=True, eq=False)
-class TypedFile(File):
-    """A file that says what its columns hold."""
-
-    schema: pa.Schema = None
-
-    def types(self) -> dict[str, Any]:
-        return dict(zip(self.schema.names, self.schema.types, strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class ParquetFile(TypedFile):
+class ParquetFile(File):
     kind = "parquet"
 
     @classmethod
@@ -187,8 +178,7 @@ class ParquetFile(TypedFile):
         yield from file.iter_batches(BATCH_ROWS, columns=columns)
 
 
-@dataclass(frozen=True, eq=False)
-class ArrowFile(TypedFile):
+class ArrowFile(File):
     kind = "arrow"
 
     @classmethod
@@ -211,11 +201,6 @@ class ArrowFile(TypedFile):
                     yield reader.get_batch(i)
             else:
                 yield from reader
-
-
-FILE_FORMATS: dict[str, type[File]] = {
-    kind.kind: kind for kind in (CsvFile, ParquetFile, ArrowFile)
-}
 
 
 def open_bytes(path: Path) -> Any:

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
 def scorer(density: Bernoulli, statistic: Counts | Tokens) -> Scorer:
     """Presence of columns or tokens."""
-    if statistic.what != "presence":
-        return refit.scorer(density, statistic)
     if density.constants:
-        return token_scorer(density, statistic, _bernoulli)
-    if isinstance(statistic, Tokens):
+        return token_scorer(density, statistic, "presence", _bernoulli)
+    if statistic.what != "presence" or isinstance(statistic, Tokens):
         return refit.scorer(density, statistic)
     return _every_column(density, statistic)
 

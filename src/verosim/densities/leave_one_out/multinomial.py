@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 TokenScore = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray | bool]]
 
 
-def token_scorer(density: ColumnDensity, statistic: Counts | Tokens, score_rows: Any) -> Scorer:
-    """Rows by what is left of their tokens; where that does not hold they are estimated again."""
+def token_scorer(
+    density: ColumnDensity, statistic: Counts | Tokens, what: str, score_rows: Any
+) -> Scorer:
+    """Rows by what is left of their tokens, of which `what` was counted; where that does not hold
+    they are estimated again."""
+    if statistic.what != what:
+        return refit.scorer(density, statistic)
     counts = TokenCounts(density, statistic)
     work: TokenScore = score_rows(density, counts)
 
@@ -42,16 +47,12 @@ def token_scorer(density: ColumnDensity, statistic: Counts | Tokens, score_rows:
 
 def multinomial(density: Multinomial, statistic: Counts | Tokens) -> Scorer:
     """Amounts, by the class's own counts."""
-    if statistic.what != "amount":
-        return refit.scorer(density, statistic)
-    return token_scorer(density, statistic, _multinomial)
+    return token_scorer(density, statistic, "amount", _multinomial)
 
 
 def complement(density: Complement, statistic: Counts | Tokens) -> Scorer:
     """Amounts, by the counts of all other classes."""
-    if statistic.what != "amount":
-        return refit.scorer(density, statistic)
-    return token_scorer(density, statistic, _complement)
+    return token_scorer(density, statistic, "amount", _complement)
 
 
 def _multinomial(density: Multinomial, counts: TokenCounts) -> TokenScore:
