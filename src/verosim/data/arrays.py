@@ -57,18 +57,14 @@ class SparseRows:
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some rows, dense."""
-        out = np.zeros((len(rows), self.columns))
-        for at, i in enumerate(rows):
-            stored = slice(self.indptr[i], self.indptr[i + 1])
-            out[at, self.indices[stored]] = self.data[stored]
-        return out
+        return self.as_csr()[rows].toarray().astype(np.float64, copy=False)
 
     def dense_blocks(self, cells: int = 1 << 18) -> Iterator[tuple[slice, np.ndarray]]:
         """All rows, dense, a few at a time."""
         step = max(1, cells // self.columns)
         for start in range(0, len(self), step):
             rows = slice(start, min(len(self), start + step))
-            yield rows, self.take(np.arange(rows.start, rows.stop))
+            yield rows, self[rows].as_csr().toarray().astype(np.float64, copy=False)
 
     def place(self, t: int) -> tuple[int, int]:
         """Row and column of the t-th stored cell of these rows."""

@@ -103,9 +103,6 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     if isinstance(X, Parts):
         return Parts({name: take_rows(block, rows) for name, block in X.items()})
     if isinstance(X, SparseRows):
-        lengths = np.diff(X.indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)
-        inside = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
-        stored = np.repeat(X.indptr[rows], lengths) + inside
-        return SparseRows(X.data[stored], X.indices[stored], indptr, X.columns)
+        some = X.as_csr()[rows]
+        return SparseRows(some.data, some.indices, some.indptr, X.columns)
     return X[rows]

@@ -18,7 +18,7 @@ from verosim.axes import Axes, Groups
 from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.fields import Field, G
-from verosim.stats.forgetting import check_not_negative, settle
+from verosim.stats.forgetting import check_not_negative, settled
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 
@@ -264,7 +264,7 @@ class ArrayStatistic(Statistic):
 
     def settle_rows(self, before: Self) -> None:
         """Whole rows by the weight that is left of `before`, in place."""
-        settle(self.rows, self.weight, before.weight)
+        self.rows[...] = settled(self.rows, self.weight, before.weight)
 
     def prune(self) -> Self:
         out = self.cleared()

@@ -164,14 +164,11 @@ class Counts(ArrayStatistic):
             at = block_codes[np.arange(len(seen)), column]
         else:
             at = table[seen]
-        rows, weight, count = self._sums()
-        count[:, at] += tally[:, seen]
+        self.by_group("count")[:, at] += tally[:, seen]
         folds = self.axes.groups.folds
         by_fold = tally[:, seen].reshape(groups // folds, folds, len(seen)).sum(axis=0)
         self.arrays["cells"][:, at] += by_fold
-        added = np.bincount(batch.groups[start:stop], minlength=groups)
-        rows += added
-        weight += added
+        self.count_rows(batch.cut(start, stop))
         return stop
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -54,7 +54,7 @@ def _place(rest: ArrayStatistic, dims: tuple[str, ...], at: tuple[int, ...]) -> 
 def settle_cells(rest: ArrayStatistic, before: ArrayStatistic) -> None:
     """Whole cells of every code (F, K), in place, by the counts that are left of `before`."""
     count, then = (x.arrays["count"].sum(axis=0) for x in (rest, before))
-    settle(rest.arrays["cells"], count, then)
+    rest.arrays["cells"][...] = settled(rest.arrays["cells"], count, then)
 
 
 def existing_codes(statistic: ArrayStatistic) -> np.ndarray:
@@ -65,10 +65,8 @@ def existing_codes(statistic: ArrayStatistic) -> np.ndarray:
     return kept
 
 
-def settle(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> None:
-    """Whole rows after a subtraction, in place, by the weight that is left and that was before.
-
-    Rows forgotten by a part of their weight are still there; nobody has less than none.
-    """
-    rows[...] = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
-    rows[weight <= SUBTRACTION_ROUNDING * before] = 0
+def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """How many rows stand for a weight, of what was `before`: integers decide what exists, but a
+    weight that is still there has a row and one that is rounding has none."""
+    rows = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
+    return np.where(weight <= SUBTRACTION_ROUNDING * before, 0, rows)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.densities.leave_one_out.pieces import in_pieces, pieces
-from verosim.densities.leave_one_out.removal import Removal, Scorer, settled
+from verosim.densities.leave_one_out.removal import Removal, Scorer
 from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
 from verosim.stats import Counts
+from verosim.stats.forgetting import settled
 
 if TYPE_CHECKING:
     from verosim.densities.discrete import Categorical

@@ -17,13 +17,11 @@ import numpy as np
 
 from verosim.densities.central import Scatter
 from verosim.densities.leave_one_out.removal import CANCELLED, Removal
-from verosim.linalg import EPS
 
 if TYPE_CHECKING:
     from verosim.densities.full import FullGaussian
 
-ABOVE_NOISE = 2e8 * EPS  # parts of the largest fourth powers ever held that are surely no noise
-ORDINARY = 1e-70, 1e70  # units whose fourth powers are within the range of a double
+ABOVE_NOISE = 2e8  # rounding errors of fourth powers that are surely no noise
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,11 @@ class Intensity:
         self.each = np.where(present, scatter.quartics, 0.0)  # (C,) in units of `unit`²
         with np.errstate(over="ignore", invalid="ignore"):
             self.cube = about.arrays["cube"][:, 0] + about.lows["cube"][:, 0]  # (C, d)
-            found = about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
-            peak = scatter.statistic.arrays["absorbed_quartic"][:, 0]
-            found, self.noise = (v / self.unit / self.unit for v in (found, ABOVE_NOISE * peak))
+        found, noise = scatter.fourth_powers
+        self.noise = ABOVE_NOISE * noise
         none = np.trace(scatter.each, axis1=1, axis2=2) == 0
         sure = np.isfinite(found) & (found > self.noise)
-        ordinary = ORDINARY[0] < self.unit < ORDINARY[1]
-        self.known = ordinary and bool((sure | none | ~present).all())
+        self.known = scatter.is_ordinary and bool((sure | none | ~present).all())
 
     def whole(self, c: int | None, S: np.ndarray, W: float) -> float:
         """The intensity all rows give the mixture S of weight W, of class c or of all."""

@@ -12,19 +12,12 @@ from typing import Any
 import numpy as np
 
 from verosim.stats import Statistic
-from verosim.stats.forgetting import RESIDUE, SUBTRACTION_ROUNDING
+from verosim.stats.forgetting import settled
 
 CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
 
 # rows as the statistic absorbed them, class numbers and weights > 0 → (n, C) log p(x | c)
 Scorer = Callable[[Any, np.ndarray, np.ndarray], np.ndarray]
-
-
-def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """How many rows stand for a weight, of what was `before`: integers decide what exists, but a
-    weight that is still there has a row and one that is rounding has none."""
-    rows = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
-    return np.where(weight <= SUBTRACTION_ROUNDING * before, 0, rows)
 
 
 @dataclass(frozen=True)
