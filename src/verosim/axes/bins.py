@@ -44,9 +44,7 @@ class Bins(Codes):
         self.first = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
         self.size = int(self.first[-1])
 
-    @property
-    def fixed(self) -> bool:
-        return True
+    fixed = True
 
     @cached_property
     def _inner(self) -> tuple[np.ndarray, np.ndarray]:

@@ -128,12 +128,10 @@ class CappedCategories(Categories):
         own = [text for text in texts if text != OTHER]
         if last is None and len(own) <= self.caps[j]:
             return texts, None
-        ranked = sorted(self.rank(j, text) for text in own)
-        ranked = ranked[: self.caps[j]] if last is None else [
-            rank for rank in ranked if rank <= last][: self.caps[j]]  # fmt: skip
-        bound = ranked[-1] if len(ranked) == self.caps[j] or last is None else last
-        bound = bound if last is None else min(bound, last)
-        kept = {rank[2] for rank in ranked}
+        ranks = sorted(self.rank(j, text) for text in own)
+        ranks = [rank for rank in ranks if last is None or rank <= last][: self.caps[j]]
+        bound = ranks[-1] if len(ranks) == self.caps[j] else last
+        kept = {text for _, _, text in ranks}
         return (*(text for text in texts if text in kept), OTHER), bound
 
     def union(self, other: Categories, columns: Columns) -> CappedCategories:
@@ -170,17 +168,8 @@ class CappedCategories(Categories):
             last.append(bound)
         return CappedCategories(values, self.caps, self.frequent, tuple(last))
 
-    def positions(self, wider: Categories) -> np.ndarray | None:
-        if self.values == wider.values:
-            return None
-        return np.array(
-            [
-                wider.index[j][text if text in wider.index[j] else OTHER] + wider.first[j]
-                for j, texts in enumerate(self.values)
-                for text in texts
-            ],
-            dtype=np.intp,
-        )
+    def code_of(self, j: int, value: str) -> int:
+        return super().code_of(j, value if value in self.index[j] else OTHER)
 
     def keep(self, kept: np.ndarray) -> CappedCategories:
         values = super().keep(kept).values

@@ -28,11 +28,7 @@ class Codes(ABC):
 
     size: int
     first: np.ndarray  # (columns + 1,) where each column's codes begin
-
-    @property
-    def fixed(self) -> bool:
-        """Whether the codes are given rather than found in the rows."""
-        return False
+    fixed: bool = False  # whether the codes are given rather than found in the rows
 
     @abstractmethod
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -204,13 +200,13 @@ class Categories(Codes):
         if self.values == wider.values:
             return None
         return np.array(
-            [
-                wider.index[j][v] + wider.first[j]
-                for j, values in enumerate(self.values)
-                for v in values
-            ],
+            [wider.code_of(j, value) for j, values in enumerate(self.values) for value in values],
             dtype=np.intp,
         )
+
+    def code_of(self, j: int, value: Any) -> int:
+        """The code of a value of column j."""
+        return int(self.first[j]) + self.index[j][value]
 
     def keep(self, kept: np.ndarray) -> Categories:
         return Categories(

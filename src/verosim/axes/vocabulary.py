@@ -45,9 +45,7 @@ class TokenCodes(Codes):
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
         raise TypeError("a text has many codes: the Tokens statistic counts them")
 
-    @property
-    def fixed(self) -> bool:
-        return True
+    fixed = True
 
     def lookup(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """buckets, places, room, bounds, slots: what kernels find a token's code with."""
@@ -65,7 +63,7 @@ class Vocabulary(TokenCodes):
     def __init__(self, room: np.ndarray, bounds: np.ndarray, *, open: bool = True) -> None:
         """`room` holds the bytes and at least SLACK more, which are not part of the value: a
         statistic that still grows may write there."""
-        self._room, self.bounds, self.open = room, bounds, open
+        self._room, self.bounds, self.open, self.fixed = room, bounds, open, not open
         self.size = len(bounds) - 1
         self.first = np.array([0, self.size], dtype=np.intp)
 
@@ -82,10 +80,6 @@ class Vocabulary(TokenCodes):
         out = cls(_with_slack(b"".join(raw)), bounds, open=open)
         _ = out.slots
         return out
-
-    @property
-    def fixed(self) -> bool:
-        return not self.open
 
     @property
     def arena(self) -> np.ndarray:

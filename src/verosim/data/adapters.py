@@ -4,29 +4,17 @@ stream carries the rest, and nothing is read before it is asked for."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from verosim.data.table_rows import (
-    ArrayRows,
-    ArrowRows,
-    CursorRows,
-    DatasetRows,
-    FrameRows,
-    LazyRows,
-    ReaderRows,
-    StreamRows,
-    column_of,
-)
+from verosim.data import table_rows
+from verosim.data.libraries import nw, pa
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def query(sql: str, connection: Any) -> Table:
@@ -52,7 +40,7 @@ def query(sql: str, connection: Any) -> Table:
     if hasattr(cursor, "fetch_record_batch"):
         return open_table(cursor.fetch_record_batch())
     names = tuple(column[0] for column in cursor.description)
-    return Table(names, CursorRows(cursor, names), once=True)
+    return Table(names, partial(table_rows.cursor_rows, cursor, names), once=True)
 
 
 def is_source(X: Any) -> bool:
@@ -88,8 +76,6 @@ def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
 
 def open_table(source: Any) -> Table:
     """Any source as a Table."""
-    import pyarrow as pa
-
     if isinstance(source, Table):
         return source
     if isinstance(source, str | Path):
@@ -108,16 +94,17 @@ def open_table(source: Any) -> Table:
     ):  # fmt: skip
         source = pa.Table.from_pylist([dict(row) for row in source])
     if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # an Arrow dataset
-        return Table(tuple(source.schema.names), DatasetRows(source))
+        return Table(tuple(source.schema.names), partial(table_rows.dataset_rows, source))
     if hasattr(source, "collect_batches"):  # polars, lazy
         names = tuple(source.collect_schema().names())
-        return Table(names, LazyRows(source), native="polars", resumes=True)
+        return Table(names, partial(table_rows.lazy_rows, source), native="polars", resumes=True)
     if isinstance(source, pa.RecordBatchReader):
-        return Table(tuple(source.schema.names), ReaderRows(source), once=True)
+        return Table(tuple(source.schema.names), partial(table_rows.reader_rows, source), once=True)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return Table(tuple(source.column_names), ArrowRows(source), source.num_rows, in_memory=True)
+        read = partial(table_rows.arrow_rows, source)
+        return Table(tuple(source.column_names), read, source.num_rows, in_memory=True)
     if hasattr(source, "iloc") or type(source).__module__.startswith("polars"):
         return _frame(source)
     if hasattr(source, "__arrow_c_stream__"):  # a DuckDB relation, among others
@@ -136,8 +123,6 @@ def is_scalar(value: Any) -> bool:
 
 
 def _columns(columns: Mapping[Any, Any]) -> pa.Table:
-    import pyarrow as pa
-
     arrays = {}
     for name, values in columns.items():
         if is_scalar(values):
@@ -145,7 +130,7 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
                 f"Column {str(name)!r} is {values!r}, and columns are lists of values.",
                 "a single row is {'x': [1.0], …}.",
             )
-        arrays[str(name)] = column_of(values)
+        arrays[str(name)] = table_rows.column_of(values)
     check_names([str(name) for name in columns])
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
@@ -154,52 +139,44 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
 
 
 def _stream(source: Any) -> Table:
-    import pyarrow as pa
-
     names = getattr(source, "columns", None)  # which DuckDB knows without running anything
     if names is None:
         names = pa.RecordBatchReader.from_stream(source).schema.names
-    return Table(tuple(names), StreamRows(source), resumes=True)
+    return Table(tuple(names), table_rows.StreamRows(source), resumes=True)
 
 
 def _frame(frame: Any) -> Table:
-    import narwhals.stable.v2 as nw
-
     native = "polars" if type(frame).__module__.startswith("polars") else "pandas"
     names = tuple(str(name) for name in frame.columns)
     check_names(names)
     if native == "pandas" and any(not isinstance(name, str) for name in frame.columns):
         frame = frame.set_axis(list(names), axis=1)
     rows = len(nw.from_native(frame, eager_only=True))
-    return Table(names, FrameRows(frame, names), rows, native, in_memory=True)
+    return Table(names, partial(table_rows.frame_rows, frame, names), rows, native, in_memory=True)
 
 
 def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
     names = tuple(f"x{j}" for j in range(X.shape[1])) if names is None else names
-    return Table(names, ArrayRows(X, names), len(X), "array", in_memory=True)
+    return Table(names, partial(table_rows.array_rows, X, names), len(X), "array", in_memory=True)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PieceRows:
+def piece_rows(
+    pieces: Iterable[Any], names: tuple[str, ...], columns: Iterable[str] | None
+) -> Iterator[Rows]:
     """Tables one after another, all with the columns of the first."""
-
-    pieces: Iterable[Any]
-    names: tuple[str, ...]
-
-    def __call__(self, columns: Iterable[str] | None) -> Iterator[Rows]:
-        start = 0
-        for number, piece in enumerate(self.pieces):
-            table = open_table(piece)
-            if set(table.names) != set(self.names):
-                odd = sorted(set(table.names) ^ set(self.names))
-                raise VerosimError(
-                    f"Batch {number} has other columns than the first: {listed(odd)}.",
-                    "give every batch the same columns.",
-                )
-            for rows in table.batches():
-                batch = rows.batch.select(list(self.names))
-                yield Rows(batch, rows.start if rows.origin else start, rows.origin)
-                start += batch.num_rows
+    start = 0
+    for number, piece in enumerate(pieces):
+        table = open_table(piece)
+        if set(table.names) != set(names):
+            odd = sorted(set(table.names) ^ set(names))
+            raise VerosimError(
+                f"Batch {number} has other columns than the first: {listed(odd)}.",
+                "give every batch the same columns.",
+            )
+        for rows in table.batches():
+            batch = rows.batch.select(list(names))
+            yield Rows(batch, rows.start if rows.origin else start, rows.origin)
+            start += batch.num_rows
 
 
 def _iterable(source: Iterable[Any]) -> Table:
@@ -215,7 +192,7 @@ def _iterable(source: Iterable[Any]) -> Table:
             "each batch is a table: a data frame, an Arrow record batch, a dict of columns.",
         )
     head = open_table(first)
-    read = PieceRows(chain([first], pieces) if once else source, head.names)
+    read = partial(piece_rows, chain([first], pieces) if once else source, head.names)
     return Table(
         head.names, read, once=once, native=head.native, typed=head.typed, coded=head.coded,
         in_memory=isinstance(source, list | tuple) and head.in_memory,

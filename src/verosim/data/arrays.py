@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from verosim.axes.codes import is_missing
+from verosim.data.libraries import nw
 from verosim.errors import VerosimError
 
 
@@ -56,18 +57,14 @@ class SparseRows:
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some rows, dense."""
-        out = np.zeros((len(rows), self.columns))
-        for at, i in enumerate(rows):
-            stored = slice(self.indptr[i], self.indptr[i + 1])
-            out[at, self.indices[stored]] = self.data[stored]
-        return out
+        return self.as_csr()[rows].toarray().astype(np.float64, copy=False)
 
     def dense_blocks(self, cells: int = 1 << 18) -> Iterator[tuple[slice, np.ndarray]]:
         """All rows, dense, a few at a time."""
         step = max(1, cells // self.columns)
         for start in range(0, len(self), step):
             rows = slice(start, min(len(self), start + step))
-            yield rows, self.take(np.arange(rows.start, rows.stop))
+            yield rows, self[rows].as_csr().toarray().astype(np.float64, copy=False)
 
     def place(self, t: int) -> tuple[int, int]:
         """Row and column of the t-th stored cell of these rows."""
@@ -103,14 +100,11 @@ def as_matrix(
             "Reshape your data: X.reshape(-1, 1) for a single column, "
             "X.reshape(1, -1) for a single row.",
         )
-    if X.shape[0] == 0:
-        raise VerosimError(
-            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
-        )
-    if X.shape[1] == 0:
-        raise VerosimError(
-            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
-        )
+    for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
+        if size == 0:
+            raise VerosimError(
+                f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required."
+            )
     if X.dtype.kind not in "fiub":
         return X if values else _as_numbers(X, names)
     if values and (not X.dtype.isnative or X.dtype in (np.float16, np.longdouble)):
@@ -135,8 +129,6 @@ def _as_array(X: Any, values: bool) -> np.ndarray:
 
 def _from_frame(X: Any, values: bool) -> np.ndarray:
     """A data frame as an array: where it lies if it is all of one type."""
-    import narwhals.stable.v2 as nw
-
     try:
         frame = nw.from_native(X, eager_only=True)
     except Exception as error:  # two columns of one name, or no frame narwhals knows

@@ -41,10 +41,9 @@ class Batch:
         return replace(self, groups=groups.astype(np.int32), labels=None)
 
     def cut(self, start: int, stop: int) -> Batch:
-        weights = self.weights[start:stop] if len(self.weights) else self.weights
         return replace(
-            self, block=self.block[start:stop], groups=self.groups[start:stop], weights=weights,
-            numbers=self.numbers[start:stop],
+            self, block=self.block[start:stop], groups=self.groups[start:stop],
+            weights=self.weights[start:stop], numbers=self.numbers[start:stop],
         )  # fmt: skip
 
     def part(self, name: str) -> Batch:

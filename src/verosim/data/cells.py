@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verosim.data.libraries import pa, pc
 from verosim.errors import VerosimError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 NUMBER_PATTERN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 PADDED_PATTERN = re.compile(r"\s*[-+]?0\d")  # 007 is a code, not a number
@@ -40,10 +38,12 @@ class Unreadable(VerosimError):
     def __reduce__(self) -> Any:
         return type(self), (self.row, self.value, self.wanted)
 
+    def named(self, place: str, hint: str | None = None) -> VerosimError:
+        """The same error with the place of the cell, such as the column and the row."""
+        return VerosimError(f"{place}: {self.value!r} is not {self.wanted}.", hint)
+
 
 def is_text(type_: pa.DataType) -> bool:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(type_):
         return is_text(type_.value_type)
     return pa.types.is_string(type_) or pa.types.is_large_string(type_) or (
@@ -53,8 +53,6 @@ def is_text(type_: pa.DataType) -> bool:
 
 def kind_of_type(type_: pa.DataType) -> str:
     """'number', 'boolean', 'time', 'text', 'nothing' or 'other'."""
-    import pyarrow as pa
-
     t = pa.types
     if t.is_dictionary(type_):
         return kind_of_type(type_.value_type)
@@ -71,8 +69,6 @@ def kind_of_type(type_: pa.DataType) -> str:
 
 def in_one(array: pa.Array) -> pa.Array:
     """The array in one piece; a chunk that is alone is not copied."""
-    import pyarrow as pa
-
     if not isinstance(array, pa.ChunkedArray):
         return array
     if array.num_chunks == 1:
@@ -85,17 +81,12 @@ def in_one(array: pa.Array) -> pa.Array:
 
 def without_dictionary(array: pa.Array) -> pa.Array:
     """The array in one piece, with its dictionary, if it has one, written out."""
-    import pyarrow as pa
-
     array = in_one(array)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     """(n,) float64; an infinite number stays one, for the statistic to report."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = without_dictionary(array)
     kind = kind_of_type(array.type)
     if kind == "nothing":
@@ -127,9 +118,6 @@ def _without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
 
 def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
     """Text that must be numbers or missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     trimmed = pc.utf8_trim_whitespace(without_na(array, na))
     signless: Any = pc.utf8_ltrim(trimmed, "+")
     try:
@@ -148,9 +136,6 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
 
 def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:
     """Text with the empty cells and those named as missing made null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     marks = pc.is_in(array, value_set=pa.array(["", *sorted(na)], array.type))
     if not pc.any(marks).as_py():
         return array
@@ -186,9 +171,6 @@ def keys(
 
     `exact` leaves texts as they are, where '1' and '1.0' are not to be one.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(array, pa.ChunkedArray):
         array = without_dictionary(array)
     if not pa.types.is_dictionary(array.type):
@@ -212,10 +194,13 @@ def keys(
     return index.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), [*values, None]
 
 
+def is_gone(index: np.ndarray, texts: list[str | None]) -> np.ndarray:
+    """(n,) which rows are missing, of what `keys` gives."""
+    return np.array([text is None for text in texts])[index]
+
+
 def _dictionary(array: pa.DictionaryArray) -> list[Any]:
     """The dictionary's values; bytes that are no text matter only if a row has them."""
-    import pyarrow as pa
-
     if pa.types.is_float32(array.dictionary.type):  # 0.1 prints as 0.1, not as its double does
         return [float(str(v)) for v in array.dictionary.to_numpy(zero_copy_only=False)]
     try:
@@ -271,9 +256,6 @@ def clock_parts(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, 
 
 
 def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = without_dictionary(array)
     if kind_of_type(array.type) == "text":
         array = _parsed_times(array, na)
@@ -289,9 +271,6 @@ def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray
 
 def _parsed_times(array: pa.Array, na: frozenset[str]) -> pa.Array:
     """ISO 8601 texts; a time zone is dropped, as local time is what weekdays and hours mean."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = without_na(array, na)
     local = pc.replace_substring_regex(texts, r"(\d\d:\d\d\S*?)(Z|[+-]\d\d:?\d\d)$", r"\1")
     local = pc.replace_substring_regex(local, r"(\.\d{6})\d+$", r"\1")  # no finer than a μs

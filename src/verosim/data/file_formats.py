@@ -12,14 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from verosim.data.cells import is_text
+from verosim.data.libraries import pa
 from verosim.data.tables import BATCH_ROWS, Rows, numbered
 from verosim.errors import VerosimError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CSV_BLOCK = 1 << 22  # bytes
 
@@ -31,6 +29,7 @@ class File(ABC):
     path: Path
     names: tuple[str, ...]
     rows: int | None = None  # where known
+    schema: pa.Schema | None = None  # where the file says what its columns hold
     kind: ClassVar[str]
 
     @classmethod
@@ -39,7 +38,8 @@ class File(ABC):
         """Look at the header of a file."""
 
     def types(self) -> dict[str, Any]:
-        return {}
+        schema = self.schema
+        return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
 
     @abstractmethod
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]: ...
@@ -89,7 +89,6 @@ class CsvFile(File):
     def _reader(
         self, columns: list[str], note: Callable[[Any], str] | None = None, serial: bool = False
     ) -> Any:
-        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         return arrow_csv.open_csv(
@@ -159,18 +158,7 @@ class CsvFile(File):
         return VerosimError(f"{str(self.path)!r} is not valid UTF-8.", "save it as UTF-8.")
 
 
-@dataclass(frozen=True, eq=False)
-class TypedFile(File):
-    """A file that says what its columns hold."""
-
-    schema: pa.Schema = None
-
-    def types(self) -> dict[str, Any]:
-        return dict(zip(self.schema.names, self.schema.types, strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class ParquetFile(TypedFile):
+class ParquetFile(File):
     kind = "parquet"
 
     @classmethod
@@ -190,8 +178,7 @@ class ParquetFile(TypedFile):
         yield from file.iter_batches(BATCH_ROWS, columns=columns)
 
 
-@dataclass(frozen=True, eq=False)
-class ArrowFile(TypedFile):
+class ArrowFile(File):
     kind = "arrow"
 
     @classmethod
@@ -202,8 +189,6 @@ class ArrowFile(TypedFile):
 
     @staticmethod
     def _reader(path: Path) -> Any:
-        import pyarrow as pa
-
         try:
             return pa.ipc.open_file(pa.OSFile(str(path)))
         except pa.ArrowInvalid:
@@ -218,14 +203,7 @@ class ArrowFile(TypedFile):
                 yield from reader
 
 
-FILE_FORMATS: dict[str, type[File]] = {
-    kind.kind: kind for kind in (CsvFile, ParquetFile, ArrowFile)
-}
-
-
 def open_bytes(path: Path) -> Any:
-    import pyarrow as pa
-
     return pa.input_stream(str(path), compression="detect")
 
 

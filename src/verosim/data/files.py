@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from verosim.data.cells import kind_of_type
-from verosim.data.file_formats import FILE_FORMATS, File, first_line
+from verosim.data.file_formats import ArrowFile, CsvFile, File, ParquetFile, first_line
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
 
-FORMATS = {
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
-    ".parquet": "parquet", ".pq": "parquet",
-    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow",
+FORMATS: dict[str, type[File]] = {
+    ".csv": CsvFile, ".tsv": CsvFile, ".txt": CsvFile,
+    ".parquet": ParquetFile, ".pq": ParquetFile,
+    ".arrow": ArrowFile, ".feather": ArrowFile, ".ipc": ArrowFile, ".arrows": ArrowFile,
 }  # fmt: skip
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
 
 
-@dataclass(frozen=True, repr=False)
-class FileRows:
+def file_rows(files: tuple[File, ...], columns: Iterable[str] | None) -> Iterator[Rows]:
     """The rows of files, one after another, with the columns of the first."""
-
-    files: tuple[File, ...]
-
-    def __call__(self, columns: Iterable[str] | None) -> Iterator[Rows]:
-        for file in self.files:
-            yield from file.read(columns, self.files[0].names)
+    for file in files:
+        yield from file.read(columns, files[0].names)
 
 
 def open_files(source: str | Path) -> Table:
@@ -41,7 +36,9 @@ def open_files(source: str | Path) -> Table:
     known = [file.rows for file in files]
     rows = None if any(n is None for n in known) else sum(n or 0 for n in known)
     kind = first.kind
-    return Table(first.names, FileRows(files), rows, typed=kind != "csv", coded=kind == "parquet")
+    return Table(
+        first.names, partial(file_rows, files), rows, typed=kind != "csv", coded=kind == "parquet"
+    )
 
 
 def find_files(source: str | Path) -> list[Path]:
@@ -75,7 +72,7 @@ def _hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 
-def _format(path: Path) -> str | None:
+def _format(path: Path) -> type[File] | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
@@ -83,8 +80,8 @@ def _format(path: Path) -> str | None:
 
 
 def open_file(path: Path) -> File:
-    kind = _format(path)
-    if kind is None:
+    format_ = _format(path)
+    if format_ is None:
         raise VerosimError(
             f"{str(path)!r} does not say what it is.",
             f"name it with one of {', '.join(FORMATS)} (and .gz where it is CSV).",
@@ -92,7 +89,7 @@ def open_file(path: Path) -> File:
     try:
         if path.stat().st_size == 0:
             raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
-        file = FILE_FORMATS[kind].open(path)
+        file = format_.open(path)
         check_names(file.names)
     except VerosimError as error:
         if path.name in error.what:
@@ -100,7 +97,7 @@ def open_file(path: Path) -> File:
         raise VerosimError(f"{str(path)!r}: {error.what}", error.hint) from None
     except (OSError, ValueError) as error:
         raise VerosimError(
-            f"{str(path)!r} cannot be read as {kind}: {first_line(error)}",
+            f"{str(path)!r} cannot be read as {format_.kind}: {first_line(error)}",
             "the file may be truncated, damaged, of another format, or not yours to read.",
         ) from None
     return file

@@ -116,12 +116,8 @@ def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
     """The folds a column names; it is read once beforehand to know how many there are."""
     names: set[str] = set()
     for rows in table.batches({column}):
-        index, texts = cells.keys(rows.batch.column(column), na)
-        used = [texts[i] for i in np.unique(index).tolist()]
-        if None in used:
-            row = int(np.argmax(np.isin(index, [i for i, t in enumerate(texts) if t is None])))
-            raise _no_fold(column, rows, row)
-        names |= {text for text in used if text is not None}
+        index, texts = _keys(column, rows, na)
+        names |= {str(texts[i]) for i in np.unique(index).tolist()}
     if len(names) < 2:
         raise VerosimError(
             f"The fold column {column!r} holds {len(names)} value(s), and two folds are the least.",
@@ -130,19 +126,22 @@ def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
     return ColumnFolds(column, tuple(sorted(names)), na)
 
 
-def _no_fold(column: str, rows: Rows, row: int) -> VerosimError:
-    return VerosimError(
-        f"Column {column!r} is missing in {rows.place(row)}, so the row has no fold.",
-        "fill it in, or leave the row out.",
-    )
+def _keys(column: str, rows: Rows, na: frozenset[str]) -> tuple[np.ndarray, list[str | None]]:
+    """The texts of a column that no row misses, and where each row has them."""
+    index, texts = cells.keys(rows.batch.column(column), na)
+    missing = np.flatnonzero(cells.is_gone(index, texts))
+    if len(missing):
+        raise VerosimError(
+            f"Column {column!r} is missing in {rows.place(int(missing[0]))}, so the row has no "
+            "fold.",
+            "fill it in, or leave the row out.",
+        )
+    return index, texts
 
 
 def _by_text(column: str, rows: Rows, na: frozenset[str], value: Any) -> np.ndarray:
     """(n,) a number for the text each row has in a column."""
-    index, texts = cells.keys(rows.batch.column(column), na)
-    missing = np.flatnonzero(np.array([text is None for text in texts])[index])
-    if len(missing):
-        raise _no_fold(column, rows, int(missing[0]))
+    index, texts = _keys(column, rows, na)
     table = np.array([0 if text is None else value(text) for text in texts], dtype=np.uint64)
     return table[index]
 

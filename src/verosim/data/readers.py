@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
+from verosim.data.libraries import pa
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
 from verosim.data.text import Documents
 from verosim.errors import VerosimError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 STRIP = 1 << 15  # cells
 READ = {"number": cells.numbers, "boolean": cells.flags}  # the roles that are numbers
@@ -67,11 +65,9 @@ class Reader(ABC):
             return read(rows.batch.column(at), self.na)
         except cells.Unreadable as error:
             hint = f"na=[{str(error.value)!r}] if it means missing, or " + self.other_way(column)
-            raise VerosimError(
-                f"Column {column.name!r}, {rows.place(error.row)}: {error.value!r} is not "
-                f"{error.wanted}.",
-                "write the file as UTF-8." if error.wanted == "valid UTF-8" else hint,
-            ) from None
+            hint = "write the file as UTF-8." if error.wanted == "valid UTF-8" else hint
+            place = f"Column {column.name!r}, {rows.place(error.row)}"
+            raise error.named(place, hint) from None
 
     def other_way(self, column: Column) -> str:
         """What else can be done about a column that cannot be read."""
@@ -99,16 +95,12 @@ def as_coded_columns(
 
 def as_documents(columns: Sequence[Documents | None], n: int) -> Documents:
     """The texts of the one column."""
-    import pyarrow as pa
-
     (column,) = columns
     return Documents.from_arrow(pa.nulls(n)) if column is None else column
 
 
 def documents(array: pa.Array, na: frozenset[str] = frozenset()) -> Documents:
     """The cells as texts; a missing one is empty."""
-    import pyarrow as pa
-
     if cells.kind_of_type(array.type) not in ("text", "nothing"):
         array = pa.array([cells.text_of(v) for v in array.to_pylist()], pa.large_string())
     return Documents.from_arrow(array)

@@ -92,21 +92,21 @@ class Schema:
         >>> look({"zip": [94103, 10001]}).edit({"zip": "category"})["zip"].role
         'category'
         """
-        for name in columns:
-            if name not in self.names and name != self.target:
-                raise VerosimError(f"There is no column {name!r}.", near(name, self.names))
-            kind = as_kind(columns[name], name)
-            if kind.binned and name != self.target and not self[name].edges:
+        kinds = {}
+        for name, density in columns.items():
+            column = None if name == self.target else self[name]
+            kinds[name] = kind = as_kind(density, name)
+            if column is not None and kind.binned and not column.edges:
                 raise VerosimError(
                     f"Column {name!r} was not looked at as numbers, so it has no bins.",
                     f"look again: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
                 )
         changed = tuple(
-            replace(column, density=as_kind(columns[column.name], column.name).name, note="",
-                    reason="you said so")
-            if column.name in columns else column
-            for column in self.columns
-        )  # fmt: skip
+            replace(c, density=kinds[c.name].name, note="", reason="you said so")
+            if c.name in kinds
+            else c
+            for c in self.columns
+        )
         labels = "text" if self.target in columns else self.target_type
         return replace(self, columns=changed, target_type=labels)
 
@@ -140,16 +140,12 @@ class Schema:
                 f"{list(self.na)} mean missing here, {list(other.na)} in the other model.",
                 "fit both from one schema.",
             )
-        theirs = {column.name: column for column in other.used}
-        mine = {column.name: column for column in self.used}
+        mine, theirs = ({column.name: column for column in s.used} for s in (self, other))
         for name in [*mine, *theirs]:
-            here = mine[name].density if name in mine else "ignored"
-            there = theirs[name].density if name in theirs else "ignored"
-            apart = here != there
-            binned = not apart and mine[name].kind.binned
-            if binned and mine[name].edges != theirs[name].edges:
-                apart, here, there = True, "other bins", "its own"
-            if apart:
+            here, there = (s[name].density if name in s else "ignored" for s in (mine, theirs))
+            if here == there and mine[name].kind.binned and mine[name].edges != theirs[name].edges:
+                here, there = "other bins", "its own"
+            if here != there:
                 raise VerosimError(
                     f"Column {name!r}: {here} here, {there} in the other model.",
                     "fit both from one schema: verosim.look(source), then fit(…, schema=schema).",

@@ -4,6 +4,7 @@ not yet C-ordered numbers are converted a block at a time."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,18 +59,14 @@ def as_block(X: Any) -> Any:
     return np.ascontiguousarray(X, dtype=dtype)
 
 
+@dataclass(frozen=True, eq=False)
 class ArraySource:
-    """Rows in memory with their groups and weights. `raw` leaves values as they are."""
+    """Rows in memory with their groups and weights."""
 
-    def __init__(
-        self,
-        X: Any,
-        groups: np.ndarray,
-        weights: np.ndarray = UNWEIGHTED,
-        *,
-        raw: bool = False,
-    ) -> None:
-        self.X, self.groups, self.weights, self.raw = X, groups, weights, raw
+    X: Any
+    groups: np.ndarray
+    weights: np.ndarray = field(default_factory=lambda: UNWEIGHTED)
+    raw: bool = field(default=False, kw_only=True)  # whether values are left as they are
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -77,7 +74,7 @@ class ArraySource:
     def folded(self, numbers: np.ndarray, count: int) -> ArraySource:
         """The same rows, each in its fold: groups are class × fold."""
         groups = self.groups * np.int32(count) + numbers.astype(np.int32)
-        return ArraySource(self.X, groups, self.weights, raw=self.raw)
+        return replace(self, groups=groups)
 
     def take(self, rows: np.ndarray) -> ArraySource:
         """Some of the rows."""
@@ -93,8 +90,7 @@ class ArraySource:
         step = max(stop - start, 1) if whole else step
         for a in range(start, stop, step):
             b = min(stop, a + step)
-            block, groups = self.X[a:b], self.groups[a:b]
-            weights = self.weights[a:b] if len(self.weights) else self.weights
+            block, groups, weights = self.X[a:b], self.groups[a:b], self.weights[a:b]
             numbers: range | np.ndarray = range(a, b)
             if thinned:  # rows of zero weight do not exist
                 kept = np.flatnonzero(weights)
@@ -107,9 +103,6 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     if isinstance(X, Parts):
         return Parts({name: take_rows(block, rows) for name, block in X.items()})
     if isinstance(X, SparseRows):
-        lengths = np.diff(X.indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)
-        inside = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
-        stored = np.repeat(X.indptr[rows], lengths) + inside
-        return SparseRows(X.data[stored], X.indices[stored], indptr, X.columns)
+        some = X.as_csr()[rows]
+        return SparseRows(some.data, some.indices, some.indptr, X.columns)
     return X[rows]

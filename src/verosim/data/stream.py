@@ -7,7 +7,7 @@ statistic that absorbs it makes room for them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -21,6 +21,7 @@ from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 
 
+@dataclass(frozen=True, eq=False)
 class TableSource:
     """Rows of a table as a reader reads them.
 
@@ -28,23 +29,20 @@ class TableSource:
     are class × fold.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        reader: Reader,
-        target: Any = None,
-        weights: Any = None,
-        folds: TableFolds | None = None,
-    ) -> None:
-        self.table, self.reader = table, reader
-        self.target, self.weights, self.folds = target, weights, folds
+    table: Table
+    reader: Reader
+    target: Any = None
+    weights: Any = None
+    folds: TableFolds | None = None
+
+    def __post_init__(self) -> None:
         for given, what in self._given():
-            if table.rows is not None:
-                check_length(len(given), table.rows, what)
+            if self.rows is not None:
+                check_length(len(given), self.rows, what)
 
     def folded(self, folds: TableFolds) -> TableSource:
         """The same rows, each in its fold."""
-        return TableSource(self.table, self.reader, self.target, self.weights, folds)
+        return replace(self, folds=folds)
 
     def _given(self) -> Iterator[tuple[Any, str]]:
         """What came beside the table, one for each row."""
@@ -151,13 +149,9 @@ def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, n
     try:
         index, texts = cells.keys(rows.batch.column(target), frozenset(schema.na), exact=True)
     except cells.Unreadable as error:
-        raise VerosimError(
-            f"The target {target!r}, {rows.place(error.row)}: {error.value!r} is not "
-            f"{error.wanted}.",
-            "labels are strings, whole numbers or booleans.",
-        ) from None
-    gone = np.array([text is None for text in texts])
-    missing = np.flatnonzero(gone[index])
+        hint = "labels are strings, whole numbers or booleans."
+        raise error.named(f"The target {target!r}, {rows.place(error.row)}", hint) from None
+    missing = np.flatnonzero(cells.is_gone(index, texts))
     if len(missing):
         raise VerosimError(
             f"The target {target!r} is missing in {rows.place(int(missing[0]))}.",
@@ -166,12 +160,13 @@ def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, n
     present = np.zeros(len(texts), dtype=bool)
     present[index] = True
     at = np.flatnonzero(present)
-    try:
-        found = [as_label(str(texts[i]), schema.target_type) for i in at]
-    except (ValueError, KeyError):
-        bad = next(i for i in at if not _is_label(str(texts[i]), schema.target_type))
-        place = rows.place(int(np.argmax(index == bad)))
-        raise _unreadable_label(target, texts[bad], place, schema) from None
+    found = []
+    for i in at:
+        try:
+            found.append(as_label(str(texts[i]), schema.target_type))
+        except (ValueError, KeyError):
+            place = rows.place(int(np.argmax(index == i)))
+            raise _unreadable_label(target, texts[i], place, schema) from None
     labels, inverse = np.unique(as_array(found), return_inverse=True)
     table = np.zeros(len(texts), dtype=np.int32)
     table[at] = inverse
@@ -202,14 +197,6 @@ def as_label(text: str, kind: str) -> Any:
     if kind == "boolean":
         return {"True": True, "False": False, "1": True, "0": False}[text]
     return text
-
-
-def _is_label(text: str, kind: str) -> bool:
-    try:
-        as_label(text, kind)
-    except (ValueError, KeyError):
-        return False
-    return True
 
 
 def _unreadable_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:

@@ -1,6 +1,6 @@
-"""How tables in memory, queries and lazy frames are read: values called with the columns wanted.
+"""How tables in memory, queries and lazy frames are read: functions of the source and the columns.
 
-Each is a frozen value that holds the source and nothing that was opened, so a table pickles
+A table holds one of them with its source, as a `partial`, and nothing that was opened: it pickles
 wherever its source does.
 """
 
@@ -9,50 +9,37 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verosim.data.cells import in_one, text_of
+from verosim.data.libraries import nw, pa
 from verosim.data.tables import BATCH_ROWS, Rows, numbered
 from verosim.errors import VerosimError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Wanted = Iterable[str] | None  # names of columns, None for all
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ArrowRows:
-    """An Arrow table."""
-
-    table: pa.Table
-
-    def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        part = self.table if columns is None else self.table.select(list(columns))
-        return numbered(part.to_batches(max_chunksize=BATCH_ROWS))
+def arrow_rows(table: pa.Table, columns: Wanted) -> Iterator[Rows]:
+    part = table if columns is None else table.select(list(columns))
+    return numbered(part.to_batches(max_chunksize=BATCH_ROWS))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DatasetRows:
+def dataset_rows(dataset: Any, columns: Wanted) -> Iterator[Rows]:
     """An Arrow dataset, scanned a few batches ahead."""
+    options: dict[str, Any] = {}
+    if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
+        from pyarrow.dataset import ParquetFragmentScanOptions
 
-    dataset: Any
-
-    def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        options: dict[str, Any] = {}
-        if type(getattr(self.dataset, "format", None)).__name__ == "ParquetFileFormat":
-            from pyarrow.dataset import ParquetFragmentScanOptions
-
-            # A buffer for all of a file is what makes memory grow with its size.
-            options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
-        return numbered(
-            self.dataset.to_batches(
-                columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
-                batch_readahead=4, fragment_readahead=1, **options,
-            )
-        )  # fmt: skip
+        # A buffer for all of a file is what makes memory grow with its size.
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
+    return numbered(
+        dataset.to_batches(
+            columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
+            batch_readahead=4, fragment_readahead=1, **options,
+        )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,8 +49,6 @@ class StreamRows:
     source: Any
 
     def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import pyarrow as pa
-
         return numbered(pa.RecordBatchReader.from_stream(self.source))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -78,86 +63,48 @@ class StreamRows:
         return vars(self).copy()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LazyRows:
+def lazy_rows(frame: Any, columns: Wanted) -> Iterator[Rows]:
     """A lazy polars frame."""
-
-    frame: Any
-
-    def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        part = self.frame if columns is None else self.frame.select(list(columns))
-        batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-        return numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
+    part = frame if columns is None else frame.select(list(columns))
+    batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+    return numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FrameRows:
+def frame_rows(frame: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
     """An eager data frame, cut into slices so that only a slice is converted at a time."""
-
-    frame: Any
-    names: tuple[str, ...]
-
-    def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import narwhals.stable.v2 as nw
-        import pyarrow as pa
-
-        table = nw.from_native(self.frame, eager_only=True)
-        wanted = list(self.names if columns is None else columns)
-        for start in range(0, len(table), BATCH_ROWS):
-            part = table[start : start + BATCH_ROWS]
-            arrays = [series_to_arrow(part[name]) for name in wanted]
-            yield Rows(pa.record_batch(arrays, names=wanted), start)
+    table = nw.from_native(frame, eager_only=True)
+    wanted = list(names if columns is None else columns)
+    for start in range(0, len(table), BATCH_ROWS):
+        part = table[start : start + BATCH_ROWS]
+        arrays = [series_to_arrow(part[name]) for name in wanted]
+        yield Rows(pa.record_batch(arrays, names=wanted), start)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ArrayRows:
+def array_rows(X: np.ndarray, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
     """The columns of an array."""
-
-    X: np.ndarray
-    names: tuple[str, ...]
-
-    def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import pyarrow as pa
-
-        names = self.names
-        at = range(len(names)) if columns is None else [names.index(name) for name in columns]
-        for start in range(0, len(self.X), BATCH_ROWS):
-            part = self.X[start : start + BATCH_ROWS]
-            arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
-            yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
+    at = range(len(names)) if columns is None else [names.index(name) for name in columns]
+    for start in range(0, len(X), BATCH_ROWS):
+        part = X[start : start + BATCH_ROWS]
+        arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
+        yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ReaderRows:
+def reader_rows(reader: pa.RecordBatchReader, columns: Wanted) -> Iterator[Rows]:
     """An Arrow record batch reader, which runs out."""
-
-    reader: pa.RecordBatchReader
-
-    def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        return numbered(self.reader)
+    return numbered(reader)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CursorRows:
+def cursor_rows(cursor: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
     """A DB-API cursor, which runs out."""
-
-    cursor: Any
-    names: tuple[str, ...]
-
-    def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        import pyarrow as pa
-
-        start = 0
-        while rows := self.cursor.fetchmany(BATCH_ROWS):
-            arrays = [column_of(values) for values in zip(*rows, strict=True)]
-            yield Rows(pa.record_batch(arrays, names=list(self.names)), start)
-            start += len(rows)
+    start = 0
+    while rows := cursor.fetchmany(BATCH_ROWS):
+        arrays = [column_of(values) for values in zip(*rows, strict=True)]
+        yield Rows(pa.record_batch(arrays, names=list(names)), start)
+        start += len(rows)
 
 
 def series_to_arrow(series: Any) -> pa.Array:
     """A column of a data frame; one of mixed objects becomes text."""
-    import pyarrow as pa
-
     try:
         return in_one(series.to_arrow())
     except (pa.ArrowException, ValueError, OverflowError):
@@ -166,8 +113,6 @@ def series_to_arrow(series: Any) -> pa.Array:
 
 def column_of(values: Any) -> pa.Array:
     """A column of Python values; mixed ones become text, each in its one form."""
-    import pyarrow as pa
-
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, np.ndarray) and values.ndim != 1:

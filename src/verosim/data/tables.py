@@ -9,16 +9,14 @@ No more than a few batches are in memory at a time. `adapters` and `files` make 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from verosim.data.libraries import pa
 from verosim.errors import VerosimError, listed
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH_ROWS = 1 << 15
 
@@ -42,12 +40,12 @@ class Table:
     """Names of the columns and a way to read them.
 
     `read(columns)` starts reading, with None for all columns. Where starting is dear, or can be
-    done only once, a pass goes on from where the first look stopped. `read` is a frozen value that
-    holds the source: a table pickles if its source does.
+    done only once, a pass goes on from where the first look stopped. `read` is a value that holds
+    the source: a table pickles if its source does.
     """
 
     names: tuple[str, ...]
-    read: Callable[[Iterable[str] | None], Iterator[Rows]]
+    read: Callable[[Iterable[str] | None], Iterator[Rows]] = field(repr=False)
     rows: int | None = None  # where known
     native: str = "arrow"  # what `sample` gives back: pandas, polars, arrow or array
     typed: bool = True  # False where all cells are text, as in CSV

@@ -7,16 +7,14 @@ strings in a single pass. A missing text is a text with no tokens.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verosim.axes.codes import is_missing
 from verosim.data.cells import is_text
+from verosim.data.libraries import pa, pc
 from verosim.errors import VerosimError, listed
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BYTES_PER_CELL = 8  # a cell is as much as a number; what the engine cuts blocks by
 
@@ -39,9 +37,6 @@ class Documents:
     @classmethod
     def from_arrow(cls, array: Any) -> Documents:
         """From an Arrow array, chunked or not, of strings, bytes, or a dictionary of strings."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
             if isinstance(array, pa.ChunkedArray):  # older Arrow, no chunks or too large for one
@@ -104,8 +99,6 @@ class Documents:
                 stop = max(stop, start)
                 return Documents(self.data, self.offsets[start : stop + 1], self.first + start)
             rows = np.arange(start, stop, step)
-        import pyarrow as pa
-
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
         array = pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
         rows = np.asarray(rows)
@@ -159,8 +152,6 @@ def not_utf8(documents: Documents, i: int, place: str) -> VerosimError:
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
@@ -189,8 +180,6 @@ def _one_column(X: Any) -> Any:
 
 
 def _as_arrow(texts: Any) -> Any:
-    import pyarrow as pa
-
     if isinstance(texts, pa.Array | pa.ChunkedArray):
         return texts
     if hasattr(texts, "__arrow_c_stream__"):

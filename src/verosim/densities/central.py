@@ -156,6 +156,11 @@ class Scatter(Centred):
         return np.where(within > noise, within, SEPARATOR * self.total_variance)
 
     @cached_property
+    def about_means(self) -> Moments:
+        """The sums about the mean of every class."""
+        return self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
+
+    @cached_property
     def quartics(self) -> np.ndarray:
         """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²: the sums about the pivot, moved to the mean."""
         if self.pooled_only:
@@ -164,19 +169,28 @@ class Scatter(Centred):
                 "only their sum.",
                 'fit again with this setting, or use shrinkage="oas".',
             )
-        about = self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
-        unit = self.scale
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            found = (about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]) / unit / unit
-            noise = EPS * self.statistic.arrays["absorbed_quartic"][:, 0] / unit / unit
+        found, noise = self.fourth_powers
         # Forgetting a gross outlier can leave nothing of a fourth power: then what a Gaussian
         # has, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
         W = np.where(self.class_weight > 0, self.class_weight, 1.0)
-        each = self.each / unit
+        each = self.each / self.scale
         gaussian = (np.trace(each, axis1=1, axis2=2) ** 2 + 2 * (each**2).sum(axis=(1, 2))) / W
-        ordinary = 1e-70 < unit < 1e70  # else fourth powers leave the range of a double
-        known = np.isfinite(found) & (found > 1e8 * noise) & ordinary
+        known = np.isfinite(found) & (found > 1e8 * noise) & self.is_ordinary
         return np.where(known, found, gaussian)
+
+    @cached_property
+    def fourth_powers(self) -> tuple[np.ndarray, np.ndarray]:
+        """(C,) Σw‖x − μ_k‖⁴ as the sums have it and their rounding error, in units of `scale`²."""
+        about, unit = self.about_means, self.scale
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            found = (about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]) / unit / unit
+            noise = EPS * self.statistic.arrays["absorbed_quartic"][:, 0] / unit / unit
+        return found, noise
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether fourth powers of the unit are within the range of a double."""
+        return 1e-70 < self.scale < 1e70
 
     @property
     def scale(self) -> float:

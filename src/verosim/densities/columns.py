@@ -207,9 +207,7 @@ class Bernoulli(ColumnDensity):
 
     constants: bool = True  # False ignores a column that is always, or never, there
 
-    @property
-    def has_independent_columns(self) -> bool:
-        return True
+    has_independent_columns = True
 
     def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
         return bernoulli.scorer(self, statistic)

@@ -115,9 +115,7 @@ class Categorical(Density):
     alpha: float = 1.0
     constants: bool = True  # False ignores a column that shows one value
 
-    @property
-    def has_independent_columns(self) -> bool:
-        return True
+    has_independent_columns = True
 
     @property
     def fixed_values(self) -> bool:

@@ -124,7 +124,7 @@ class FullGaussian(Density):
         sigma = S / freedom if freedom > LEAST_FREEDOM * W else np.zeros_like(S)
         found = None
         if self.shrinkage is not None and len(at) and W > 0:
-            plain, a = sigma[square], self._intensity(scatter, c, S[square] / W, W)
+            plain, a = sigma[square], self.intensity(scatter, c, S[square] / W, W)
             sigma[square] = sphere(plain, a)
             if shared is not None and self.floor == 0:
                 found = shared.spectrum((c, self.pooling, self.covariance), plain).factor(a)
@@ -150,7 +150,8 @@ class FullGaussian(Density):
         assert found is not None
         return sigma, found
 
-    def _intensity(self, scatter: Scatter, c: int | None, mle: np.ndarray, W: float) -> float:
+    def intensity(self, scatter: Scatter, c: int | None, mle: np.ndarray, W: float) -> float:
+        """How much of (tr Σ/d) I goes into the covariance of class c, or of all."""
         if self.shrinkage == "oas":
             return oas(mle / scatter.scale, W)
         if self.shrinkage == "ledoit_wolf":

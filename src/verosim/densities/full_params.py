@@ -36,6 +36,7 @@ class FullParams(Located):
     used: np.ndarray  # (d,) bool: False for constant columns
     shared: bool  # one covariance for all classes
     marginalise: bool = False
+    covariance_form = "full"
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -187,10 +188,6 @@ class FullParams(Located):
     @property
     def variances(self) -> np.ndarray:
         return np.diagonal(self.covariance_, axis1=1, axis2=2)
-
-    @property
-    def covariance_form(self) -> str:
-        return "full"
 
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         at = 0 if self.shared else k

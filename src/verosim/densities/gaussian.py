@@ -33,6 +33,7 @@ class DiagonalParams(Located):
     variance: np.ndarray  # (C, d); 0 where a column is constant and says nothing
     share: np.ndarray  # (C,)
     shared: bool  # one variance for all classes
+    covariance_form = "diagonal"
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -143,10 +144,6 @@ class DiagonalParams(Located):
     def variances(self) -> np.ndarray:
         return self.variance
 
-    @property
-    def covariance_form(self) -> str:
-        return "diagonal"
-
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         used = self.variance[k] > 0
         return np.diag(self.precision[k]), float(np.log(self.variance[k][used]).sum())
@@ -185,9 +182,7 @@ class DiagonalGaussian(Density):
     shrinkage: float | str | None = None
     floor: float = 1e-9
 
-    @property
-    def has_independent_columns(self) -> bool:
-        return True
+    has_independent_columns = True
 
     @property
     def is_additive(self) -> bool:

@@ -86,9 +86,7 @@ class CellParams(CodeParams):
 class Histogram(Categorical):
     """A histogram per column."""
 
-    @property
-    def fixed_values(self) -> bool:
-        return True
+    fixed_values = True
 
     def log_volume(self, codes: Bins, block: Any, at: np.ndarray) -> np.ndarray:
         return np.where(at >= 0, log_widths(codes)[at], 0.0).sum(axis=1)
@@ -106,13 +104,9 @@ class Histogram(Categorical):
 class JointHistogramDensity(Categorical):
     """One histogram over all columns; all B^d cells share the smoothing."""
 
-    @property
-    def has_independent_columns(self) -> bool:
-        return False
+    has_independent_columns = False
 
-    @property
-    def fixed_values(self) -> bool:
-        return True
+    fixed_values = True
 
     def log_volume(self, codes: JointBins, block: Any, at: np.ndarray) -> np.ndarray:
         return log_widths(codes.bins)[codes.bins.encode(block)[0]].sum(axis=1)

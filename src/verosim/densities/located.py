@@ -24,6 +24,7 @@ class Located(Params):
     offset: np.ndarray  # (C, d)
     share: np.ndarray  # (C,) share of the rows, which places the common reference
     shared: bool  # one covariance for all classes
+    is_gaussian = True
 
     @property
     def means(self) -> np.ndarray:
@@ -76,10 +77,6 @@ class Located(Params):
     @abstractmethod
     def marginal(self, columns: np.ndarray) -> Params:
         """The parameters of p(x_columns | k): the other columns integrated out."""
-
-    @property
-    def is_gaussian(self) -> bool:
-        return True
 
     @property
     def one_covariance(self) -> bool:

@@ -86,9 +86,7 @@ class Poisson(Density):
 
     alpha: float = 1.0
 
-    @property
-    def has_independent_columns(self) -> bool:
-        return True
+    has_independent_columns = True
 
     def leave_one_out(self, statistic: Moments) -> Scorer:
         return diagonal.poisson(self, statistic)

@@ -113,9 +113,7 @@ class ProductDensity(Density):
             statistic.kinds,
         )
 
-    @property
-    def has_independent_columns(self) -> bool:
-        return True  # a part that is one whole, such as a text, counts as one column
+    has_independent_columns = True  # a part that is one whole, such as a text, counts as one column
 
     @property
     def is_additive(self) -> bool:

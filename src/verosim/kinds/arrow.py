@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.data.libraries import pa, pc
 from verosim.data.schema import Column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def arrow_type(name: str) -> pa.DataType | None:
     """The Arrow type of that name, None if it is no type to cast to."""
-    import pyarrow as pa
-
     if found := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name):
         return pa.timestamp(found[1], found[2])
     if found := re.fullmatch(r"decimal(128|256)\((\d+), (-?\d+)\)", name):
@@ -30,9 +25,6 @@ def arrow_type(name: str) -> pa.DataType | None:
 
 def cast(array: pa.Array, name: str) -> pa.Array:
     """In the type of the source, where what was drawn fits it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     type_ = None if name in ("text", "string", "category") else arrow_type(name)
     if type_ is None:
         return array
@@ -50,8 +42,6 @@ def cast(array: pa.Array, name: str) -> pa.Array:
 
 def texts(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
     """Drawn texts as the source had them: a dictionary, text, or the type they are written in."""
-    import pyarrow as pa
-
     found = pa.array(drawn.tolist(), pa.string())
     if gone is not None:
         found = pa.array([None if g else t for g, t in zip(gone, found.to_pylist(), strict=True)])

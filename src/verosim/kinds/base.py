@@ -11,19 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verosim.axes import Axes
 from verosim.data.column_kinds import ColumnKind
+from verosim.data.libraries import pa
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
 from verosim.densities.base import Density
 from verosim.stats import Statistic
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Read = Callable[["pa.Array", frozenset[str]], Any]  # (cells, texts that mean missing)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from verosim.data import cells
+from verosim.data.libraries import pa
 from verosim.data.readers import as_numbers
 from verosim.data.schema import Column
 from verosim.densities import Bernoulli
 from verosim.kinds import numbers, statistics
 from verosim.kinds.base import Kind, PartKind, Settings, View
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def density(settings: Settings) -> Bernoulli:
@@ -22,8 +18,6 @@ def density(settings: Settings) -> Bernoulli:
 
 
 def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
-    import pyarrow as pa
-
     type_ = pa.bool_() if column.type in ("bool", "text", "string") else pa.int64()
     return pa.array(drawn > 0.5, mask=gone).cast(type_)
 

@@ -18,8 +18,7 @@ PIECE_CAP = 100  # more than a piece has values: hours, weekdays, months
 
 
 def missing(block: CodedColumns, j: int) -> np.ndarray:
-    gone = np.array([text is None for text in block.texts[j]])
-    return gone[block.indexes[j]]
+    return cells.is_gone(block.indexes[j], block.texts[j])
 
 
 def zero(axes: Axes, part: Part, schema: Schema) -> Counts:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from verosim.data import cells
+from verosim.data.libraries import pa
 from verosim.data.schema import Column
 from verosim.kinds.arrow import cast
 from verosim.kinds.base import Kind, View
 from verosim.kinds.category import CATEGORIES
 from verosim.kinds.gaussian import GAUSSIANS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CLOCK = {"hour": range(24), "weekday": range(7), "month": range(1, 13)}
 
@@ -32,8 +28,6 @@ def clock_texts(array: pa.Array, na: frozenset[str]) -> list[tuple[np.ndarray, l
 
 def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
     """From days since 1970."""
-    import pyarrow as pa
-
     moments = pa.array((drawn * cells.DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
     return cast(moments, column.type)
 

@@ -7,14 +7,14 @@ the sake of the classes, by a Gaussian or by a histogram.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from verosim.axes.bins import edges_of
 from verosim.data import cells
 from verosim.data.column_kinds import IGNORE
+from verosim.data.libraries import pa
 from verosim.data.schema import Column, as_kind
 from verosim.errors import VerosimError, listed
 from verosim.kinds.boolean import BOOLEAN
@@ -24,9 +24,6 @@ from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.text import TEXT
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 LEAST_ROWS_FOR_IDENTIFIER = 20  # rows below which nothing is called an identifier
 ROWS_OF_SURE_IDENTIFIER = 50  # rows, all of them different, that look like identifiers
 MOST_NUMERIC_CODES = 100  # distinct numbers that may be edited to categories
@@ -35,21 +32,16 @@ LEAST_WORDS_OF_TEXT = 4.0  # words a cell, on average, that make a text
 DATES = "dates: hour, weekday, month and a number"
 
 
+@dataclass(frozen=True, eq=False)
 class FirstLook:
     """Finds the kind of a column by its type and its first rows."""
 
-    def __init__(
-        self,
-        na: frozenset[str],
-        typed: bool,
-        labels: np.ndarray | None,
-        weights: np.ndarray,
-        cap: int,
-        declared: set[str],
-    ) -> None:
-        self.na, self.typed, self.cap = na, typed, cap
-        self.labels, self.weights = labels, weights
-        self.declared = declared  # columns whose type says they are categories
+    na: frozenset[str]
+    typed: bool
+    labels: np.ndarray | None
+    weights: np.ndarray
+    cap: int
+    declared: set[str]  # columns whose type says they are categories
 
     def column(self, name: str, array: pa.Array, given: str | None) -> Column:
         shown = str(array.type) if self.typed else "text"
@@ -58,9 +50,7 @@ class FirstLook:
         try:
             found = self._found(name, array, kind)
         except cells.Unreadable as error:
-            raise VerosimError(
-                f"Column {name!r}, row {error.row}: {error.value!r} is not {error.wanted}."
-            ) from None
+            raise error.named(f"Column {name!r}, row {error.row}") from None
         if given is not None:
             wanted = as_kind(given, name)
             if wanted.name != found.density:

@@ -6,12 +6,13 @@ The kind of each column is found by `first_look.py`; what was guessed is said in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table
+from verosim.data.libraries import pa
 from verosim.data.schema import Schema, as_kind, near
 from verosim.data.stream import weights_of
 from verosim.data.tables import Rows, Table
@@ -19,9 +20,6 @@ from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FIRST_LOOK_ROWS = 50_000  # rows
 COLUMNS_HINT = (
@@ -95,16 +93,13 @@ def look(
     target_type = "text"
     labels = labels if labels is None else labels[:looked]
     if target is not None:
-        target_type = _target_type(arrays[target], table.typed, frozenset(marks))
-        if target in given:
-            target_type = "text"
+        if target not in given:
+            target_type = _target_type(arrays[target], table.typed, frozenset(marks))
         try:
             labels = cells.keys(arrays[target], frozenset(marks))[0]
         except cells.Unreadable as error:
-            raise VerosimError(
-                f"The target {target!r}, row {error.row}: {error.value!r} is not {error.wanted}.",
-                "labels are strings, whole numbers or booleans.",
-            ) from None
+            hint = "labels are strings, whole numbers or booleans."
+            raise error.named(f"The target {target!r}, row {error.row}", hint) from None
     declared = {
         name
         for part in sample
@@ -134,8 +129,6 @@ def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray
 
 def _declared(array: pa.Array, coded: bool) -> bool:
     """Whether the type says the column is a category."""
-    import pyarrow as pa
-
     if not isinstance(array, pa.DictionaryArray):
         return False
     return not (coded and cells.is_text(array.type))
@@ -162,9 +155,7 @@ def check_columns(
             raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
     if target is not None and target == weight:
         raise VerosimError(f"{target!r} cannot be both the target and the weights.")
-    if isinstance(columns, str):
-        if columns not in ("auto", *NUMBER_KINDS):
-            raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
+    if isinstance(columns, str) and columns in ("auto", *NUMBER_KINDS):
         return
     if not isinstance(columns, Mapping):
         raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
@@ -175,8 +166,6 @@ def check_columns(
 
 
 def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
-    import pyarrow as pa
-
     chunks = [cells.without_dictionary(part.batch.column(name)) for part in sample]
     types = {chunk.type for chunk in chunks}
     if len(types) > 1:  # slices of a frame of objects may differ: text holds them all

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from verosim.data.cells import TICKS
+from verosim.data.libraries import pa
 from verosim.data.schema import Column
 from verosim.kinds.arrow import arrow_type, cast
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def missing(block: np.ndarray, j: int) -> np.ndarray:
@@ -20,8 +16,6 @@ def missing(block: np.ndarray, j: int) -> np.ndarray:
 
 def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
     """Drawn numbers in the type of the source: rounded if it is whole, and within its range."""
-    import pyarrow as pa
-
     type_ = arrow_type(column.type)
     if type_ is not None and pa.types.is_duration(type_):  # which are read in seconds
         ticks = drawn * TICKS[type_.unit]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,18 +37,13 @@ def part_kinds() -> tuple[PartKind, ...]:
     return tuple(dict.fromkeys(view.part for kind in column_kinds() for view in kind.views))
 
 
-def part_labels(kind: str, columns: Iterable[str]) -> list[str]:
-    """What the columns of a part of this kind are called beside those of other parts."""
-    labels = {part.name: part.label for part in (*part_kinds(), MISSING)}
-    return [labels[kind].format(column) for column in columns]
-
-
 def column_labels(params: Params, columns: Columns) -> tuple[str, ...]:
-    """(d,) what each of the contributions of a model is called."""
+    """(d,) what each of the contributions of a model is called, beside those of other parts."""
+    labels = {part.name: part.label for part in (*part_kinds(), MISSING)}
     return tuple(
-        label
+        labels[kind].format(name) if kind else name
         for kind, names in params.column_parts(columns)
-        for label in (part_labels(kind, names) if kind else names)
+        for name in names
     )
 
 

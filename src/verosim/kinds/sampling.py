@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data.libraries import pa
 from verosim.kinds.missing import MISSING
 from verosim.kinds.reader import MixedReader
 from verosim.kinds.registry import column_kinds
@@ -19,8 +20,6 @@ def as_table(
 
     `gone` marks, by column, the cells to leave empty.
     """
-    import pyarrow as pa
-
     sample = {kind.name: kind.sample for kind in column_kinds()}
     arrays = {}
     for part in reader.parts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from verosim.axes import Axes, Groups
 from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.fields import Field, G
-from verosim.stats.forgetting import check_not_negative, settle
+from verosim.stats.forgetting import check_not_negative, settled
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 
@@ -88,14 +88,24 @@ class ArrayStatistic(Statistic):
         return self.like(self.axes)
 
     def copy(self) -> Self:
-        return self.like(
-            self.axes,
-            {name: array.copy() for name, array in self.arrays.items()},
-            {name: array.copy() for name, array in self.lows.items()},
+        return self.mapped(self.axes, lambda field, array: array.copy())
+
+    def mapped(self, axes: Axes, make: Callable[[Field, np.ndarray], np.ndarray]) -> Self:
+        """A statistic of the same kind with `make(field, array)` for every array, low or not."""
+        fields = self.fields
+        arrays, lows = (
+            {name: make(fields[name], array) for name, array in store.items()}
+            for store in (self.arrays, self.lows)
         )
+        return self.like(axes, arrays, lows)
 
     def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
         return {name: field.zeros(axes) for name, field in self.fields.items()}
+
+    def _every_array(self) -> Iterator[tuple[Field, np.ndarray]]:
+        for store in (self.arrays, self.lows):
+            for name, array in store.items():
+                yield self.fields[name], array
 
     def by_group(self, name: str, low: bool = False) -> np.ndarray:
         """(G, …) view of a (class, fold, …) array, as kernels index groups."""
@@ -163,12 +173,7 @@ class ArrayStatistic(Statistic):
         return self._taken(axes, at)
 
     def _taken(self, axes: Axes, at: dict[str, np.ndarray]) -> Self:
-        fields = self.fields
-        return self.like(
-            axes,
-            {name: fields[name].take(array, at) for name, array in self.arrays.items()},
-            {name: fields[name].take(array, at) for name, array in self.lows.items()},
-        )
+        return self.mapped(axes, lambda field, array: field.take(array, at))
 
     # Algebra -----------------------------------------------------------------------------
 
@@ -205,11 +210,9 @@ class ArrayStatistic(Statistic):
         if not factor > 0 or not np.isfinite(factor):
             raise VerosimError(f"A statistic is scaled by a positive number, not {factor!r}.")
         out = self.copy()
-        for name, field in out.fields.items():
+        for field, array in out._every_array():
             if field.kind in ("sum", "pair", "peak"):
-                out.arrays[name] *= factor
-                if field.kind == "pair":
-                    out.lows[name] *= factor
+                array *= factor
         return out
 
     def note_peaks(self) -> None:
@@ -261,7 +264,7 @@ class ArrayStatistic(Statistic):
 
     def settle_rows(self, before: Self) -> None:
         """Whole rows by the weight that is left of `before`, in place."""
-        settle(self.rows, self.weight, before.weight)
+        self.rows[...] = settled(self.rows, self.weight, before.weight)
 
     def prune(self) -> Self:
         out = self.cleared()
@@ -272,11 +275,9 @@ class ArrayStatistic(Statistic):
         """Exact zeros where there are no rows: what subtraction left there is rounding."""
         out = self.copy()
         empty = self.rows == 0
-        for name, field in out.fields.items():
+        for field, array in out._every_array():
             if field.dims[:2] == G and field.kind != "rows":
-                out.arrays[name][empty] = 0
-                if field.kind == "pair":
-                    out.lows[name][empty] = 0
+                array[empty] = 0
         return out
 
     # Identity ----------------------------------------------------------------------------

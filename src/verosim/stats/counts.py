@@ -20,7 +20,7 @@ from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.forgetting import settle
+from verosim.stats.forgetting import existing_codes, settle_cells
 from verosim.stats.state import restorable
 
 MOST_SLOTS = 1 << 20  # whole numbers × groups tallied directly
@@ -72,15 +72,6 @@ class Counts(ArrayStatistic):
     @property
     def can_narrow(self) -> bool:
         return self.sums_of != "joint"
-
-    def cell_weights(self) -> np.ndarray | None:
-        if self.what == "presence":
-            return self.arrays["weight"][:, 0, None] - self.arrays["missing"][:, 0]
-        codes, count = self.axes.codes, self.arrays["count"][:, 0]
-        if self.what == "amount" or codes is None:
-            return None
-        spans = zip(codes.first[:-1], codes.first[1:], strict=True)
-        return np.stack([count[:, a:b].sum(axis=1) for a, b in spans], axis=1)
 
     def prepare(self, batch: Batch) -> None:
         """Meet the first values once, so that workers start from the same codes."""
@@ -173,14 +164,11 @@ class Counts(ArrayStatistic):
             at = block_codes[np.arange(len(seen)), column]
         else:
             at = table[seen]
-        rows, weight, count = self._sums()
-        count[:, at] += tally[:, seen]
+        self.by_group("count")[:, at] += tally[:, seen]
         folds = self.axes.groups.folds
         by_fold = tally[:, seen].reshape(groups // folds, folds, len(seen)).sum(axis=0)
         self.arrays["cells"][:, at] += by_fold
-        added = np.bincount(batch.groups[start:stop], minlength=groups)
-        rows += added
-        weight += added
+        self.count_rows(batch.cut(start, stop))
         return stop
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -254,14 +242,11 @@ class Counts(ArrayStatistic):
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
         if self.what == "codes":
-            count, then = (x.arrays["count"].sum(axis=0) for x in (self, before))
-            settle(self.arrays["cells"], count, then)
+            settle_cells(self, before)
 
     def cleared(self) -> Self:
         out = super().cleared()
         if out.what != "codes" or isinstance(out.axes.codes, Bins):  # bins are there for good
             return out
-        cells = out.arrays["cells"]  # (F, K)
-        out.arrays["count"] = np.where(cells[None] == 0, 0.0, out.arrays["count"])
-        kept = (cells != 0).any(axis=0)
+        kept = existing_codes(out)
         return out if kept.all() else out.keep("code", kept)

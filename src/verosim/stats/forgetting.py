@@ -51,10 +51,22 @@ def _place(rest: ArrayStatistic, dims: tuple[str, ...], at: tuple[int, ...]) -> 
     return place
 
 
-def settle(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> None:
-    """Whole rows after a subtraction, in place, by the weight that is left and that was before.
+def settle_cells(rest: ArrayStatistic, before: ArrayStatistic) -> None:
+    """Whole cells of every code (F, K), in place, by the counts that are left of `before`."""
+    count, then = (x.arrays["count"].sum(axis=0) for x in (rest, before))
+    rest.arrays["cells"][...] = settled(rest.arrays["cells"], count, then)
 
-    Rows forgotten by a part of their weight are still there; nobody has less than none.
-    """
-    rows[...] = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
-    rows[weight <= SUBTRACTION_ROUNDING * before] = 0
+
+def existing_codes(statistic: ArrayStatistic) -> np.ndarray:
+    """(K,) the codes some row has; where no row has one its count is set to zero, in place."""
+    cells = statistic.arrays["cells"]  # (F, K)
+    np.copyto(statistic.arrays["count"], 0.0, where=cells[None] == 0)
+    kept: np.ndarray = (cells != 0).any(axis=0)
+    return kept
+
+
+def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """How many rows stand for a weight, of what was `before`: integers decide what exists, but a
+    weight that is still there has a row and one that is rounding has none."""
+    rows = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
+    return np.where(weight <= SUBTRACTION_ROUNDING * before, 0, rows)

@@ -60,6 +60,8 @@ MOMENT_FIELDS = {
 class Moments(ArrayStatistic):
     """First and second moments of numeric columns; layout 'diagonal', 'full' or 'pooled'."""
 
+    can_narrow = True
+
     def __init__(
         self,
         axes: Axes,
@@ -226,15 +228,8 @@ class Moments(ArrayStatistic):
         return self.weight[..., None]
 
     @property
-    def can_narrow(self) -> bool:
-        return True
-
-    @property
     def has_scatter(self) -> bool:
         return self.layout != "diagonal"
-
-    def cell_weights(self) -> np.ndarray:
-        return np.broadcast_to(self.weights[:, 0], self.arrays["pivot"].shape)
 
     def available(self) -> Self:
         """The moments of the cells that are there: these."""

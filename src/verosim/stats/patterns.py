@@ -71,18 +71,13 @@ class Patterns(Statistic):
         rest[at] = False
         if self.parts.rows[rest].any():
             return None
-        arrays, lows = self.parts.arrays, self.parts.lows
-        if not np.array_equal(at, np.arange(len(rest))):
-            arrays = {name: array[at] for name, array in arrays.items()}
-            lows = {name: array[at] for name, array in lows.items()}
-        return self.parts.like(self.axes, arrays, lows)
+        if np.array_equal(at, np.arange(len(rest))):
+            return self.parts.like(self.axes, self.parts.arrays, self.parts.lows)
+        return self.parts.mapped(self.axes, lambda field, array: array[at])
 
     @property
     def has_scatter(self) -> bool:
         return self.complete is not None
-
-    def cell_weights(self) -> np.ndarray:
-        return self.available().cell_weights()
 
     # What cohorts are ----------------------------------------------------------------------
 

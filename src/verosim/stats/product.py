@@ -29,6 +29,8 @@ class Product(Statistic):
     is not named there is of the kind of its own name.
     """
 
+    sums_of = "parts"
+
     def __init__(
         self, parts: Mapping[str, Statistic], kinds: Mapping[str, str] | None = None
     ) -> None:
@@ -95,10 +97,6 @@ class Product(Statistic):
     def leaves(self) -> Iterator[Statistic]:
         for part in self.parts.values():
             yield from part.leaves()
-
-    @property
-    def sums_of(self) -> str:
-        return "parts"
 
     def named_parts(self) -> Iterator[tuple[str, Statistic]]:
         yield from self.parts.items()

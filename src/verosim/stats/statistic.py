@@ -96,10 +96,6 @@ class Statistic(Protocol):
         """Whether `complete` keeps products of columns, for each class or for all together."""
         return False
 
-    def cell_weights(self) -> np.ndarray | None:
-        """(C, d) the weight of the cells that were not missing; None where that is not kept."""
-        return None
-
     def count_names(self) -> list[str]:
         """What each of its counts is of: the columns or, of texts, the tokens."""
         return list(self.axes.columns)

@@ -18,7 +18,7 @@ from verosim.data.tokens import Tables
 from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.forgetting import settle
+from verosim.stats.forgetting import existing_codes, settle_cells
 from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
 
@@ -36,6 +36,9 @@ COUNT_ROUNDING = 1e-9  # parts of a count that do not decide whether it reaches 
 @restorable
 class Tokens(ArrayStatistic):
     """Counts of the tokens of one column of texts; `presence` counts each once a document."""
+
+    sums_of = "tokens"
+    threshold = 0.0
 
     def __init__(
         self,
@@ -67,17 +70,14 @@ class Tokens(ArrayStatistic):
             "presence": self.presence,
         }
 
-    what = property(lambda self: "presence" if self.presence else "amount")
-    threshold = 0.0
+    @property
+    def what(self) -> str:
+        return "presence" if self.presence else "amount"
 
     @property
     def codes(self) -> TokenCodes:
         assert isinstance(self.axes.codes, TokenCodes)
         return self.axes.codes
-
-    @property
-    def sums_of(self) -> str:
-        return "tokens"
 
     @property
     def grows(self) -> bool:
@@ -128,9 +128,8 @@ class Tokens(ArrayStatistic):
             nonlocal room
             if some.longest > documents.longest:  # lowered by Python, texts may be longer
                 room = self.tokenizer.room(some)
-            groups = batch.groups[first : first + len(some)]
-            weights = batch.weights[first : first + len(some)] if len(batch.weights) else (
-                batch.weights)  # fmt: skip
+            part = slice(first, first + len(some))
+            groups, weights = batch.groups[part], batch.weights[part]
             return tally.read(some, by, self.tokenizer, groups, weights, folds, self.presence, room)
 
         name = self.axes.columns.name(0)
@@ -257,14 +256,11 @@ class Tokens(ArrayStatistic):
 
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
-        count, then = (x.arrays["count"].sum(axis=0) for x in (self, before))
-        settle(self.arrays["cells"], count, then)
+        settle_cells(self, before)
 
     def cleared(self) -> Self:
         out = super().cleared()
-        cells = out.arrays["cells"]  # (F, K)
-        np.copyto(out.arrays["count"], 0.0, where=cells[None] == 0)
-        kept = (cells != 0).any(axis=0)
+        kept = existing_codes(out)
         return out if kept.all() or out.codes.fixed else out.keep("code", kept)
 
 

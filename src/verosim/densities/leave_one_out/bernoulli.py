@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.densities.leave_one_out import refit
-from verosim.densities.leave_one_out.multinomial import TokenScore, in_pieces
-from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
+from verosim.densities.leave_one_out.multinomial import TokenScore, token_scorer
+from verosim.densities.leave_one_out.pieces import dense_pieces, in_pieces
+from verosim.densities.leave_one_out.removal import Removal, Scorer
 from verosim.densities.leave_one_out.token_counts import Remaining, TokenCounts
 from verosim.densities.smoothing import LEFTOVER
 from verosim.stats import Counts, Tokens
@@ -25,11 +26,9 @@ if TYPE_CHECKING:
 
 def scorer(density: Bernoulli, statistic: Counts | Tokens) -> Scorer:
     """Presence of columns or tokens."""
-    if statistic.what != "presence":
-        return refit.scorer(density, statistic)
     if density.constants:
-        return in_pieces(density, statistic, _bernoulli)
-    if isinstance(statistic, Tokens):
+        return token_scorer(density, statistic, "presence", _bernoulli)
+    if statistic.what != "presence" or isinstance(statistic, Tokens):
         return refit.scorer(density, statistic)
     return _every_column(density, statistic)
 
@@ -58,7 +57,7 @@ def _bernoulli(density: Bernoulli, counts: TokenCounts) -> TokenScore:
         every = np.maximum(n, 0.0) + 2 * alpha
         return np.log((np.maximum(n - count[code, k], 0.0) + alpha) / every), every
 
-    def score_rows(left: Remaining, removal: Removal) -> tuple[np.ndarray, np.ndarray]:
+    def score_rows(left: Remaining, removal: Removal) -> tuple[np.ndarray, bool]:
         found, holes, own = left.found, left.holes, removal.own()
         here, lost = found[left.stays], found[~left.stays]
         scores = base + here.times(table)
@@ -67,7 +66,7 @@ def _bernoulli(density: Bernoulli, counts: TokenCounts) -> TokenScore:
         log_odds_left = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
         empty = gone(holes.code, removal.classes[holes.row], removal.weights[holes.row])[0]
         scores[own] = bases(removal) + found.sums(log_odds_left) - holes.sums(empty)
-        return scores, np.zeros(found.rows, dtype=bool)
+        return scores, False
 
     every_code = np.flatnonzero(counts.kept)
     known: dict[tuple[int, float], float] = {}
@@ -90,18 +89,9 @@ def _every_column(density: Bernoulli, statistic: Counts) -> Scorer:
     """Where a column alike in all classes is ignored, which it may become without the row."""
     raw = statistic.arrays["count"][:, 0]  # (C, d)
     weight, missing = _rows_and_holes(statistic)
-    missing, C = missing.T, len(raw)
-    alpha = density.pseudo_count
+    missing, alpha = missing.T, density.pseudo_count
 
-    def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        removal = Removal.of(statistic, classes, weights)
-        out = np.empty((len(classes), C))
-        for at, rows in dense_pieces(block, C):
-            out[at] = part(rows, removal[at])
-        out[removal.gone, classes[removal.gone]] = -np.inf
-        return out
-
-    def part(rows: np.ndarray, removal: Removal) -> np.ndarray:
+    def score_piece(rows: np.ndarray, removal: Removal) -> tuple[np.ndarray, bool]:
         shown, there = ~np.isnan(rows), rows > np.float64(statistic.threshold)
         own, w, stays = removal.own(), removal.weights[:, None], ~removal.gone[:, None]
         seen = weight[:, None] - missing
@@ -116,6 +106,6 @@ def _every_column(density: Bernoulli, statistic: Counts) -> Scorer:
         total = np.maximum(N, 0.0) + 2 * alpha
         there = there[:, None]
         mass = np.where(there, n, np.maximum(N - n, 0.0)) + alpha
-        return np.where(shown[:, None], np.log(mass / total), 0.0).sum(axis=-1)
+        return np.where(shown[:, None], np.log(mass / total), 0.0).sum(axis=-1), True
 
-    return score
+    return in_pieces(statistic, dense_pieces, score_piece)

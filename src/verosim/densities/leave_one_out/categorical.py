@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.data.batch import BLOCK_CELLS
-from verosim.densities.leave_one_out.removal import Removal, Scorer, settled
+from verosim.densities.leave_one_out.pieces import in_pieces, pieces
+from verosim.densities.leave_one_out.removal import Removal, Scorer
 from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
 from verosim.stats import Counts
+from verosim.stats.forgetting import settled
 
 if TYPE_CHECKING:
     from verosim.densities.discrete import Categorical
@@ -35,19 +36,9 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
     column = codes.column_of()
     total = np.zeros((len(kinds), len(weight)))  # (d, C)
     np.add.at(total, column, count[:-1])
-    alpha, C = density.alpha, len(weight)
+    alpha = density.alpha
 
-    def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        removal = Removal.of(statistic, classes, weights)
-        out = np.empty((len(classes), C))
-        step = max(1, BLOCK_CELLS // (C * len(kinds)))
-        for start in range(0, len(out), step):
-            at = slice(start, min(len(out), start + step))
-            out[at] = part(block[at], removal[at])
-        out[removal.gone, classes[removal.gone]] = -np.inf
-        return out
-
-    def part(block: Any, removal: Removal) -> np.ndarray:
+    def score_piece(block: Any, removal: Removal) -> tuple[np.ndarray, bool]:
         at = codes.encode(block)[0]  # (b, d)
         w, own = removal.weights[:, None], removal.classes
         here, (row, j) = at >= 0, np.indices(at.shape)
@@ -70,6 +61,6 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
         log_mass = np.log(np.where(mass > 0, mass, UNSEEN_SHARE))
         counted = here if density.constants or not grows else here & (B >= 2)
         found: np.ndarray = np.where(counted[..., None], log_mass, 0.0).sum(axis=1)
-        return found - density.log_volume(codes, block, at)[:, None]
+        return found - density.log_volume(codes, block, at)[:, None], True
 
-    return score
+    return in_pieces(statistic, pieces, score_piece)

@@ -9,13 +9,14 @@ Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample var
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln
 
 from verosim.densities.central import Centred, PivotSums
-from verosim.densities.leave_one_out.removal import Removal, Scorer, dense_pieces
+from verosim.densities.leave_one_out.pieces import dense_pieces, in_pieces
+from verosim.densities.leave_one_out.removal import Removal, Scorer
 from verosim.stats import Moments
 from verosim.stats.forgetting import SUBTRACTION_ROUNDING
 
@@ -50,18 +51,11 @@ def poisson(density: Poisson, statistic: Moments) -> Scorer:
 
 def _scorer(statistic: Moments, score_rows: DiagonalScore) -> Scorer:
     sums = PivotSums.of(statistic)
-    C = len(sums.pivot)
 
-    def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        removal = Removal.of(statistic, classes, weights)
-        out = np.empty((len(classes), C))
-        for at, rows in dense_pieces(block, C):
-            some = removal[at]
-            out[at] = score_rows(Centred(_without(sums, rows, some)), rows)
-        out[removal.gone, classes[removal.gone]] = -np.inf
-        return out
+    def score_piece(rows: np.ndarray, removal: Removal) -> tuple[np.ndarray, bool]:
+        return score_rows(Centred(_without(sums, rows, removal)), rows), True
 
-    return score
+    return in_pieces(statistic, dense_pieces, score_piece)
 
 
 def _without(sums: PivotSums, rows: np.ndarray, removal: Removal) -> PivotSums:

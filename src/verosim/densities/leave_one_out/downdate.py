@@ -102,7 +102,7 @@ class Downdate:
         self.margin = margin(scatter, params)
         self.intensity: Intensity | None = None
         if density.shrinkage is not None:
-            self.intensity = Intensity(density.shrinkage, density.pooling, scatter)
+            self.intensity = Intensity(density, scatter)
         self.present: list[int] = np.flatnonzero(scatter.present).tolist()
         wanted: list[int | None] = [None] if density.pooling == 1 else [*self.present]
         self.mixtures = {c: self._mixture(c) for c in wanted}

@@ -9,16 +9,17 @@ Reference: Lachenbruch & Mickey (1968), Estimation of error rates in discriminan
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.data.batch import BLOCK_CELLS
-from verosim.data.sources import take_rows
 from verosim.densities.central import Scatter
 from verosim.densities.leave_one_out import refit
 from verosim.densities.leave_one_out.downdate import NEARLY_CONSTANT, Downdate, margin
-from verosim.densities.leave_one_out.removal import Removal, Scorer
+from verosim.densities.leave_one_out.pieces import in_pieces, slices
+from verosim.densities.leave_one_out.removal import Scorer
 from verosim.stats import Moments
 
 if TYPE_CHECKING:
@@ -38,19 +39,9 @@ def scorer(density: FullGaussian, statistic: Moments) -> Scorer:
     if downdate.intensity is not None and not downdate.intensity.known:
         return refitted
 
-    def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        removal = Removal.of(statistic, classes, weights)
-        n = len(classes)
-        out, fine = np.empty((n, len(params.pivot))), np.empty(n, dtype=bool)
+    def cut(block: Any, classes: int) -> Iterator[tuple[slice, np.ndarray]]:
         step = max(64, BLOCK_CELLS // block.shape[1] // 4)  # several (step, d) arrays in cache
-        for start in range(0, n, step):
-            at = slice(start, min(n, start + step))
-            out[at], fine[at] = downdate(block[at].astype(np.float64, copy=False), removal[at])
-        out[removal.gone, classes[removal.gone]] = -np.inf
-        rest = np.flatnonzero(~fine)
-        if len(rest):
-            heavy = weights[rest] if len(weights) else weights
-            out[rest] = refitted(take_rows(block, rest), classes[rest], heavy)
-        return out
+        for at in slices(len(block), step):
+            yield at, block[at].astype(np.float64, copy=False)
 
-    return score
+    return in_pieces(statistic, cut, downdate, refitted)

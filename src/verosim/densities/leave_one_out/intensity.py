@@ -11,15 +11,17 @@ matrices; Chen, Wiesel, Eldar & Hero (2010), Shrinkage algorithms for MMSE covar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verosim.densities.central import Scatter
 from verosim.densities.leave_one_out.removal import CANCELLED, Removal
-from verosim.linalg import EPS, ledoit_wolf, oas
 
-ABOVE_NOISE = 2e8 * EPS  # parts of the largest fourth powers ever held that are surely no noise
-ORDINARY = 1e-70, 1e70  # units whose fourth powers are within the range of a double
+if TYPE_CHECKING:
+    from verosim.densities.full import FullGaussian
+
+ABOVE_NOISE = 2e8  # rounding errors of fourth powers that are surely no noise
 
 
 @dataclass(frozen=True)
@@ -39,34 +41,29 @@ class Intensity:
 
     known = True  # whether what all rows give is more than rounding
 
-    def __init__(self, setting: float | str, pooling: float, scatter: Scatter) -> None:
-        self.setting, self.pooling, self.scatter = setting, pooling, scatter
-        self.unit = scatter.scale
-        if setting != "ledoit_wolf":
+    def __init__(self, density: FullGaussian, scatter: Scatter) -> None:
+        assert density.shrinkage is not None
+        self.density, self.scatter, self.unit = density, scatter, scatter.scale
+        self.setting, self.pooling = density.shrinkage, density.pooling
+        if self.setting != "ledoit_wolf":
             return
-        statistic, present = scatter.statistic, scatter.present
+        present, about = scatter.present, scatter.about_means
         self.each = np.where(present, scatter.quartics, 0.0)  # (C,) in units of `unit`²
-        about = statistic.moved(np.where(present[:, None], -scatter.offset, 0.0))
         with np.errstate(over="ignore", invalid="ignore"):
             self.cube = about.arrays["cube"][:, 0] + about.lows["cube"][:, 0]  # (C, d)
-            found = about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]
-            peak = statistic.arrays["absorbed_quartic"][:, 0]
-            found, self.noise = (v / self.unit / self.unit for v in (found, ABOVE_NOISE * peak))
+        found, noise = scatter.fourth_powers
+        self.noise = ABOVE_NOISE * noise
         none = np.trace(scatter.each, axis1=1, axis2=2) == 0
         sure = np.isfinite(found) & (found > self.noise)
-        ordinary = ORDINARY[0] < self.unit < ORDINARY[1]
-        self.known = ordinary and bool((sure | none | ~present).all())
+        self.known = scatter.is_ordinary and bool((sure | none | ~present).all())
 
     def whole(self, c: int | None, S: np.ndarray, W: float) -> float:
         """The intensity all rows give the mixture S of weight W, of class c or of all."""
-        if self.setting == "oas":
-            return oas(S / W / self.unit, W)
         if self.setting == "ledoit_wolf":
-            quartic, mle = self.scatter.mixed_quartic(c, self.pooling), S / W / self.unit
-            norm = float((mle**2).sum())
+            quartic = self.scatter.mixed_quartic(c, self.pooling)
+            norm = float(((S / W / self.unit) ** 2).sum())
             self.known &= len(S) < 2 or abs(quartic / W - norm) > CANCELLED * norm
-            return ledoit_wolf(mle, W, quartic)
-        return float(self.setting)
+        return self.density.intensity(self.scatter, c, S / W, W)
 
     def fourths(self, z: np.ndarray, removal: Removal) -> Fourths:
         """Fourth powers of the rows' classes; z (b, d) are the rows about their means."""

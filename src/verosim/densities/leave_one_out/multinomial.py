@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.data.batch import BLOCK_CELLS
-from verosim.data.sources import cells_per_row, take_rows
 from verosim.densities.leave_one_out import refit
+from verosim.densities.leave_one_out.pieces import in_pieces, pieces
 from verosim.densities.leave_one_out.removal import CANCELLED, Removal, Scorer
 from verosim.densities.leave_one_out.token_counts import Remaining, TokenCounts
 from verosim.stats import Counts, Tokens
@@ -25,50 +24,35 @@ if TYPE_CHECKING:
     from verosim.densities.columns import ColumnDensity, Complement, Multinomial
 
 # what is left of some rows → (rows, C) scores, and which rows these do not hold for
-TokenScore = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray]]
+TokenScore = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray | bool]]
 
 
-def in_pieces(density: ColumnDensity, statistic: Counts | Tokens, score_rows: Any) -> Scorer:
-    """Rows a piece at a time; those the closed form does not hold for are estimated again."""
+def token_scorer(
+    density: ColumnDensity, statistic: Counts | Tokens, what: str, score_rows: Any
+) -> Scorer:
+    """Rows by what is left of their tokens, of which `what` was counted; where that does not hold
+    they are estimated again."""
+    if statistic.what != what:
+        return refit.scorer(density, statistic)
     counts = TokenCounts(density, statistic)
-    refitted = refit.scorer(density, statistic)
     work: TokenScore = score_rows(density, counts)
-    C = counts.raw.shape[1]
 
-    def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        removal = Removal.of(statistic, classes, weights)
-        out = np.empty((len(classes), C))
-        odd = np.zeros(len(classes), dtype=bool)
-        step = max(1, int(BLOCK_CELLS / (C * max(cells_per_row(block), 1.0))))
-        for start in range(0, len(out), step):
-            at = slice(start, min(len(out), start + step))
-            some = removal[at]
-            left = counts.without(block[at], some)
-            out[at], failed = work(left, some)
-            odd[at] = failed | left.odd
-        out[removal.gone, classes[removal.gone]] = -np.inf
-        rows = np.flatnonzero(odd)
-        if len(rows):
-            out[rows] = refitted(
-                take_rows(block, rows), classes[rows], weights[rows] if len(weights) else weights
-            )
-        return out
+    def score_piece(block: Any, removal: Removal) -> tuple[np.ndarray, np.ndarray]:
+        left = counts.without(block, removal)
+        scores, failed = work(left, removal)
+        return scores, ~(failed | left.odd)
 
-    return score
+    return in_pieces(statistic, pieces, score_piece, refit.scorer(density, statistic))
 
 
 def multinomial(density: Multinomial, statistic: Counts | Tokens) -> Scorer:
     """Amounts, by the class's own counts."""
-    if statistic.what != "amount":
-        return refit.scorer(density, statistic)
-    return in_pieces(density, statistic, _multinomial)
+    return token_scorer(density, statistic, "amount", _multinomial)
 
 
 def complement(density: Complement, statistic: Counts | Tokens) -> Scorer:
     """Amounts, by the counts of all other classes."""
-    if statistic.what != "amount":
-        return refit.scorer(density, statistic)
-    return in_pieces(density, statistic, _complement)
+    return token_scorer(density, statistic, "amount", _complement)
 
 
 def _multinomial(density: Multinomial, counts: TokenCounts) -> TokenScore:

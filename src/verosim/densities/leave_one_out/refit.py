@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.data import Batch
-from verosim.data.batch import UNWEIGHTED
 from verosim.densities.leave_one_out.removal import Scorer
 from verosim.linalg import one_blas_thread
 from verosim.stats import Statistic
@@ -32,8 +31,7 @@ def scorer(density: Density, statistic: Statistic) -> Scorer:
             for i, c in enumerate(classes.tolist()):
                 row = block[i : i + 1]
                 part = statistic.zero()
-                weight = weights[i : i + 1] if len(weights) else UNWEIGHTED
-                part.absorb(Batch(row, np.array([c], dtype=np.int32), weight))
+                part.absorb(Batch(row, np.array([c], dtype=np.int32), weights[i : i + 1]))
                 rest = statistic.without(part)
                 if not rest.rows.any():
                     continue

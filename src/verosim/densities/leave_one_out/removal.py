@@ -5,28 +5,19 @@ W_k − w_i,   n_k − 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from verosim.data import SparseRows
-from verosim.data.batch import BLOCK_CELLS
 from verosim.stats import Statistic
-from verosim.stats.forgetting import RESIDUE, SUBTRACTION_ROUNDING
+from verosim.stats.forgetting import settled
 
 CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
 
 # rows as the statistic absorbed them, class numbers and weights > 0 → (n, C) log p(x | c)
 Scorer = Callable[[Any, np.ndarray, np.ndarray], np.ndarray]
-
-
-def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """How many rows stand for a weight, of what was `before`: integers decide what exists, but a
-    weight that is still there has a row and one that is rounding has none."""
-    rows = np.where(weight > RESIDUE * before, np.maximum(rows, 1), np.maximum(rows, 0))
-    return np.where(weight <= SUBTRACTION_ROUNDING * before, 0, rows)
 
 
 @dataclass(frozen=True)
@@ -67,16 +58,3 @@ class Removal:
         return Removal(
             self.classes[at], self.weights[at], self.before[at], self.left[at], self.rows[at]
         )
-
-
-def dense_pieces(block: Any, classes: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows, dense, so many that (rows, C, d) arrays of them stay in cache."""
-    d = block.shape[1]
-    cells = max(d, BLOCK_CELLS // classes)
-    if isinstance(block, SparseRows):
-        yield from block.dense_blocks(cells)
-        return
-    step = max(1, cells // d)
-    for start in range(0, len(block), step):
-        at = slice(start, min(len(block), start + step))
-        yield at, block[at].astype(np.float64, copy=False)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.densities.leave_one_out.occurrences import Occurrences, occurrences
-from verosim.densities.leave_one_out.removal import Removal, settled
+from verosim.densities.leave_one_out.removal import Removal
 from verosim.stats import Counts, Tokens
-from verosim.stats.forgetting import RESIDUE
+from verosim.stats.forgetting import RESIDUE, settled
 from verosim.stats.tokens import COUNT_ROUNDING
 
 if TYPE_CHECKING:
