@@ -77,6 +77,11 @@ def training_rows(
     return TrainingRows(rows, codes, weights, classes, columns)
 
 
+def row_arrays(X: np.ndarray | SparseRows) -> tuple[np.ndarray, Any, Any]:
+    """Rows as kernels read them: the values, indices and indptr of CSR rows; X, None and None."""
+    return (X.data, X.indices, X.indptr) if isinstance(X, SparseRows) else (X, None, None)
+
+
 def check_finite(X: Any, columns: Columns) -> None:
     """Every cell is a number: a sum that is one shows it, for a whole block at a time."""
 

@@ -22,6 +22,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines import map_jobs, map_rows, map_spans, one_blas_thread, spans, use_threads
+from verosim.twins.training_rows import row_arrays
 
 GRAM_CELLS = 1 << 16  # cells scaled and multiplied at a time: they stay in the second cache
 
@@ -67,13 +68,8 @@ class Margin:
         body, shift = w[:-1], float(w[-1]) * self.bias
 
         def work(start: int, stop: int) -> None:
-            if isinstance(X, SparseRows):
-                rows = X[start:stop]
-                kernels.row_products_sparse(
-                    rows.data, rows.indices, rows.indptr, body, shift, out[start:stop]
-                )
-            else:
-                kernels.row_products(X[start:stop], self.centre, body, shift, out[start:stop])
+            rows = row_arrays(X[start:stop])
+            kernels.row_products(*rows, self.centre, body, shift, out[start:stop])
 
         map_rows(work, X)
         out *= self.signs
