@@ -131,24 +131,8 @@ def rank_columns(indices, place, renumbered):
 
 @exact
 def descend(
-    values,
-    indices,
-    indptr,
-    centre,
-    signs,
-    cost,
-    ridge,
-    norms,
-    bias,
-    w,
-    alpha,
-    free,
-    order,
-    seed,
-    turn,
-    visits,
-    tol,
-    value,
+    values, indices, indptr, centre, signs, cost, ridge, norms, bias, w, alpha, free,
+    order, seed, turn, visits, tol, value,
 ):  # fmt: skip
     """Passes over the rows that do not rest until the gap they measure is below tol · objective,
     or there were `visits` to rows.
