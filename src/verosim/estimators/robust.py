@@ -195,8 +195,8 @@ def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
     n, d = rows.shape
     if n <= PER_COLUMN * d:
         return None
-    with warnings.catch_warnings(), one_blas_thread:  # its matrices are many and small
-        warnings.simplefilter("ignore")  # what it warns of is looked at below
+    # What it warns of is looked at below, and its matrices are many and small.
+    with warnings.catch_warnings(action="ignore"), one_blas_thread:
         try:
             found = MinCovDet(random_state=0).fit(rows)
             h = int(found.raw_support_.sum())

@@ -363,8 +363,8 @@ class _Marginals(_HeldOut):
         if not len(at):
             weight = training.weight[:, 0]
             return np.tile(np.log(weight / weight.sum()), (len(rows), 1))
-        with one_blas_thread, warnings.catch_warnings():
-            warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns
+        # Some of the columns may be singular where all are not.
+        with one_blas_thread, warnings.catch_warnings(action="ignore", category=SingularWarning):
             rule = derive_rules([self.spec], training.narrowed(at))[0]
         return rule.log_posterior(np.ascontiguousarray(rows[:, at]))
 

@@ -14,8 +14,6 @@ unlabeled documents using EM, Machine Learning 39; there λ < 1 is EM-λ.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -111,7 +109,7 @@ class SemiSupervised(Wrapper):
             )
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
         model.spec().check_updates("SemiSupervised")
-        with _recorded() as first:
+        with warnings.catch_warnings(record=True, action="always") as first:
             rows = fit_labelled(
                 model, X, y, sample_weight, mark=self.unlabelled, schema=schema, na=na
             )
@@ -154,7 +152,7 @@ class SemiSupervised(Wrapper):
             if summed is None:
                 summed = soft_statistic(labelled.zero(), rows.blocks, spec.reads_values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
-            with _recorded() as said:
+            with warnings.catch_warnings(record=True, action="always") as said:
                 statistic = (labelled + summed(share)).recentred()
                 state = derive(spec, statistic, state.schema, state.tuned)
 
@@ -165,11 +163,3 @@ class SemiSupervised(Wrapper):
         if len(history) < 2:
             return False
         return abs(history[-1] - history[-2]) <= self.tol * max(abs(history[-1]), total)
-
-
-@contextmanager
-def _recorded() -> Iterator[Said]:
-    """What is warned of within, to be said later or not at all."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        yield said
