@@ -143,12 +143,6 @@ class CategoricalNB(GenerativeClassifier):
         assert isinstance(codes, Categories)
         return [sorted_labels(values) for values in codes.values]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
 
 class CountClassifier(GenerativeClassifier):
     """What the classifiers of presence and amounts show; sparse rows are read as they are."""

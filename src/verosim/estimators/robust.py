@@ -25,8 +25,7 @@ from sklearn.covariance import MinCovDet
 
 from verosim.axes import Groups
 from verosim.data import ArraySource, SparseRows
-from verosim.data.batch import Batch
-from verosim.data.stream import Chunk, TableSource
+from verosim.data.stream import TableSource
 from verosim.engines import map_chunks, one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
 
@@ -59,10 +58,7 @@ def screened(
 def _screened_table(source: TableSource, groups: Groups, holes: bool) -> TableSource:
     """The same for a table, which is read into memory, once."""
 
-    def work(chunk: Chunk) -> tuple[Chunk, Batch]:
-        return chunk, chunk.batch()
-
-    parts = list(map_chunks(work, source))
+    parts = list(map_chunks(lambda chunk: (chunk, chunk.batch()), source))
     own = [Groups(np.empty(0) if b.labels is None else b.labels) for _, b in parts]
     groups = reduce(Groups.union, own, groups)
     batches = [

@@ -35,14 +35,7 @@ _FILES = {
     "holes": ("fill_holes", "score_shown"),
     "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_token_rows"),
     "shares": ("log_shares",),
-    "stochastic": (
-        "hash_dense",
-        "hash_sparse",
-        "count_runs",
-        "mix",
-        "stochastic_dense",
-        "stochastic_sparse",
-    ),
+    "stochastic": ("hash_rows", "count_runs", "mix", "stochastic_dense", "stochastic_sparse"),
     "logistic": (
         "logistic_pass",
         "softmax_pass",

@@ -212,7 +212,7 @@ class Perceptron(LinearClassifier):
         self.features_ = feature_map(self.features, waves)
         rows, columns = self._rows(X, y, sample_weight, declared=classes)
         if classes is None or len(rows.classes) < 2:
-            check_two_classes(rows, type(self).__name__)
+            check_two_classes(type(self).__name__, rows.codes, rows.classes)
         shape = (1 if len(rows.classes) == 2 else len(rows.classes), rows.X.shape[1] + 1)
         late = np.zeros(shape if self.averaged else (shape[0], 0))
         self._course = _Course(np.zeros(shape), late, 0, np.uint64(2 * seed + 1))

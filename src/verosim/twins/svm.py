@@ -24,7 +24,7 @@ from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent,
 from verosim.twins.solvers.finite_newton import finite_newton
 from verosim.twins.solvers.interior import interior
 from verosim.twins.solvers.margin import Margin, Solution, side_by_side
-from verosim.twins.training_rows import TrainingRows, class_weights
+from verosim.twins.training_rows import class_weights
 
 FEW_COLUMNS = 600  # up to which a Newton step can cost less than the passes it saves
 ROWS_PER_COLUMN = 4  # below which coordinate descent has few rows to visit
@@ -127,7 +127,7 @@ class LinearSVM(LinearClassifier):
         """Fit to rows and their classes; a row of weight s counts s times."""
         self._check()
         rows = self.training_rows(X, y, sample_weight)
-        cost = self._cost(rows)  # (n,)
+        cost = self.C * (rows.weights if len(rows.weights) else np.ones(len(rows)))  # (n,)
         favour = class_weights(self.class_weight, rows)  # (C,)
         problems = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
         free = bool(self.fit_intercept and not self.penalize_intercept)
@@ -222,20 +222,16 @@ class LinearSVM(LinearClassifier):
             return finite_newton(problem, tol, rounds, None if first is None else first.w)
         return interior(problem, tol, rounds)
 
-    def _cost(self, rows: TrainingRows) -> np.ndarray:
-        return self.C * rows.weights if len(rows.weights) else np.full(len(rows), float(self.C))
-
     def _check(self) -> None:
         one_of("loss", self.loss, ("squared_hinge", "hinge"))
         one_of("solver", self.solver, ("auto", "dual", "newton"))
-        tiny = float(np.finfo(float).tiny)
         finite("C", self.C)
         if not self.C > 0:
             raise VerosimError(f"C={self.C!r}: a number above 0 is needed.")
         finite("tol", self.tol, 0.0)
         whole("max_iter", self.max_iter, least=1)
         if self.fit_intercept:
-            finite("intercept_scaling", self.intercept_scaling, tiny)
+            finite("intercept_scaling", self.intercept_scaling, float(np.finfo(float).tiny))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

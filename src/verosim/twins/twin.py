@@ -19,17 +19,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from verosim.axes import Columns
 from verosim.bayes.rule import Decision
 from verosim.data.batch import Batch
-from verosim.data.labels import check_known
+from verosim.data.labels import check_known, positions
 from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, Expansion, Params
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
-from verosim.estimators.checks import only_one_class
 from verosim.folds import inputs_of
 from verosim.models import open_rows
 from verosim.twins.logistic import LogisticRegression
+from verosim.twins.training_rows import check_two_classes
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.start_from(model)
         model.check_columns(X)
         features, codes, weights = self._features(X, y, sample_weight)
-        self._check_classes(codes)
+        check_two_classes("Twin", codes, self.model_.classes_)
         # Features that no row has keep the weights of the model.
         met = _met(features)
         start, whole = self.logistic_, self.logistic_.coef_
@@ -164,8 +164,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
             codes = batch.groups
             if batch.labels is not None:
                 check_known(batch.labels, classes)
-                place = {label: c for c, label in enumerate(classes.tolist())}
-                codes = np.array([place[label] for label in batch.labels.tolist()])[codes]
+                codes = positions(batch.labels, classes)[codes]
             return found, codes, batch.weights
 
         if isinstance(source, TableSource):
@@ -173,17 +172,11 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         else:
             check_known(plan.axes.groups.classes, classes)
             parts = [expand(batch) for batch in source.batches()]
-        features = [part[0] for part in parts]
+        features, codes, weights = zip(*parts, strict=True)
         stack = sparse.vstack(features, "csr") if sparse.issparse(features[0]) else (
             features[0] if len(features) == 1 else np.concatenate(features)
         )  # fmt: skip
-        codes, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
-        return stack, codes, weights
-
-    def _check_classes(self, codes: np.ndarray) -> None:
-        found = np.unique(codes)
-        if len(found) < 2:
-            raise only_one_class("Twin", len(codes), self.model_.classes_[found[0]])
+        return stack, np.concatenate(codes), np.concatenate(weights)
 
     # Predicting ------------------------------------------------------------------------------
 

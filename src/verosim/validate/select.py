@@ -239,21 +239,21 @@ class _Wilks:
         left = own - (cross * np.linalg.lstsq(inner, cross, rcond=None)[0]).sum(axis=0)
         return np.where(left > LEAST_UNEXPLAINED * own, left, np.nan)
 
+    def _ratio(self, kept: Sequence[int], rest: Sequence[int]) -> np.ndarray:
+        """(rest,) by how much each column changes λ of the kept ones."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
+
     def scores(
         self, kept: Sequence[int], rest: Sequence[int], forward: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         now = self.start(kept)
         if forward:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
+            ratio = self._ratio(kept, rest)
             known, after = len(kept), now * ratio
         else:
-            others = [[k for k in kept if k != j] for j in rest]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = np.array([
-                (self._left(self.within, o, [j]) / self._left(self.total, o, [j]))[0]
-                for o, j in zip(others, rest, strict=True)
-            ])  # fmt: skip
+            others = ([k for k in kept if k != j] for j in rest)
+            ratio = np.array([self._ratio(o, [j])[0] for o, j in zip(others, rest, strict=True)])
             known, after = len(kept) - 1, now / ratio
         freedom = self.n - self.classes - known
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -302,12 +302,11 @@ class _Additive(_HeldOut):
             self.parts[j] += held.parts[:, :, at]
 
     def loss(self, columns: Sequence[int]) -> float:
-        joint = self.prior + self.parts[list(columns)].sum(axis=0)
-        return self._loss(joint)
+        return self._loss(self.prior + self.parts[list(columns)].sum(axis=0))
 
     def _loss(self, joint: np.ndarray) -> float:
-        C = joint.shape[1]
-        kernels.normalise(joint, np.zeros(C), LOG_POSTERIOR, np.empty(len(joint)))
+        n, C = joint.shape
+        kernels.normalise(joint, np.zeros(C), LOG_POSTERIOR, np.empty(n))
         return -float(self.weights @ own_log_proba(joint, self.own)) / float(self.weights.sum())
 
     def scores(

@@ -128,9 +128,8 @@ class Comparison:
         """Where the curves of two models cross, with a bootstrap interval over the repeats."""
         lead = self._of(generative) - self._of(discriminative)
         lead = lead if self.lower_is_better else -lead
-        rng = np.random.default_rng(
-            np.random.SeedSequence(self.seed, spawn_key=(0, 2))
-        )  # no draw's
+        seed = np.random.SeedSequence(self.seed, spawn_key=(0, 2))  # no draw's
+        rng = np.random.default_rng(seed)
         return crossing(generative, discriminative, self.sizes, lead, rng)
 
     @cached_property
