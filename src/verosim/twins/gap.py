@@ -19,8 +19,8 @@ from sklearn.base import clone
 from verosim.data.labels import positions
 from verosim.errors import VerosimError, VerosimWarning
 from verosim.folds import first_warning_only
+from verosim.folds.scores import is_correct, own_log_proba
 from verosim.folds.splits import array_folds
-from verosim.linalg import EPS
 from verosim.twins.comparison.resampling import pool_of, rows_of
 from verosim.twins.twin import Twin, check_has_twin
 
@@ -60,16 +60,13 @@ class Gap:
     def errors(self) -> tuple[float, float]:
         """The shares of rows classified wrongly, by the model and by its twin."""
         own = positions(self.labels, self.classes)
-        return (
-            float(np.mean(self.generative.argmax(axis=1) != own)),
-            float(np.mean(self.discriminative.argmax(axis=1) != own)),
-        )
+        model, other = (is_correct(p, own) for p in (self.generative, self.discriminative))
+        return float(np.mean(~model)), float(np.mean(~other))
 
     def losses(self) -> tuple[np.ndarray, np.ndarray]:
         """(n,) −log p(y | x) by the model and by its twin, no more than −log eps."""
-        own = (np.arange(len(self.labels)), positions(self.labels, self.classes))
-        most = -np.log(EPS)
-        return np.minimum(-self.generative[own], most), np.minimum(-self.discriminative[own], most)
+        own = positions(self.labels, self.classes)
+        return -own_log_proba(self.generative, own), -own_log_proba(self.discriminative, own)
 
     def log_loss_gap(self) -> tuple[float, float]:
         """How much lower the twin's log-loss is, and the standard error of that difference."""
