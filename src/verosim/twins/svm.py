@@ -130,6 +130,7 @@ class LinearSVM(LinearClassifier):
         cost = self.C * (rows.weights if len(rows.weights) else np.ones(len(rows)))  # (n,)
         favour = class_weights(self.class_weight, rows)  # (C,)
         problems = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
+        squared = self.loss == "squared_hinge"
         free = bool(self.fit_intercept and not self.penalize_intercept)
         bias = 1.0 if free else float(self.intercept_scaling) if self.fit_intercept else 0.0
         solve = self._solver(rows.X)
@@ -147,15 +148,8 @@ class LinearSVM(LinearClassifier):
             k = problems[job]
             own = rows.codes == k
             other = favour[0] if len(problems) == 1 else 1.0
-            problem = Margin(
-                given,
-                np.where(own, 1.0, -1.0),
-                cost * np.where(own, favour[k], other),
-                bias,
-                self.loss == "squared_hinge",
-                free,
-                centre,
-            )
+            signs, price = np.where(own, 1.0, -1.0), cost * np.where(own, favour[k], other)
+            problem = Margin(given, signs, price, bias, squared, free, centre)
             found[job] = self._solved(problem, solve, norms, int(seeds[job]))
 
         side_by_side(work, len(problems))

@@ -93,12 +93,10 @@ def _from_rows(model: Any, sample: Sample, full: bool) -> list[Finding]:
         Z = np.where(there, X - mean, 0.0)
         a, b = (Z * w[:, None]).T @ Z, (Z**2 * w[:, None]).T @ there
         A, B, rows = A + a, B + b, rows + w.sum() - 1
-        holes = holes or not there.all()
         whole = bool(there.all())
-        found = _of(
-            model.stats_.axes.groups.name(c), _scaled(a, b), names, w.sum() - 1, full, whole
-        )
-        each.append(found)
+        holes = holes or not whole
+        subject = model.stats_.axes.groups.name(c)
+        each.append(_of(subject, _scaled(a, b), names, w.sum() - 1, full, whole))
     if not each:
         return [does_not_apply("correlation", "no class has rows enough")]
     out = [_of(EVERY, _scaled(A, B), names, rows, full, not holes)]
