@@ -18,7 +18,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import LinAlgError, solve_triangular
 from scipy.stats import chi2, f, norm, t
 from sklearn.covariance import MinCovDet
@@ -57,7 +56,6 @@ def screened(
 
 def _screened_table(source: TableSource, groups: Groups, holes: bool) -> TableSource:
     """The same for a table, which is read into memory, once."""
-
     parts = list(map_chunks(lambda chunk: (chunk, chunk.batch()), source))
     own = [Groups(np.empty(0) if b.labels is None else b.labels) for _, b in parts]
     groups = reduce(Groups.union, own, groups)
@@ -88,9 +86,7 @@ def _kept(
 ) -> np.ndarray:
     """(n,) the weights, zero where a row is an outlier of its class."""
     out = weights.copy() if len(weights) else np.ones(len(codes))
-    matrix = None
-    if isinstance(X, SparseRows):
-        matrix = sparse.csr_array((X.data, X.indices, X.indptr), X.shape)
+    matrix = X.as_csr() if isinstance(X, SparseRows) else None
     for c in range(len(groups.classes)):
         here = np.flatnonzero((codes == c) & (out > 0))
         if not len(here):

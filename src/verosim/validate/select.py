@@ -334,8 +334,6 @@ class _Marginals(_HeldOut):
 
     def __init__(self, spec: Spec, engine: HeldOutEngine) -> None:
         self.spec, self.names = spec, list(engine.rows.plan.axes.columns)
-        # By fold the statistic outside it, its rows, their classes outside it, and their weights.
-        self.folds: list[tuple[Statistic, np.ndarray, np.ndarray, np.ndarray]] = []
 
         def visit(held: HeldOutRows, known: FoldRules) -> Any:
             place = np.full(len(known.classes), -1)
@@ -344,7 +342,10 @@ class _Marginals(_HeldOut):
             weights = held.weights if len(held.weights) else np.ones(len(rows))
             return known.training, rows, place[held.codes], weights
 
-        self.folds = [visited.value for visited in engine.visits(visit)]
+        # By fold the statistic outside it, its rows, their classes outside it, and their weights.
+        self.folds: list[tuple[Statistic, np.ndarray, np.ndarray, np.ndarray]] = [
+            visited.value for visited in engine.visits(visit)
+        ]
 
     def loss(self, columns: Sequence[int]) -> float:
         at, loss, total = np.array(sorted(columns), dtype=np.intp), 0.0, 0.0

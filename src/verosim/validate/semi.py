@@ -22,6 +22,7 @@ from sklearn.base import clone
 from verosim.densities import Convergence
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
 from verosim.estimators.base import GenerativeClassifier
+from verosim.folds import inputs_of
 from verosim.models import derive
 from verosim.models.settings import finite
 from verosim.validate.partially_labelled import PartiallyLabelled, fit_labelled
@@ -110,9 +111,8 @@ class SemiSupervised(Wrapper):
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
         model.spec().check_updates("SemiSupervised")
         with warnings.catch_warnings(record=True, action="always") as first:
-            rows = fit_labelled(
-                model, X, y, sample_weight, mark=self.unlabelled, schema=schema, na=na
-            )
+            inputs = inputs_of(X, y, sample_weight, schema, na)
+            rows = fit_labelled(model, inputs, self.unlabelled)
         convergence, last = self._climb(model, rows)
         if convergence.iterations:  # how singular the first model was is of no interest any more
             first = [said for said in first if not issubclass(said.category, SingularWarning)]
