@@ -1,4 +1,4 @@
-"""Every compiled loop, one file per road; numba loads when the first of them is called.
+"""Every compiled loop, one file per purpose; numba loads when the first of them is called.
 
 All are `nogil`, so the engine's threads run them side by side, and cached on disk where a
 folder can be written, so a machine compiles each of them once. `fastmath` is limited to

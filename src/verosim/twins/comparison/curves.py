@@ -205,9 +205,9 @@ class Comparison:
         )
 
     def __str__(self) -> str:
+        times = "1 repeat" if self.repeats == 1 else f"{self.repeats} repeats"
         lines = [
-            f"{self.scoring} ({self.better} is better), {_times(self.repeats)}, "
-            f"{self.test_rows:,} test rows",
+            f"{self.scoring} ({self.better} is better), {times}, {self.test_rows:,} test rows",
             self.table(markdown=False),
             *map(str, self.crossings),
         ]
@@ -309,7 +309,3 @@ def _shown(mean: float, error: float) -> str:
     if np.isnan(mean):
         return "–"
     return f"{mean:.4f}" if np.isnan(error) else f"{mean:.4f} ± {error:.4f}"
-
-
-def _times(repeats: int) -> str:
-    return "1 repeat" if repeats == 1 else f"{repeats} repeats"
