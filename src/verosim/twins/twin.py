@@ -109,7 +109,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         met = _met(features)
         start, whole = self.logistic_, self.logistic_.coef_
         rows = features if len(met) == features.shape[1] else features[:, met]
-        logistic = _settled(start, codes, whole[:, met], start.intercept_)
+        logistic = self._regression(np.unique(codes), whole[:, met], start.intercept_)
         logistic.fit(rows, codes, weights if len(weights) else None)
         coef = np.zeros((len(logistic.coef_), features.shape[1]))
         if len(coef) == len(whole):
@@ -133,9 +133,14 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
             coef, bias = coef[1:] - coef[:1], bias[1:] - bias[:1]
         else:  # only differences count
             coef, bias = coef - coef.mean(axis=0), bias - bias.mean()
-        logistic = LogisticRegression(self.C, self.solver, warm_start=True)
-        logistic = _settled(logistic, np.arange(len(model.classes_)), coef, bias)
-        return self._take(coef, bias, logistic)
+        return self._take(coef, bias, self._regression(np.arange(len(model.classes_)), coef, bias))
+
+    def _regression(
+        self, classes: np.ndarray, coef: np.ndarray, bias: np.ndarray
+    ) -> LogisticRegression:
+        """A regression that has these weights, and starts from them."""
+        start = LogisticRegression(self.C, self.solver, warm_start=True)
+        return start.set_weights(classes, Columns(coef.shape[1]), np.ascontiguousarray(coef), bias)
 
     def _take(self, coef: np.ndarray, bias: np.ndarray, logistic: LogisticRegression) -> Self:
         """Weights on the features in units of their scale, and where they come from."""
@@ -212,15 +217,6 @@ def _met(features: Any) -> np.ndarray:
     if sparse.issparse(features):
         return np.flatnonzero(np.bincount(features.indices, features.data != 0, features.shape[1]))
     return np.flatnonzero(features.any(axis=0))
-
-
-def _settled(
-    logistic: LogisticRegression, codes: np.ndarray, coef: np.ndarray, bias: np.ndarray
-) -> LogisticRegression:
-    """A regression that has these weights, and starts from them."""
-    classes, d = np.unique(codes), coef.shape[1]
-    again = clone(logistic).set_params(warm_start=True)
-    return again.set_weights(classes, Columns(d), np.ascontiguousarray(coef), bias)
 
 
 def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> Twin:
