@@ -7,6 +7,7 @@ Factoring the correlation R rather than Σ makes every threshold independent of 
 
 from __future__ import annotations
 
+from contextlib import ContextDecorator
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
@@ -195,7 +196,7 @@ def _let_anyone_limit() -> None:
         clear(force=True)
 
 
-class _OneBlasThread:
+class _OneBlasThread(ContextDecorator):
     """Our threads call BLAS; threads of its own would only stand in their way.
 
     The limit is the process's, so it is counted: the last one out restores it.

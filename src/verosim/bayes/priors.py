@@ -28,18 +28,8 @@ def log_priors(
     A prior given to a class with no rows is an error, unless `streaming`: then classes come and
     go, and the mass of those not there is shared out among the others.
     """
-    if setting is None:
-        mass = np.where(present, weight, 0.0)
-    elif isinstance(setting, str):
-        if setting == "laplace":
-            mass = np.where(present, weight + 1.0, 0.0)
-        elif setting == "uniform":
-            mass = present.astype(float)
-        else:
-            raise VerosimError(
-                f"priors={setting!r} is not known.",
-                'None, "laplace", "uniform", an array in the order of classes_, or a dict.',
-            )
+    if setting is None or isinstance(setting, str):
+        mass = _mass(setting, weight, present)
     else:
         mass = _given(setting, classes, streaming)
         if streaming:
@@ -57,6 +47,20 @@ def log_priors(
         )
     with np.errstate(divide="ignore"):
         return np.log(mass / mass.sum())
+
+
+def _mass(setting: str | None, weight: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """The priors that a word asks for, not yet divided by their sum; of one row or of many."""
+    if setting is None:
+        return np.where(present, weight, 0.0)
+    if setting == "laplace":
+        return np.where(present, weight + 1.0, 0.0)
+    if setting == "uniform":
+        return present.astype(float)
+    raise VerosimError(
+        f"priors={setting!r} is not known.",
+        'None, "laplace", "uniform", an array in the order of classes_, or a dict.',
+    )
 
 
 def _given(setting: Any, classes: np.ndarray, streaming: bool) -> np.ndarray:
@@ -140,12 +144,7 @@ def log_priors_left_out(
     there = weight > 0
     if setting is not None and not isinstance(setting, str):
         return _given_left_out(setting, labels, weight, there)
-    mass = weight
-    if setting == "laplace":
-        mass = np.where(there, weight + 1.0, 0.0)
-    elif setting is not None:  # "uniform", or an error
-        log_priors(setting, labels, statistic_weight, statistic_rows > 0, streaming=True)
-        mass = there.astype(np.float64)
+    mass = _mass(setting, weight, there)
     total = mass.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         return np.log(mass / np.where(total > 0, total, 1.0))

@@ -27,17 +27,21 @@ class Decision:
     params: ClassScores
     columns: Columns
 
+    def score(self, block: Any, out: np.ndarray) -> np.ndarray:
+        """(n, C) what the rows of a block say of each class, up to a term all classes share."""
+        return self.params.log_ratio(block, out)
+
     def discriminants(self, X: Any) -> np.ndarray:
         """(n, C) δ_k(x) up to a term all classes share: linear in x where the model is."""
-        return self._evaluate(X, self.params.log_ratio, DISCRIMINANT)[0]
+        return self._evaluate(X, self.score, DISCRIMINANT)[0]
 
     def posterior(self, X: Any) -> np.ndarray:
         """(n, C) p(k | x)."""
-        return self._evaluate(X, self.params.log_ratio, POSTERIOR)[0]
+        return self._evaluate(X, self.score, POSTERIOR)[0]
 
     def log_posterior(self, X: Any) -> np.ndarray:
         """(n, C) log p(k | x)."""
-        return self._evaluate(X, self.params.log_ratio, LOG_POSTERIOR)[0]
+        return self._evaluate(X, self.score, LOG_POSTERIOR)[0]
 
     def decide(self, X: Any) -> np.ndarray:
         """(n,) the class number with the largest discriminant."""

@@ -6,7 +6,6 @@ It shows after a second, and only if a terminal is watching.
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Any, Self
 
 from verosim.terminal import watched
@@ -56,11 +55,6 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.bar is not None:
             self.bar.stop()

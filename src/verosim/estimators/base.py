@@ -312,6 +312,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         spec = self.spec()
         tags.input_tags.sparse, tags.input_tags.allow_nan = spec.reads_sparse, spec.allows_missing
+        tags.input_tags.categorical = tags.input_tags.string = spec.reads_values
         return tags
 
 

@@ -15,7 +15,12 @@ from verosim.densities import Convergence, EMGaussian, FullGaussian
 from verosim.engines import map_rows, one_blas_thread
 from verosim.errors import VerosimError
 from verosim.estimators.distance import signed_distance
-from verosim.estimators.gaussian import GaussianClassifier, GaussianSpec, gaussian_weights
+from verosim.estimators.gaussian import (
+    GaussianClassifier,
+    GaussianSpec,
+    gaussian_coef,
+    gaussian_intercept,
+)
 from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Moments, Patterns, Statistic
 
@@ -155,13 +160,9 @@ class QDA(GaussianClassifier):
         on_singular: str = "fallback",
         robust: bool = False,
     ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
+        super().__init__(priors, covariance, shrinkage, floor, robust)
         self.missing = missing
         self.on_singular = on_singular
-        self.robust = robust
 
     def spec(self) -> FullSpec:
         return FullSpec(**self.settings(FullSpec))
@@ -207,14 +208,10 @@ class RDA(GaussianClassifier):
         on_singular: str = "fallback",
         robust: bool = False,
     ) -> None:
+        super().__init__(priors, covariance, shrinkage, floor, robust)
         self.pooling = pooling
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
         self.missing = missing
         self.on_singular = on_singular
-        self.robust = robust
 
     def spec(self) -> RDASpec:
         return RDASpec(**self.settings(RDASpec))
@@ -266,32 +263,18 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         n_components: int | None = None,
         robust: bool = False,
     ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
+        super().__init__(priors, covariance, shrinkage, floor, robust)
         self.missing = missing
         self.on_singular = on_singular
         self.n_components = n_components
-        self.robust = robust
 
     def spec(self) -> LDASpec:
         return LDASpec(pooling=1.0, **self.settings(LDASpec))
 
     convergence_ = property(convergence)
 
-    # Weights: for people, predictions do not go through them -------------------------------
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """(C, d) w_k; for two classes (1, d), their difference."""
-        return gaussian_weights(self.fitted("coef_")).weights[0]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """(C,) b_k; for two classes (1,), their difference."""
-        return gaussian_weights(self.fitted("intercept_")).weights[1]
-
+    coef_ = property(gaussian_coef)
+    intercept_ = property(gaussian_intercept)
     signed_distance = signed_distance
 
     # Fisher's directions -------------------------------------------------------------------

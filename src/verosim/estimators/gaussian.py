@@ -84,7 +84,21 @@ def _mahalanobis(rule: Rule, rows: Any) -> np.ndarray:
 
 
 class GaussianClassifier(GenerativeClassifier):
-    """Means, covariances, distances and boundaries."""
+    """The settings all Gaussian classifiers have; means, covariances, distances and boundaries."""
+
+    def __init__(
+        self,
+        priors: Any = None,
+        covariance: str = "mle",
+        shrinkage: float | str | None = None,
+        floor: float = 1e-9,
+        robust: bool = False,
+    ) -> None:
+        self.priors = priors
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.floor = floor
+        self.robust = robust
 
     @property
     def shrinkage_(self) -> Any:
@@ -118,12 +132,24 @@ class GaussianClassifier(GenerativeClassifier):
         )  # fmt: skip
 
 
-def gaussian_weights(state: State) -> LinearScores:
-    """The weights of Gaussians that share a covariance, for people. Predictions do not go through
-    them: see `Located.linear`."""
+# The weights of Gaussians that share a covariance are for people. Predictions do not go through
+# them: see `Located.linear`.
+
+
+def gaussian_coef(model: GaussianClassifier) -> np.ndarray:
+    """(C, d) w_k; for two classes (1, d), their difference."""
+    return _weights(model.fitted("coef_"))[0]
+
+
+def gaussian_intercept(model: GaussianClassifier) -> np.ndarray:
+    """(C,) b_k; for two classes (1,), their difference."""
+    return _weights(model.fitted("intercept_"))[1]
+
+
+def _weights(state: State) -> tuple[np.ndarray, np.ndarray]:
     pivot, centre, _ = state.params.reference
     coef, bias = state.params.linear
-    return LinearScores(LinearForm(pivot, centre, coef, bias + state.rule.log_prior))
+    return LinearScores(LinearForm(pivot, centre, coef, bias + state.rule.log_prior)).weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,20 +206,6 @@ class GaussianNB(GaussianClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
-        floor: float = 1e-9,
-        robust: bool = False,
-    ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
-        self.robust = robust
-
     def spec(self) -> DiagonalSpec:
         return DiagonalSpec(**self.settings(DiagonalSpec))
 
@@ -219,31 +231,9 @@ class NaiveLDA(GaussianClassifier):
     ((4,), 18)
     """
 
-    def __init__(
-        self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
-        floor: float = 1e-9,
-        robust: bool = False,
-    ) -> None:
-        self.priors = priors
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.floor = floor
-        self.robust = robust
-
     def spec(self) -> DiagonalSpec:
         return DiagonalSpec(shared=True, **self.settings(DiagonalSpec))
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """(C, d) w_k; for two classes (1, d), their difference."""
-        return gaussian_weights(self.fitted("coef_")).weights[0]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """(C,) b_k; for two classes (1,), their difference."""
-        return gaussian_weights(self.fitted("intercept_")).weights[1]
-
+    coef_ = property(gaussian_coef)
+    intercept_ = property(gaussian_intercept)
     signed_distance = signed_distance

@@ -144,15 +144,11 @@ class CategoricalNB(GenerativeClassifier):
         assert isinstance(codes, Categories)
         return [sorted_labels(values) for values in codes.values]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
 
 class CountClassifier(GenerativeClassifier):
     """What the classifiers of presence and amounts show; sparse rows are read as they are."""
+
+    counts_only = False  # whether cells must not be negative
 
     @property
     def feature_log_prob_(self) -> np.ndarray:
@@ -169,6 +165,7 @@ class CountClassifier(GenerativeClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.counts_only
         tags.classifier_tags.poor_score = True  # on the continuous blobs of the checks
         return tags
 
@@ -209,12 +206,6 @@ def decision_function_once_fitted(model: CountClassifier) -> Any:
     return super(CountClassifier, model).decision_function
 
 
-def with_counts_only(tags: Any) -> Any:
-    """Tags of a model that reads counts, which are not negative."""
-    tags.input_tags.positive_only = True
-    return tags
-
-
 class MultinomialNB(CountClassifier):
     """Naive Bayes for counts, such as tokens: amounts matter, absence does not.
 
@@ -237,10 +228,8 @@ class MultinomialNB(CountClassifier):
     def spec(self) -> MultinomialSpec:
         return MultinomialSpec(**self.settings(MultinomialSpec))
 
+    counts_only = True
     decision_function = property(decision_function_once_fitted)
-
-    def __sklearn_tags__(self) -> Any:
-        return with_counts_only(super().__sklearn_tags__())
 
 
 class ComplementNB(CountClassifier):
@@ -280,7 +269,5 @@ class ComplementNB(CountClassifier):
     def spec(self) -> ComplementSpec:
         return ComplementSpec(**self.settings(ComplementSpec))
 
+    counts_only = True
     decision_function = property(decision_function_once_fitted)
-
-    def __sklearn_tags__(self) -> Any:
-        return with_counts_only(super().__sklearn_tags__())

@@ -18,15 +18,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import LinAlgError, solve_triangular
 from scipy.stats import chi2, f, norm, t
 from sklearn.covariance import MinCovDet
 
 from verosim.axes import Groups
 from verosim.data import ArraySource, SparseRows
-from verosim.data.batch import Batch
-from verosim.data.stream import Chunk, TableSource
+from verosim.data.stream import TableSource
 from verosim.engines import map_chunks, one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
 
@@ -58,11 +56,7 @@ def screened(
 
 def _screened_table(source: TableSource, groups: Groups, holes: bool) -> TableSource:
     """The same for a table, which is read into memory, once."""
-
-    def work(chunk: Chunk) -> tuple[Chunk, Batch]:
-        return chunk, chunk.batch()
-
-    parts = list(map_chunks(work, source))
+    parts = list(map_chunks(lambda chunk: (chunk, chunk.batch()), source))
     own = [Groups(np.empty(0) if b.labels is None else b.labels) for _, b in parts]
     groups = reduce(Groups.union, own, groups)
     batches = [
@@ -92,9 +86,7 @@ def _kept(
 ) -> np.ndarray:
     """(n,) the weights, zero where a row is an outlier of its class."""
     out = weights.copy() if len(weights) else np.ones(len(codes))
-    matrix = None
-    if isinstance(X, SparseRows):
-        matrix = sparse.csr_array((X.data, X.indices, X.indptr), X.shape)
+    matrix = X.as_csr() if isinstance(X, SparseRows) else None
     for c in range(len(groups.classes)):
         here = np.flatnonzero((codes == c) & (out > 0))
         if not len(here):
@@ -195,8 +187,8 @@ def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
     n, d = rows.shape
     if n <= PER_COLUMN * d:
         return None
-    with warnings.catch_warnings(), one_blas_thread:  # its matrices are many and small
-        warnings.simplefilter("ignore")  # what it warns of is looked at below
+    # What it warns of is looked at below, and its matrices are many and small.
+    with warnings.catch_warnings(action="ignore"), one_blas_thread:
         try:
             found = MinCovDet(random_state=0).fit(rows)
             h = int(found.raw_support_.sum())

@@ -11,6 +11,7 @@ import numpy as np
 
 from verosim import kinds
 from verosim.axes import Axes
+from verosim.data.labels import positions
 from verosim.data.schema import Schema, as_kind
 from verosim.data.tables import Table
 from verosim.densities import ProductDensity
@@ -143,15 +144,8 @@ class NaiveBayes(GenerativeClassifier):
         reader = self.spec().reader(self.schema_)
         gone: dict[str, np.ndarray] = {}
         if missing:
-            place = {label: i for i, label in enumerate(self.classes_.tolist())}
-            at = np.array([place[label] for label in labels.tolist()], dtype=np.intp)
+            at = positions(labels, self.classes_)
             rates = kinds.gap_rates(reader, statistic)
             gone = {name: rng.random(len(at)) < rate[at] for name, rate in rates.items()}
         parts: Any = drawn
         return kinds.as_table(reader, parts, gone, self.schema_.native), labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

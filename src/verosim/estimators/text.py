@@ -261,7 +261,7 @@ class TextNB(GenerativeClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
+        tags.input_tags.categorical = False
         tags.input_tags.two_d_array = False
         return tags
 

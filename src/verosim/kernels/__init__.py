@@ -1,4 +1,4 @@
-"""Every compiled loop, one file per road; numba loads when the first of them is called.
+"""Every compiled loop, one file per purpose; numba loads when the first of them is called.
 
 All are `nogil`, so the engine's threads run them side by side, and cached on disk where a
 folder can be written, so a machine compiles each of them once. `fastmath` is limited to
@@ -35,14 +35,7 @@ _FILES = {
     "holes": ("fill_holes", "score_shown"),
     "vocabulary": ("fill_slots", "meet_tokens", "take_tokens", "add_token_rows"),
     "shares": ("log_shares",),
-    "stochastic": (
-        "hash_dense",
-        "hash_sparse",
-        "count_runs",
-        "mix",
-        "stochastic_dense",
-        "stochastic_sparse",
-    ),
+    "stochastic": ("hash_rows", "count_runs", "mix", "stochastic_dense", "stochastic_sparse"),
     "logistic": (
         "logistic_pass",
         "softmax_pass",
@@ -62,17 +55,10 @@ _FILES = {
         "dual_pass",
     ),
     "text": ("count_texts", "score_texts"),
-    "rows": (
-        "row_norms",
-        "row_norms_sparse",
-        "row_products",
-        "row_products_sparse",
-        "add_rows_sparse",
-    ),
-    "dual": ("descend", "descend_sparse", "rank_columns", "shuffle"),
+    "rows": ("row_norms", "row_products", "add_rows_sparse"),
+    "dual": ("descend", "rank_columns", "shuffle"),
     "perceptron": (
         "perceptron_epoch",
-        "perceptron_epoch_sparse",
         "perceptron_classes_epoch",
         "perceptron_classes_epoch_sparse",
     ),

@@ -138,105 +138,20 @@ def rank_columns(indices, place, renumbered):
 
 @exact
 def descend(
-    X,
-    centre,
-    signs,
-    cost,
-    ridge,
-    norms,
-    bias,
-    w,
-    alpha,
-    free,
-    order,
-    seed,
-    turn,
-    visits,
-    tol,
-    value,
+    values, indices, indptr, centre, signs, cost, ridge, norms, bias, w, alpha, free,
+    order, seed, turn, visits, tol, value,
 ):  # fmt: skip
     """Passes over the rows that do not rest until the gap they measure is below tol · objective,
     or there were `visits` to rows.
 
+    Rows are (values, indices, indptr) as in `kernels/rows.py`. The branches on what they are stand
+    in the loop itself: a call for each row would take half as long again.
     w (d + 1,) with the weight of the column of `bias` last, and alpha (n,), in place. For a free
     intercept so is `free` (7,), the b₀ first (see `_move_intercept`); otherwise it is empty.
     `value` is the dual objective at alpha, `turn` the number of passes before these. Gives back how
     many visits were made, and the next turn and seed.
     """
-    n, d = X.shape
-    squared, centred = ridge.size > 0, centre.size > 0
-    high, low, active = np.inf, -np.inf, n
-    body = w[:d]
-    shift = free[0] if free.size else 0.0
-    made = 0
-    while made < visits:
-        reach = min(LAST, 2.0 - (2.0 - FIRST) / (1.0 + turn / HALFWAY))
-        turn += 1
-        seed = shuffle(order, active, seed)
-        made += active
-        most, least, gap, s = -np.inf, np.inf, 0.0, 0
-        while s < active:
-            i = order[s]
-            r = ridge[i] if squared else 0.0
-            product = centred_dot(X[i], centre, body) if centred else dense_dot(X[i], body)
-            m = signs[i] * (product + w[d] * bias + shift) - 1.0
-            a = alpha[i]
-            new, gain, projected, rests = _step(
-                m, a, norms[i], np.inf if squared else cost[i], r, high, low, reach
-            )
-            if rests:
-                active -= 1
-                order[s], order[active] = order[active], i
-                continue
-            gap += _gap_term(m, a, cost[i], r)
-            most, least = max(most, projected), min(least, projected)
-            if new != a:
-                alpha[i] = new
-                value += gain
-                step = (new - a) * signs[i]
-                if centred:
-                    centred_add(X[i], centre, step, body)
-                else:
-                    dense_add(X[i], step, body)
-                w[d] += (new - a) * signs[i] * bias
-            s += 1
-        apart = w[d] * w[d] if free.size else 0.0
-        if apart <= LOST * value:
-            apart = 0.0
-        if gap + apart <= tol * (value + gap):
-            break
-        high = most if most > 0.0 else np.inf
-        low = least if least < 0.0 else -np.inf
-        if gap < SOLVED * apart:
-            move = _move_intercept(free, bias, w[d])
-            shift += move
-            value -= move * w[d] / bias
-            high, low, active = np.inf, -np.inf, n  # none rests: v must answer to the move
-    return made, turn, seed
-
-
-@exact
-def descend_sparse(
-    data,
-    indices,
-    indptr,
-    signs,
-    cost,
-    ridge,
-    norms,
-    bias,
-    w,
-    alpha,
-    free,
-    order,
-    seed,
-    turn,
-    visits,
-    tol,
-    value,
-):  # fmt: skip
-    """The same for CSR rows."""
-    n, d = indptr.size - 1, w.size - 1
+    n, d = norms.size, w.size - 1
     squared = ridge.size > 0
     high, low, active = np.inf, -np.inf, n
     body = w[:d]
@@ -251,9 +166,13 @@ def descend_sparse(
         while s < active:
             i = order[s]
             r = ridge[i] if squared else 0.0
-            start, stop = indptr[i], indptr[i + 1]
-            product = sparse_dot(data, indices, start, stop, body) + w[d] * bias + shift
-            m = signs[i] * product - 1.0
+            if values.ndim != 2:
+                dot = sparse_dot(values, indices, indptr[i], indptr[i + 1], body)
+            elif centre is None:
+                dot = dense_dot(values[i], body)
+            else:
+                dot = centred_dot(values[i], centre, body)
+            m = signs[i] * (dot + w[d] * bias + shift) - 1.0
             a = alpha[i]
             new, gain, projected, rests = _step(
                 m, a, norms[i], np.inf if squared else cost[i], r, high, low, reach
@@ -267,8 +186,14 @@ def descend_sparse(
             if new != a:
                 alpha[i] = new
                 value += gain
-                sparse_add(data, indices, start, stop, (new - a) * signs[i], body)
-                w[d] += (new - a) * signs[i] * bias
+                change = (new - a) * signs[i]
+                if values.ndim != 2:
+                    sparse_add(values, indices, indptr[i], indptr[i + 1], change, body)
+                elif centre is None:
+                    dense_add(values[i], change, body)
+                else:
+                    centred_add(values[i], centre, change, body)
+                w[d] += change * bias
             s += 1
         apart = w[d] * w[d] if free.size else 0.0
         if apart <= LOST * value:

@@ -11,57 +11,30 @@ using the perceptron algorithm (the mean).
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.rows import dense_add, dense_dot, sparse_add, sparse_dot
+from verosim.kernels.rows import dense_add, dense_dot, row_add, row_dot
 
 
 @exact
-def perceptron_epoch(X, signs, weights, order, eta, bias, theta, late, seen):
+def perceptron_epoch(values, indices, indptr, signs, weights, order, eta, bias, theta, late, seen):
     """(mistakes, −Σ s t θᵀφ over them, each before its update). theta (d + 1,), late the same or
-    empty, in place. bias is 1, or 0 for no intercept."""
-    d = X.shape[1]
-    body = theta[:d]
-    mistakes, criterion = 0, 0.0
-    for k in range(order.size):
-        i = order[k]
-        y = signs[i] * (dense_dot(X[i], body) + theta[d])
-        if y > 0.0:
-            continue
-        s = weights[i] if weights.size else 1.0
-        mistakes += 1
-        criterion -= s * y
-        step = eta * s * signs[i]
-        dense_add(X[i], step, body)
-        theta[d] += step * bias
-        if late.size:
-            step *= seen + k
-            dense_add(X[i], step, late[:d])
-            late[d] += step * bias
-    return mistakes, criterion
-
-
-@exact
-def perceptron_epoch_sparse(
-    data, indices, indptr, signs, weights, order, eta, bias, theta, late, seen
-):
-    """The same for CSR rows."""
+    empty, in place. bias is 1, or 0 for no intercept. Rows are as in `kernels/rows.py`."""
     d = theta.size - 1
     body = theta[:d]
     mistakes, criterion = 0, 0.0
     for k in range(order.size):
         i = order[k]
-        first, last = indptr[i], indptr[i + 1]
-        y = signs[i] * (sparse_dot(data, indices, first, last, body) + theta[d])
+        y = signs[i] * (row_dot(values, indices, indptr, i, body) + theta[d])
         if y > 0.0:
             continue
         s = weights[i] if weights.size else 1.0
         mistakes += 1
         criterion -= s * y
         step = eta * s * signs[i]
-        sparse_add(data, indices, first, last, step, body)
+        row_add(values, indices, indptr, i, step, body)
         theta[d] += step * bias
         if late.size:
             step *= seen + k
-            sparse_add(data, indices, first, last, step, late[:d])
+            row_add(values, indices, indptr, i, step, late[:d])
             late[d] += step * bias
     return mistakes, criterion
 

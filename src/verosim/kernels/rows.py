@@ -2,7 +2,9 @@
 
     wᵀ(x − c),   w ← w + step (x − c),   ‖x − c‖²
 
-The centre c is for dense rows. Where it may be empty it is zero then, and costs nothing.
+Rows come as (values, indices, indptr) of CSR rows, or as (X, None, None) of dense ones: numba
+compiles a loop for each, without the branches of the other. The centre c is for dense rows, and may
+be None: then it is zero, and costs nothing.
 """
 
 import numpy as np
@@ -20,7 +22,9 @@ def dense_dot(x, w):
 
 @loose
 def centred_dot(x, centre, w):
-    """wᵀ(x − centre)."""
+    """wᵀ(x − centre); of x itself if there is no centre."""
+    if centre is None:
+        return dense_dot(x, w)
     total = 0.0
     for j in range(x.size):
         total += (x[j] - centre[j]) * w[j]
@@ -35,8 +39,11 @@ def dense_add(x, step, w):
 
 @exact
 def centred_add(x, centre, step, w):
-    for j in range(x.size):
-        w[j] += step * (x[j] - centre[j])
+    if centre is None:
+        dense_add(x, step, w)
+    else:
+        for j in range(x.size):
+            w[j] += step * (x[j] - centre[j])
 
 
 @loose
@@ -55,7 +62,9 @@ def sparse_add(data, indices, start, stop, step, w):
 
 @loose
 def centred_square(x, centre):
-    """‖x − centre‖²."""
+    """‖x − centre‖²; of x itself if there is no centre."""
+    if centre is None:
+        return dense_dot(x, x)
     total = 0.0
     for j in range(x.size):
         total += (x[j] - centre[j]) * (x[j] - centre[j])
@@ -63,40 +72,48 @@ def centred_square(x, centre):
 
 
 @exact
-def row_norms(X, centre, bias, out):
-    """out (n,) = ‖x − centre‖² + bias²; of x itself if the centre is empty."""
-    if centre.size == 0:  # asked once, so that the loops stay simple
-        for i in range(X.shape[0]):
-            out[i] = bias * bias + dense_dot(X[i], X[i])
+def row_dot(values, indices, indptr, i, w):
+    """wᵀx of row i."""
+    if values.ndim == 2:
+        return dense_dot(values[i], w)
+    return sparse_dot(values, indices, indptr[i], indptr[i + 1], w)
+
+
+@exact
+def row_add(values, indices, indptr, i, step, w):
+    """w += step x of row i."""
+    if values.ndim == 2:
+        dense_add(values[i], step, w)
     else:
-        for i in range(X.shape[0]):
-            out[i] = bias * bias + centred_square(X[i], centre)
+        sparse_add(values, indices, indptr[i], indptr[i + 1], step, w)
 
 
 @exact
-def row_norms_sparse(data, indptr, bias, out):
-    for i in range(indptr.size - 1):
-        total = bias * bias
-        for t in range(indptr[i], indptr[i + 1]):
-            total += float(data[t]) * float(data[t])
-        out[i] = total
+def centred_row_dot(values, indices, indptr, centre, i, w):
+    """wᵀ(x − centre) of row i."""
+    if values.ndim == 2:
+        return centred_dot(values[i], centre, w)
+    return row_dot(values, indices, indptr, i, w)
 
 
 @exact
-def row_products(X, centre, w, shift, out):
-    """out (n,) = (X − centre) w + shift; X w + shift if the centre is empty."""
-    if centre.size == 0:
-        for i in range(X.shape[0]):
-            out[i] = dense_dot(X[i], w) + shift
-    else:
-        for i in range(X.shape[0]):
-            out[i] = centred_dot(X[i], centre, w) + shift
+def row_norms(values, indices, indptr, centre, bias, out):
+    """out (n,) = ‖x − centre‖² + bias²."""
+    for i in range(out.size):
+        if values.ndim == 2:
+            out[i] = bias * bias + centred_square(values[i], centre)
+        else:
+            total = bias * bias
+            for t in range(indptr[i], indptr[i + 1]):
+                total += float(values[t]) * float(values[t])
+            out[i] = total
 
 
 @exact
-def row_products_sparse(data, indices, indptr, w, shift, out):
-    for i in range(indptr.size - 1):
-        out[i] = sparse_dot(data, indices, indptr[i], indptr[i + 1], w) + shift
+def row_products(values, indices, indptr, centre, w, shift, out):
+    """out (n,) = (X − centre) w + shift."""
+    for i in range(out.size):
+        out[i] = centred_row_dot(values, indices, indptr, centre, i, w) + shift
 
 
 @exact

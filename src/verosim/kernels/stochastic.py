@@ -30,24 +30,18 @@ def _cell(j, x):
 
 
 @exact
-def hash_dense(X, codes, out):
-    """out (n,) uint64 of each row's cells and class."""
-    for i in range(X.shape[0]):
+def hash_rows(values, indices, indptr, codes, out):
+    """out (n,) uint64 of each row's cells and class; rows are as in `kernels/rows.py`."""
+    for i in range(codes.size):
         h = np.uint64(codes[i])
-        for j in range(X.shape[1]):
-            if X[i, j] != 0:
-                h += _cell(j, X[i, j])
-        out[i] = _mixed(h)
-
-
-@exact
-def hash_sparse(data, indices, indptr, codes, out):
-    """`hash_dense` over CSR rows."""
-    for i in range(indptr.size - 1):
-        h = np.uint64(codes[i])
-        for t in range(indptr[i], indptr[i + 1]):
-            if data[t] != 0:
-                h += _cell(indices[t], data[t])
+        if values.ndim == 2:
+            for j in range(values.shape[1]):
+                if values[i, j] != 0:
+                    h += _cell(j, values[i, j])
+        else:
+            for t in range(indptr[i], indptr[i + 1]):
+                if values[t] != 0:
+                    h += _cell(indices[t], values[t])
         out[i] = _mixed(h)
 
 

@@ -180,10 +180,8 @@ def _by_log_loss(scorer: CandidateScorer) -> tuple[Any, Candidates]:
     order = sorted(scorer.scores, key=lambda i: scorer.scores[i].loss)
     if not order:
         raise _none_of_them(scorer)
-    rows = []
-    for i in order:
-        found = scorer.scores[i]
-        rows.append(Candidate(scorer.entries[i].model, found.loss, found.error, found.accuracy))
+    found = [(scorer.entries[i].model, scorer.scores[i]) for i in order]
+    rows = [Candidate(model, one.loss, one.error, one.accuracy) for model, one in found]
     table = Candidates([*rows, *_untried(scorer)], LOG_LOSS, scorer.complete)
     return scorer.fitted(order[0]), table
 

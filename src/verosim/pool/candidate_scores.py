@@ -25,7 +25,7 @@ from verosim.folds.scores import LOG_LOSS, FoldWeight, Score, scores_by_name
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.models import Inputs
-from verosim.models.settings import same
+from verosim.models.spec import share_statistic
 from verosim.pool.candidates import Entry, FoldPlan
 
 # Rows above which one look at all of them tells a fold little about itself.
@@ -84,22 +84,15 @@ class CandidateScorer:
 
     def _families(self) -> list[list[int]]:
         """Entries that read the rows alike, and so share their sums."""
-        found: list[list[int]] = []
-        keys = [entry.model.spec().statistic_key for entry in self.entries]
-        for i, entry in enumerate(self.entries):
-            for family in found:
-                if self.entries[family[0]].schema is entry.schema and same(
-                    keys[family[0]], keys[i]
-                ):
-                    family.append(i)
-                    break
-            else:
-                found.append([i])
-        return [[i for i in family if i not in self.why] for family in found]
+        families: dict[tuple[int, int], list[int]] = {}
+        for number, alike in enumerate(share_statistic([e.model.spec() for e in self.entries])):
+            for i in alike:
+                if i not in self.why:
+                    key = number, id(self.entries[i].schema)
+                    families.setdefault(key, []).append(i)
+        return sorted(families.values())
 
     def _score(self, family: list[int]) -> None:
-        if not family:
-            return
         first = self.entries[family[0]]
         again = self._chooses_by_labels(first)
         inputs = self.inputs if again else first.inputs(self.inputs)

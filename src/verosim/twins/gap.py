@@ -10,8 +10,6 @@ Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +19,8 @@ from sklearn.base import clone
 from verosim.data.labels import positions
 from verosim.errors import VerosimError, VerosimWarning
 from verosim.folds import first_warning_only
+from verosim.folds.scores import is_correct, own_log_proba
 from verosim.folds.splits import array_folds
-from verosim.linalg import EPS
 from verosim.twins.comparison.resampling import pool_of, rows_of
 from verosim.twins.twin import Twin, check_has_twin
 
@@ -62,16 +60,13 @@ class Gap:
     def errors(self) -> tuple[float, float]:
         """The shares of rows classified wrongly, by the model and by its twin."""
         own = positions(self.labels, self.classes)
-        return (
-            float(np.mean(self.generative.argmax(axis=1) != own)),
-            float(np.mean(self.discriminative.argmax(axis=1) != own)),
-        )
+        model, other = (is_correct(p, own) for p in (self.generative, self.discriminative))
+        return float(np.mean(~model)), float(np.mean(~other))
 
     def losses(self) -> tuple[np.ndarray, np.ndarray]:
         """(n,) −log p(y | x) by the model and by its twin, no more than −log eps."""
-        own = (np.arange(len(self.labels)), positions(self.labels, self.classes))
-        most = -np.log(EPS)
-        return np.minimum(-self.generative[own], most), np.minimum(-self.discriminative[own], most)
+        own = positions(self.labels, self.classes)
+        return -own_log_proba(self.generative, own), -own_log_proba(self.discriminative, own)
 
     def log_loss_gap(self) -> tuple[float, float]:
         """How much lower the twin's log-loss is, and the standard error of that difference."""
@@ -147,45 +142,30 @@ def generative_gap(
     strengths = [float(c) for c in np.atleast_1d(C)]
     if cv is None:
         model.checked_state()
-        own = model.predict_log_proba(X)
-        with first_warning_only() if len(strengths) == 1 else _without_warnings():
-            tried = [
-                Gap(model.classes_, labels, own,
-                    Twin(model, c, solver).fit(X, labels).predict_log_proba(X), name, c)
-                for c in strengths
-            ]  # fmt: skip
-        return min(tried, key=_loss)
-    folds = array_folds(cv, labels, None, X, np.empty(0))
-    if isinstance(folds, list):
-        raise VerosimError("Every row is judged once.", "folds that part the rows, such as cv=5.")
-    numbers, count = folds
-    own, *others = (
-        np.full((len(labels), len(classes)), -np.inf) for _ in range(len(strengths) + 1)
-    )
-    with first_warning_only() if len(strengths) == 1 else _without_warnings():
-        for f in range(count):
-            train, test = np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)
+        classes, every = model.classes_, np.arange(len(labels))
+        splits = [(every, every)]
+    else:
+        folds = array_folds(cv, labels, None, X, np.empty(0))
+        if isinstance(folds, list):
+            raise VerosimError(
+                "Every row is judged once.", "folds that part the rows, such as cv=5."
+            )
+        numbers, count = folds
+        splits = [(np.flatnonzero(numbers != f), np.flatnonzero(numbers == f))
+                  for f in range(count)]  # fmt: skip
+    # By the model, then by the twin of each strength.
+    log_proba = np.full((1 + len(strengths), len(labels), len(classes)), -np.inf)
+    # Nobody asked for each of several strengths, so nobody is told what they warn about.
+    several = warnings.catch_warnings(action="ignore", category=VerosimWarning)
+    with first_warning_only() if len(strengths) == 1 else several:
+        for train, test in splits:
             learnt, rows = rows_of(X, train), rows_of(X, test)
-            fitted = clone(model).fit(learnt, labels[train])
+            fitted = model if cv is None else clone(model).fit(learnt, labels[train])
             at = np.ix_(test, positions(fitted.classes_, classes))
-            own[at] = fitted.predict_log_proba(rows)
-            for other, c in zip(others, strengths, strict=True):
-                other[at] = (
-                    Twin(fitted, c, solver).fit(learnt, labels[train]).predict_log_proba(rows)
-                )
-    return min(
-        (Gap(classes, labels, own, other, name, c)
-         for other, c in zip(others, strengths, strict=True)), key=_loss,
-    )  # fmt: skip
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """What a strength nobody asked for would have warned about."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", VerosimWarning)
-        yield
-
-
-def _loss(gap: Gap) -> float:
-    return float(gap.losses()[1].mean())
+            log_proba[0][at] = fitted.predict_log_proba(rows)
+            for i, c in enumerate(strengths, 1):
+                other = Twin(fitted, c, solver).fit(learnt, labels[train])
+                log_proba[i][at] = other.predict_log_proba(rows)
+    gaps = [Gap(classes, labels, log_proba[0], log_proba[i], name, c)
+            for i, c in enumerate(strengths, 1)]  # fmt: skip
+    return min(gaps, key=lambda gap: float(gap.losses()[1].mean()))

@@ -100,10 +100,6 @@ class OneHotScores(LinearScores):
 
     solved: Inverse  # (S + λI)⁻¹
 
-    @property
-    def rank(self) -> int:
-        return self.solved.rank
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LeastSquaresSpec(Spec):
@@ -198,7 +194,7 @@ class LeastSquares(StatisticClassifier):
     @property
     def rank_(self) -> int:
         """How many columns are independent."""
-        return int(self.fitted("rank_").params.rank)
+        return int(self.fitted("rank_").params.solved.rank)
 
     @property
     def n_parameters_(self) -> int:

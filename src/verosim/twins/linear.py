@@ -30,20 +30,16 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
     gives_probabilities = False
-    reads_sparse = True
     _decision: Decision
 
     signed_distance = signed_distance
 
     # Learning ------------------------------------------------------------------------------
 
-    def training_rows(
-        self, X: Any, y: Any, sample_weight: Any = None, declared: Any = None
-    ) -> TrainingRows:
-        """The rows to learn from, of two classes or more; `declared` classes may still come."""
-        rows = training_rows(self, X, y, sample_weight, declared=declared, sparse=self.reads_sparse)
-        if declared is None:
-            check_two_classes(rows, type(self).__name__)
+    def training_rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
+        """The rows to learn from, of two classes or more."""
+        rows = training_rows(self, X, y, sample_weight)
+        check_two_classes(type(self).__name__, rows.codes, rows.classes)
         return rows
 
     def set_weights(
@@ -71,12 +67,12 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             raise NotFitted.of(self)
         check_features(self, X)
         names = self._decision.columns.names
-        return self._decision, as_matrix(X, sparse_allowed=self.reads_sparse, names=names)
+        return self._decision, as_matrix(X, sparse_allowed=True, names=names)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_decision" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.reads_sparse
+        tags.input_tags.sparse = True
         return tags

@@ -181,7 +181,7 @@ class LogisticRegression(LinearClassifier):
             check_known(rows.classes, known)
             self._check_same_columns(rows)
         elif len(rows.classes) < 2:
-            check_two_classes(rows, type(self).__name__)
+            check_two_classes(type(self).__name__, rows.codes, rows.classes)
         objective = self._objective(rows, centred=False)
         B = np.zeros(objective.shape) if known is None else self._weights()
         visits = Visits.of(objective)
@@ -228,7 +228,7 @@ class LogisticRegression(LinearClassifier):
                 ConvergenceWarning,
             )
         self.regularisation_ = objective.penalty
-        self.objective_, self.gap_ = self._true_value(objective, course.B), left
+        self.objective_, self.gap_ = self._unscaled(objective.value(course.B)[0]), left
         return self._taken(rows, course.B, objective.pivot)
 
     # The pieces --------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ class LogisticRegression(LinearClassifier):
     def _found(self, rows: TrainingRows, objective: Softmax, found: Minimum) -> Self:
         self.n_iter_ = found.steps
         self.regularisation_ = objective.penalty
-        self.objective_ = found.value / self._penalty if self._penalty else found.value
+        self.objective_ = self._unscaled(found.value)
         self.gap_ = found.gap / found.value if found.value > 0 else 0.0
         return self._taken(rows, objective.centred(found.B), objective.pivot)
 
@@ -309,8 +309,8 @@ class LogisticRegression(LinearClassifier):
             intercept = np.zeros(len(coef))
         return self.set_weights(rows.classes, rows.columns, coef, intercept)
 
-    def _true_value(self, objective: Softmax, B: np.ndarray) -> float:
-        value = objective.value(B)[0]
+    def _unscaled(self, value: float) -> float:
+        """The objective as its formula has it, rows times C, of one whose penalty is 1/C."""
         return value / self._penalty if self._penalty else value
 
     # What is worth saying ----------------------------------------------------------------------

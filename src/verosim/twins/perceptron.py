@@ -28,7 +28,13 @@ from verosim.linalg import padded
 from verosim.models.settings import finite, whole
 from verosim.twins.features import as_given, feature_map, is_named_map
 from verosim.twins.linear import LinearClassifier
-from verosim.twins.training_rows import TrainingRows, check_finite, check_two_classes, training_rows
+from verosim.twins.training_rows import (
+    TrainingRows,
+    check_finite,
+    check_two_classes,
+    row_arrays,
+    training_rows,
+)
 
 
 @dataclass
@@ -62,16 +68,14 @@ class _Course:
             if shuffle:
                 self.seed = np.uint64(kernels.shuffle(order, n, self.seed))
             given = (targets, rows.weights, order, eta, bias)
-            if isinstance(X, SparseRows):
-                stored = (X.data, X.indices, X.indptr)
-                if C == 2:
-                    epoch = kernels.perceptron_epoch_sparse
-                    wrong, J = epoch(*stored, *given, theta, late, self.seen)
-                else:
-                    epoch = kernels.perceptron_classes_epoch_sparse
-                    wrong, J = epoch(*stored, *given, C, theta, late, self.seen)
+            if C == 2:
+                epoch = kernels.perceptron_epoch
+                wrong, J = epoch(*row_arrays(X), *given, theta, late, self.seen)
+            elif isinstance(X, SparseRows):
+                epoch = kernels.perceptron_classes_epoch_sparse
+                wrong, J = epoch(*row_arrays(X), *given, C, theta, late, self.seen)
             else:
-                epoch = kernels.perceptron_epoch if C == 2 else kernels.perceptron_classes_epoch
+                epoch = kernels.perceptron_classes_epoch
                 wrong, J = epoch(X, *given, theta, late, self.seen)
             self.seen += n
             mistakes.append(wrong)
@@ -208,7 +212,7 @@ class Perceptron(LinearClassifier):
         self.features_ = feature_map(self.features, waves)
         rows, columns = self._rows(X, y, sample_weight, declared=classes)
         if classes is None or len(rows.classes) < 2:
-            check_two_classes(rows, type(self).__name__)
+            check_two_classes(type(self).__name__, rows.codes, rows.classes)
         shape = (1 if len(rows.classes) == 2 else len(rows.classes), rows.X.shape[1] + 1)
         late = np.zeros(shape if self.averaged else (shape[0], 0))
         self._course = _Course(np.zeros(shape), late, 0, np.uint64(2 * seed + 1))

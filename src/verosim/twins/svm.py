@@ -24,7 +24,7 @@ from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent,
 from verosim.twins.solvers.finite_newton import finite_newton
 from verosim.twins.solvers.interior import interior
 from verosim.twins.solvers.margin import Margin, Solution, side_by_side
-from verosim.twins.training_rows import TrainingRows, class_weights
+from verosim.twins.training_rows import class_weights
 
 FEW_COLUMNS = 600  # up to which a Newton step can cost less than the passes it saves
 ROWS_PER_COLUMN = 4  # below which coordinate descent has few rows to visit
@@ -127,16 +127,17 @@ class LinearSVM(LinearClassifier):
         """Fit to rows and their classes; a row of weight s counts s times."""
         self._check()
         rows = self.training_rows(X, y, sample_weight)
-        cost = self._cost(rows)  # (n,)
+        cost = self.C * (rows.weights if len(rows.weights) else np.ones(len(rows)))  # (n,)
         favour = class_weights(self.class_weight, rows)  # (C,)
         problems = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
+        squared = self.loss == "squared_hinge"
         free = bool(self.fit_intercept and not self.penalize_intercept)
         bias = 1.0 if free else float(self.intercept_scaling) if self.fit_intercept else 0.0
         solve = self._solver(rows.X)
         given, place = rows.X, None
         if isinstance(given, SparseRows):
             given, place = by_frequency(given)
-        centre = np.empty(0)  # or (d,)
+        centre = None
         if free and isinstance(given, np.ndarray):
             centre = given.mean(axis=0, dtype=np.float64)
         norms = squared_norms(given, 0.0 if free else bias, centre)
@@ -147,15 +148,8 @@ class LinearSVM(LinearClassifier):
             k = problems[job]
             own = rows.codes == k
             other = favour[0] if len(problems) == 1 else 1.0
-            problem = Margin(
-                given,
-                np.where(own, 1.0, -1.0),
-                cost * np.where(own, favour[k], other),
-                bias,
-                self.loss == "squared_hinge",
-                free,
-                centre,
-            )
+            signs, price = np.where(own, 1.0, -1.0), cost * np.where(own, favour[k], other)
+            problem = Margin(given, signs, price, bias, squared, free, centre)
             found[job] = self._solved(problem, solve, norms, int(seeds[job]))
 
         side_by_side(work, len(problems))
@@ -168,7 +162,7 @@ class LinearSVM(LinearClassifier):
             seen = np.flatnonzero(place >= 0)
             coef = np.zeros((len(W), rows.X.shape[1]))
             coef[:, seen] = W[:, place[seen]]
-        shift = coef @ centre if len(centre) else 0.0
+        shift = 0.0 if centre is None else coef @ centre
         return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias - shift)
 
     def _warn_unfinished(self, found: list[Solution], classes: np.ndarray) -> None:
@@ -222,20 +216,16 @@ class LinearSVM(LinearClassifier):
             return finite_newton(problem, tol, rounds, None if first is None else first.w)
         return interior(problem, tol, rounds)
 
-    def _cost(self, rows: TrainingRows) -> np.ndarray:
-        return self.C * rows.weights if len(rows.weights) else np.full(len(rows), float(self.C))
-
     def _check(self) -> None:
         one_of("loss", self.loss, ("squared_hinge", "hinge"))
         one_of("solver", self.solver, ("auto", "dual", "newton"))
-        tiny = float(np.finfo(float).tiny)
         finite("C", self.C)
         if not self.C > 0:
             raise VerosimError(f"C={self.C!r}: a number above 0 is needed.")
         finite("tol", self.tol, 0.0)
         whole("max_iter", self.max_iter, least=1)
         if self.fit_intercept:
-            finite("intercept_scaling", self.intercept_scaling, tiny)
+            finite("intercept_scaling", self.intercept_scaling, float(np.finfo(float).tiny))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

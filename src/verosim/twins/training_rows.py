@@ -48,7 +48,6 @@ def training_rows(
     sample_weight: Any = None,
     known: np.ndarray | None = None,
     declared: Any = None,
-    sparse: bool = True,
 ) -> TrainingRows:
     """The rows as `model` is to learn them; an error names what stands in the way."""
     who = type(model).__name__
@@ -62,10 +61,9 @@ def training_rows(
             f"This {who} estimator requires y to be passed, but the target y is None.", "fit(X, y)."
         )
     names = feature_names(X)
-    columns_named = None if names is None else tuple(names.tolist())
-    rows = as_matrix(X, sparse_allowed=sparse, names=names)
+    rows = as_matrix(X, sparse_allowed=True, names=names)
     n, d = rows.shape
-    columns = Columns(d, columns_named)
+    columns = Columns(d, None if names is None else tuple(names.tolist()))
     y = labels_of(one_column(y), n)
     weights = as_weights(sample_weight, n)
     codes, classes = encode_counted(y, weights, known, declared)
@@ -75,6 +73,11 @@ def training_rows(
     rows = rows if ready(rows) else as_block(rows)
     check_finite(rows, columns)
     return TrainingRows(rows, codes, weights, classes, columns)
+
+
+def row_arrays(X: np.ndarray | SparseRows) -> tuple[np.ndarray, Any, Any]:
+    """Rows as kernels read them: the values, indices and indptr of CSR rows; X, None and None."""
+    return (X.data, X.indices, X.indptr) if isinstance(X, SparseRows) else (X, None, None)
 
 
 def check_finite(X: Any, columns: Columns) -> None:
@@ -103,11 +106,11 @@ def check_finite(X: Any, columns: Columns) -> None:
     map_rows(work, X)
 
 
-def check_two_classes(rows: TrainingRows, who: str) -> None:
+def check_two_classes(who: str, codes: np.ndarray, classes: np.ndarray) -> None:
     """There must be something to tell apart."""
-    present = np.unique(rows.codes)
+    present = np.unique(codes)
     if len(present) < 2:
-        raise only_one_class(who, len(rows), rows.classes[present[0]])
+        raise only_one_class(who, len(codes), classes[present[0]])
 
 
 def class_weights(setting: Any, rows: TrainingRows) -> np.ndarray:

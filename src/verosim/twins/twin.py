@@ -19,17 +19,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from verosim.axes import Columns
 from verosim.bayes.rule import Decision
 from verosim.data.batch import Batch
-from verosim.data.labels import check_known
+from verosim.data.labels import check_known, positions
 from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, Expansion, Params
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
-from verosim.estimators.checks import only_one_class
 from verosim.folds import inputs_of
 from verosim.models import open_rows
 from verosim.twins.logistic import LogisticRegression
+from verosim.twins.training_rows import check_two_classes
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.start_from(model)
         model.check_columns(X)
         features, codes, weights = self._features(X, y, sample_weight)
-        self._check_classes(codes)
+        check_two_classes("Twin", codes, self.model_.classes_)
         # Features that no row has keep the weights of the model.
         met = _met(features)
         start, whole = self.logistic_, self.logistic_.coef_
         rows = features if len(met) == features.shape[1] else features[:, met]
-        logistic = _settled(start, codes, whole[:, met], start.intercept_)
+        logistic = self._regression(np.unique(codes), whole[:, met], start.intercept_)
         logistic.fit(rows, codes, weights if len(weights) else None)
         coef = np.zeros((len(logistic.coef_), features.shape[1]))
         if len(coef) == len(whole):
@@ -133,9 +133,14 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
             coef, bias = coef[1:] - coef[:1], bias[1:] - bias[:1]
         else:  # only differences count
             coef, bias = coef - coef.mean(axis=0), bias - bias.mean()
-        logistic = LogisticRegression(self.C, self.solver, warm_start=True)
-        logistic = _settled(logistic, np.arange(len(model.classes_)), coef, bias)
-        return self._take(coef, bias, logistic)
+        return self._take(coef, bias, self._regression(np.arange(len(model.classes_)), coef, bias))
+
+    def _regression(
+        self, classes: np.ndarray, coef: np.ndarray, bias: np.ndarray
+    ) -> LogisticRegression:
+        """A regression that has these weights, and starts from them."""
+        start = LogisticRegression(self.C, self.solver, warm_start=True)
+        return start.set_weights(classes, Columns(coef.shape[1]), np.ascontiguousarray(coef), bias)
 
     def _take(self, coef: np.ndarray, bias: np.ndarray, logistic: LogisticRegression) -> Self:
         """Weights on the features in units of their scale, and where they come from."""
@@ -164,8 +169,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
             codes = batch.groups
             if batch.labels is not None:
                 check_known(batch.labels, classes)
-                place = {label: c for c, label in enumerate(classes.tolist())}
-                codes = np.array([place[label] for label in batch.labels.tolist()])[codes]
+                codes = positions(batch.labels, classes)[codes]
             return found, codes, batch.weights
 
         if isinstance(source, TableSource):
@@ -173,17 +177,11 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         else:
             check_known(plan.axes.groups.classes, classes)
             parts = [expand(batch) for batch in source.batches()]
-        features = [part[0] for part in parts]
+        features, codes, weights = zip(*parts, strict=True)
         stack = sparse.vstack(features, "csr") if sparse.issparse(features[0]) else (
             features[0] if len(features) == 1 else np.concatenate(features)
         )  # fmt: skip
-        codes, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
-        return stack, codes, weights
-
-    def _check_classes(self, codes: np.ndarray) -> None:
-        found = np.unique(codes)
-        if len(found) < 2:
-            raise only_one_class("Twin", len(codes), self.model_.classes_[found[0]])
+        return stack, np.concatenate(codes), np.concatenate(weights)
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -219,15 +217,6 @@ def _met(features: Any) -> np.ndarray:
     if sparse.issparse(features):
         return np.flatnonzero(np.bincount(features.indices, features.data != 0, features.shape[1]))
     return np.flatnonzero(features.any(axis=0))
-
-
-def _settled(
-    logistic: LogisticRegression, codes: np.ndarray, coef: np.ndarray, bias: np.ndarray
-) -> LogisticRegression:
-    """A regression that has these weights, and starts from them."""
-    classes, d = np.unique(codes), coef.shape[1]
-    again = clone(logistic).set_params(warm_start=True)
-    return again.set_weights(classes, Columns(d), np.ascontiguousarray(coef), bias)
 
 
 def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> Twin:

@@ -28,7 +28,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from verosim.bayes.rule import DISCRIMINANT, LOG_POSTERIOR, POSTERIOR, Rule
+from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.engines import one_blas_thread
 
@@ -217,26 +217,17 @@ class WeightedRule(Rule):
     inner: Rule
     weights: np.ndarray  # (d,)
 
-    def discriminants(self, X: Any) -> np.ndarray:
-        return self._evaluate(X, self._score, DISCRIMINANT)[0]
-
-    def posterior(self, X: Any) -> np.ndarray:
-        return self._evaluate(X, self._score, POSTERIOR)[0]
-
-    def log_posterior(self, X: Any) -> np.ndarray:
-        return self._evaluate(X, self._score, LOG_POSTERIOR)[0]
-
     def evidence(self, X: Any) -> np.ndarray:
         return self.inner.evidence(X)
 
     def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         return self.log_posterior(X), self.inner.evidence(X)
 
-    def _score(self, block: Any, out: np.ndarray) -> np.ndarray:
+    def score(self, block: Any, out: np.ndarray) -> np.ndarray:
         """(n, C) Σ_j w_j of what column j says."""
         if isinstance(block, SparseRows):
             for rows, some in block.dense_blocks():
-                self._score(some, out[rows])
+                self.score(some, out[rows])
             return out
         known = np.isfinite(self.log_prior)[None]
         parts = self.params.contributions(block)

@@ -44,16 +44,13 @@ def dense(block: Any) -> Any:
 def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
     """The parts of every held-out row; `hint` says what to do where they do not fit in memory."""
     size, lock = 0, Lock()
-    names: tuple[str, ...] = ()
-    classes = np.empty(0)
 
-    def visit(held: HeldOutRows, known: FoldRules) -> tuple[np.ndarray, np.ndarray]:
-        nonlocal size, names, classes
+    def visit(held: HeldOutRows, known: FoldRules) -> tuple[Any, ...]:
+        nonlocal size
         rule: Any = known.seen[0]
-        names, classes = column_labels(rule.params, rule.columns), known.classes
         found = rule.params.contributions(dense(rule.params.read(held.block)))
         n, _, d = found.shape
-        C = len(classes)
+        C = len(known.classes)
         with lock:  # pieces of a table are visited side by side
             size += n * C * d
         if size > MOST_NUMBERS_KEPT:
@@ -61,10 +58,12 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
                 "The held-out contributions of all columns do not fit in memory.", hint
             )
         log_prior = np.broadcast_to(rule.log_prior, (n, len(rule.log_prior)))
-        return spread(found, known.places, C, 0.0), spread(log_prior, known.places, C)
+        names = column_labels(rule.params, rule.columns)
+        parts = spread(found, known.places, C, 0.0)
+        return parts, spread(log_prior, known.places, C), names, known.classes
 
     visited = list(engine.visits(visit))
-    parts, log_prior = (np.concatenate([one.value[i] for one in visited]) for i in range(2))
+    parts, log_prior, names, classes = zip(*(one.value for one in visited), strict=True)
     own, weights = (
         np.concatenate([getattr(one.held, name) for one in visited])
         for name in ("codes", "weights")
@@ -73,5 +72,6 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
     weights = weights if len(weights) else np.ones(len(own))
     there = weights > 0  # rows of zero weight do not exist
     return Contributions(
-        parts[there], log_prior[there], own[there], weights[there], folds[there], names, classes
-    )
+        np.concatenate(parts)[there], np.concatenate(log_prior)[there], own[there],
+        weights[there], folds[there], names[0], classes[0],
+    )  # fmt: skip

@@ -26,9 +26,8 @@ from verosim.data.stream import TableSource, check_length, target_codes, weights
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.folds.inputs import one_column
 from verosim.kinds.look import as_na, check_columns
-from verosim.models import State, open_to_score
+from verosim.models import Inputs, State, open_to_score
 from verosim.models.opening import no_target
 
 
@@ -47,29 +46,22 @@ class PartiallyLabelled:
         return log_posterior, log_density
 
 
-def fit_labelled(
-    model: GenerativeClassifier,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    mark: Any,
-    schema: Any = None,
-    na: Any = (),
-) -> PartiallyLabelled:
+def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> PartiallyLabelled:
     """Fit the model to the rows that have a label; returns all rows that count."""
-    y = schema.target if y is None and isinstance(schema, Schema) else y
-    if y is None:
+    if inputs.y is None and isinstance(inputs.schema, Schema):
+        inputs = replace(inputs, y=inputs.schema.target)
+    if inputs.y is None:
         raise no_target(model.spec())
-    if isinstance(y, str) or is_stream(X) or (isinstance(sample_weight, str) and is_source(X)):
+    X, named, by_name = inputs.X, isinstance(inputs.y, str), isinstance(inputs.sample_weight, str)
+    if named or is_stream(X) or (by_name and is_source(X)):
         table = _held(open_table(X))
-        codes, weights = _fit_table(model, table, y, sample_weight, mark, schema, na)
-        if not isinstance(y, str):  # fit(X, y): scikit-learn's rules for names hold
+        codes, weights = _fit_table(model, table, inputs, mark)
+        if not named:  # fit(X, y): scikit-learn's rules for names hold
             schema = replace(model.schema_, named=feature_names(X) is not None)
             model.set_state(replace(model.state_, schema=schema))
         X = table
     else:
-        codes, weights = _fit_array(model, X, y, sample_weight, mark, schema, na)
+        codes, weights = _fit_array(model, inputs, mark)
     if (codes < 0).any() and len(model.classes_) < 2:
         raise VerosimError(
             f"All labels are {plain_label(model.classes_[0])!r}, but for {(codes < 0).sum():,} "
@@ -96,15 +88,15 @@ def _counting(rows: PartiallyLabelled) -> PartiallyLabelled:
 
 
 def _fit_array(
-    model: GenerativeClassifier, X: Any, y: Any, sample_weight: Any, mark: Any, schema: Any, na: Any
+    model: GenerativeClassifier, inputs: Inputs, mark: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """codes and weights, (n,) each, of the rows of an array."""
-    y = one_column(y)
+    y, sample_weight = inputs.y, inputs.sample_weight
     hidden = _marked(y, mark)
     weights = _weights(sample_weight, len(y))
     if hidden.any():
         y, sample_weight = _filled(y, hidden), np.where(hidden, 0.0, weights)
-    model.fit(X, y, sample_weight, schema=schema, na=na)
+    model.fit(inputs.X, y, sample_weight, schema=inputs.schema, na=inputs.na)
     return _codes(model, y, ~hidden & (weights > 0)), weights
 
 
@@ -150,10 +142,10 @@ def _codes(model: GenerativeClassifier, y: np.ndarray, known: np.ndarray) -> np.
 
 
 def _fit_table(
-    model: GenerativeClassifier, table: Table, y: Any, sample_weight: Any, mark: Any, schema: Any,
-    na: Any,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    model: GenerativeClassifier, table: Table, inputs: Inputs, mark: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """codes and weights, (n,) each, of the rows of a table."""
+    y, sample_weight, schema = inputs.y, inputs.sample_weight, inputs.schema
     n = table.rows or 0
     target = y if isinstance(y, str) else None
     if sample_weight is None and target and isinstance(schema, Schema):  # as `fit` has it
@@ -166,18 +158,17 @@ def _fit_table(
         found = (weights_of(named, rows) for rows in table.batches())
         weights = np.concatenate([np.empty(0), *found])
     if target is None:
-        y = one_column(y)
         check_length(len(y), n, "labels")
         hidden = _marked(y, mark)
     else:
-        missing = frozenset(schema.na if isinstance(schema, Schema) else as_na(na))
+        missing = frozenset(schema.na if isinstance(schema, Schema) else as_na(inputs.na))
         marks = (_marked_cells(rows, target, mark, missing) for rows in table.batches())
         hidden = _checked(np.concatenate([np.empty(0, dtype=bool), *marks]), mark)
     part, labels = table, y
     if hidden.any():
         part, labels = _some(table, ~hidden), y if target else y[~hidden]
         sample_weight = weights[~hidden] if named is None else named
-    model.fit(part, labels, sample_weight, schema=schema, na=na)
+    model.fit(part, labels, sample_weight, schema=schema, na=inputs.na)
     known = ~hidden & (weights > 0)
     if target is None:
         return _codes(model, y, known), weights

@@ -11,7 +11,7 @@ Reference: Friedman (1989), Regularized discriminant analysis (the square, by cr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -41,7 +41,7 @@ class Search:
 
     settings: list[dict[str, Any]]  # P of them
     scores: dict[str, np.ndarray]  # (P, F) by name; nan where an interrupt came first
-    model: Any = field(repr=False)  # fitted on all rows with the best of them
+    model: Any = field(repr=False, default=None)  # fitted on all rows with the best of them
     complete: bool = True  # False if it was interrupted
 
     @property
@@ -51,7 +51,7 @@ class Search:
 
     def mean(self, name: str | None = None) -> np.ndarray:
         """(P,) the mean over the folds all settings were judged on."""
-        return _means(self.scores[name or self.scoring])
+        return _common(self.scores[name or self.scoring]).mean(axis=1)
 
     def error(self, name: str | None = None) -> np.ndarray:
         """(P,) its standard error over the folds."""
@@ -102,10 +102,6 @@ class Search:
 def _common(found: np.ndarray) -> np.ndarray:
     """(P, F') the folds every setting has a score on."""
     return found[:, ~np.isnan(found).any(axis=0)]
-
-
-def _means(found: np.ndarray) -> np.ndarray:
-    return _common(found).mean(axis=1)
 
 
 def _shown(value: Any) -> str:
@@ -163,19 +159,14 @@ def search(
     specs = [one.spec() for one in models]
     with first_warning_only():
         if is_leave_one_out(cv, groups):
-            table, complete = _leave_one_out(specs, inputs, score_by, keep_priors), True
-            best = _best(table)
-            state = fit(specs[best], inputs)
+            found = Search(settings, _leave_one_out(specs, inputs, score_by, keep_priors))
+            state = fit(specs[found.best], inputs)
         else:
             engine = HeldOutEngine(specs, inputs, cv, groups, keep_priors)
-            found = score_specs(engine, score_by)
-            table, complete, best = found.table, found.complete, _best(found.table)
-            state = engine.state(best)
-    return Search(settings, table, models[best].set_state(state), complete)
-
-
-def _best(table: dict[str, np.ndarray]) -> int:
-    return int(np.nanargmax(_means(next(iter(table.values())))))
+            scored = score_specs(engine, score_by)
+            found = Search(settings, scored.table, complete=scored.complete)
+            state = engine.state(found.best)
+    return replace(found, model=models[found.best].set_state(state))
 
 
 def _leave_one_out(

@@ -239,21 +239,21 @@ class _Wilks:
         left = own - (cross * np.linalg.lstsq(inner, cross, rcond=None)[0]).sum(axis=0)
         return np.where(left > LEAST_UNEXPLAINED * own, left, np.nan)
 
+    def _ratio(self, kept: Sequence[int], rest: Sequence[int]) -> np.ndarray:
+        """(rest,) by how much each column changes λ of the kept ones."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
+
     def scores(
         self, kept: Sequence[int], rest: Sequence[int], forward: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         now = self.start(kept)
         if forward:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
+            ratio = self._ratio(kept, rest)
             known, after = len(kept), now * ratio
         else:
-            others = [[k for k in kept if k != j] for j in rest]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = np.array([
-                (self._left(self.within, o, [j]) / self._left(self.total, o, [j]))[0]
-                for o, j in zip(others, rest, strict=True)
-            ])  # fmt: skip
+            others = ([k for k in kept if k != j] for j in rest)
+            ratio = np.array([self._ratio(o, [j])[0] for o, j in zip(others, rest, strict=True)])
             known, after = len(kept) - 1, now / ratio
         freedom = self.n - self.classes - known
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -302,12 +302,11 @@ class _Additive(_HeldOut):
             self.parts[j] += held.parts[:, :, at]
 
     def loss(self, columns: Sequence[int]) -> float:
-        joint = self.prior + self.parts[list(columns)].sum(axis=0)
-        return self._loss(joint)
+        return self._loss(self.prior + self.parts[list(columns)].sum(axis=0))
 
     def _loss(self, joint: np.ndarray) -> float:
-        C = joint.shape[1]
-        kernels.normalise(joint, np.zeros(C), LOG_POSTERIOR, np.empty(len(joint)))
+        n, C = joint.shape
+        kernels.normalise(joint, np.zeros(C), LOG_POSTERIOR, np.empty(n))
         return -float(self.weights @ own_log_proba(joint, self.own)) / float(self.weights.sum())
 
     def scores(
@@ -335,8 +334,6 @@ class _Marginals(_HeldOut):
 
     def __init__(self, spec: Spec, engine: HeldOutEngine) -> None:
         self.spec, self.names = spec, list(engine.rows.plan.axes.columns)
-        # By fold the statistic outside it, its rows, their classes outside it, and their weights.
-        self.folds: list[tuple[Statistic, np.ndarray, np.ndarray, np.ndarray]] = []
 
         def visit(held: HeldOutRows, known: FoldRules) -> Any:
             place = np.full(len(known.classes), -1)
@@ -345,7 +342,10 @@ class _Marginals(_HeldOut):
             weights = held.weights if len(held.weights) else np.ones(len(rows))
             return known.training, rows, place[held.codes], weights
 
-        self.folds = [visited.value for visited in engine.visits(visit)]
+        # By fold the statistic outside it, its rows, their classes outside it, and their weights.
+        self.folds: list[tuple[Statistic, np.ndarray, np.ndarray, np.ndarray]] = [
+            visited.value for visited in engine.visits(visit)
+        ]
 
     def loss(self, columns: Sequence[int]) -> float:
         at, loss, total = np.array(sorted(columns), dtype=np.intp), 0.0, 0.0
@@ -363,8 +363,8 @@ class _Marginals(_HeldOut):
         if not len(at):
             weight = training.weight[:, 0]
             return np.tile(np.log(weight / weight.sum()), (len(rows), 1))
-        with one_blas_thread, warnings.catch_warnings():
-            warnings.simplefilter("ignore", SingularWarning)  # of parts of the columns
+        # Some of the columns may be singular where all are not.
+        with one_blas_thread, warnings.catch_warnings(action="ignore", category=SingularWarning):
             rule = derive_rules([self.spec], training.narrowed(at))[0]
         return rule.log_posterior(np.ascontiguousarray(rows[:, at]))
 

@@ -14,8 +14,6 @@ unlabeled documents using EM, Machine Learning 39; there λ < 1 is EM-λ.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +22,7 @@ from sklearn.base import clone
 from verosim.densities import Convergence
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
 from verosim.estimators.base import GenerativeClassifier
+from verosim.folds import inputs_of
 from verosim.models import derive
 from verosim.models.settings import finite
 from verosim.validate.partially_labelled import PartiallyLabelled, fit_labelled
@@ -111,10 +110,9 @@ class SemiSupervised(Wrapper):
             )
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
         model.spec().check_updates("SemiSupervised")
-        with _recorded() as first:
-            rows = fit_labelled(
-                model, X, y, sample_weight, mark=self.unlabelled, schema=schema, na=na
-            )
+        with warnings.catch_warnings(record=True, action="always") as first:
+            inputs = inputs_of(X, y, sample_weight, schema, na)
+            rows = fit_labelled(model, inputs, self.unlabelled)
         convergence, last = self._climb(model, rows)
         if convergence.iterations:  # the covariances of the first model are not used any more
             first = [one for one in first if not issubclass(one.category, SingularWarning)]
@@ -154,7 +152,7 @@ class SemiSupervised(Wrapper):
             if summed is None:
                 summed = soft_statistic(labelled.zero(), rows.blocks, spec.reads_values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
-            with _recorded() as last:
+            with warnings.catch_warnings(record=True, action="always") as last:
                 statistic = (labelled + summed(share)).recentred()
                 state = derive(spec, statistic, state.schema, state.tuned)
 
@@ -165,11 +163,3 @@ class SemiSupervised(Wrapper):
         if len(history) < 2:
             return False
         return abs(history[-1] - history[-2]) <= self.tol * max(abs(history[-1]), total)
-
-
-@contextmanager
-def _recorded() -> Iterator[Recorded]:
-    """The warnings within, to be issued later or not at all."""
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        yield found

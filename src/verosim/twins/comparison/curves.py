@@ -128,9 +128,8 @@ class Comparison:
         """Where the curves of two models cross, with a bootstrap interval over the repeats."""
         lead = self._of(generative) - self._of(discriminative)
         lead = lead if self.lower_is_better else -lead
-        rng = np.random.default_rng(
-            np.random.SeedSequence(self.seed, spawn_key=(0, 2))
-        )  # no draw's
+        seed = np.random.SeedSequence(self.seed, spawn_key=(0, 2))  # no draw's
+        rng = np.random.default_rng(seed)
         return crossing(generative, discriminative, self.sizes, lead, rng)
 
     @cached_property
@@ -206,9 +205,9 @@ class Comparison:
         )
 
     def __str__(self) -> str:
+        times = "1 repeat" if self.repeats == 1 else f"{self.repeats} repeats"
         lines = [
-            f"{self.scoring} ({self.better} is better), {_times(self.repeats)}, "
-            f"{self.test_rows:,} test rows",
+            f"{self.scoring} ({self.better} is better), {times}, {self.test_rows:,} test rows",
             self.table(markdown=False),
             *map(str, self.crossings),
         ]
@@ -310,7 +309,3 @@ def _shown(mean: float, error: float) -> str:
     if np.isnan(mean):
         return "–"
     return f"{mean:.4f}" if np.isnan(error) else f"{mean:.4f} ± {error:.4f}"
-
-
-def _times(repeats: int) -> str:
-    return "1 repeat" if repeats == 1 else f"{repeats} repeats"

@@ -17,7 +17,7 @@ import numpy as np
 
 from verosim.data.adapters import is_frame, is_stream, open_table
 from verosim.data.cells import numbers
-from verosim.data.labels import encode_labels
+from verosim.data.labels import encode_labels, labels_of
 from verosim.data.stream import as_label
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import look
@@ -63,13 +63,8 @@ def pool_of(X: Any, y: Any) -> Pool:
     elif isinstance(X, list | tuple):
         X = list(X) if len(X) and isinstance(X[0], str) else np.asarray(X)
     y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y.ravel()
-    if y.ndim != 1:
-        raise VerosimError(f"y has the shape {y.shape}.", "one label for each row.")
     n = len(X) if not hasattr(X, "shape") else X.shape[0]
-    if n != len(y):
-        raise VerosimError(f"X has {n} rows and y has {len(y)} labels.")
+    y = labels_of(y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y, n)
     codes, classes = encode_labels(y)
     if len(classes) < 2:
         raise VerosimError(

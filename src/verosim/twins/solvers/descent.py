@@ -19,6 +19,7 @@ from verosim.data import SparseRows
 from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.twins.solvers.intercept import best_shift, lower_bound
 from verosim.twins.solvers.margin import Margin, Solution
+from verosim.twins.training_rows import row_arrays
 
 MOST_SOLVED_TOGETHER = 500  # most α that are solved for together
 FINISHES = 30  # tries to finish
@@ -32,10 +33,7 @@ def squared_norms(
 ) -> np.ndarray:
     """(n,) ‖x̃‖², which the problems of all classes share; of dense rows less their centre."""
     out = np.empty(X.shape[0])
-    if isinstance(X, SparseRows):
-        kernels.row_norms_sparse(X.data, X.indptr, bias, out)
-    else:
-        kernels.row_norms(X, np.empty(0) if centre is None else centre, bias, out)
+    kernels.row_norms(*row_arrays(X), centre, bias, out)
     return out
 
 
@@ -103,19 +101,15 @@ class _Descent:
 
     def run(self, visits: int, aim: float) -> None:
         """Passes until the gap they measure is below aim · objective, or all visits are made."""
-        problem, X = self.problem, self.problem.X
+        problem = self.problem
         value = problem.dual(self.alpha, self.w)
         if problem.free:  # what is descended has a penalised intercept, about b₀
             value -= float(self.w[-1]) * (0.5 * float(self.w[-1]) + self.free[0] / self.bias)
-        more = (
-            problem.signs, problem.cost, self.ridge, self.norms, self.bias, self.w, self.alpha,
-            self.free, self.order, self.seed, self.turn, visits - self.made, aim, value,
+        made, self.turn, seed = kernels.descend(
+            *row_arrays(problem.X), problem.centre, problem.signs, problem.cost, self.ridge,
+            self.norms, self.bias, self.w, self.alpha, self.free, self.order, self.seed, self.turn,
+            visits - self.made, aim, value,
         )  # fmt: skip
-        if isinstance(X, SparseRows):
-            out = kernels.descend_sparse(X.data, X.indices, X.indptr, *more)
-        else:
-            out = kernels.descend(X, problem.centre, *more)
-        made, self.turn, seed = out
         self.made, self.seed = self.made + made, np.uint64(seed)
 
     def solution(self) -> Solution:

@@ -13,7 +13,7 @@ for large linear classification.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines import map_jobs, map_rows, map_spans, one_blas_thread, spans, use_threads
+from verosim.twins.training_rows import row_arrays
 
 GRAM_CELLS = 1 << 16  # cells scaled and multiplied at a time: they stay in the second cache
 
@@ -47,7 +48,7 @@ class Margin:
     bias: float  # what the intercept's column holds; 0 for none
     squared: bool
     free: bool = False  # whether the intercept is not penalised; its column then holds 1
-    centre: np.ndarray = field(default_factory=lambda: np.empty(0))  # (d,) or empty: x is x − it
+    centre: np.ndarray | None = None  # (d,): x is x − it
 
     @property
     def size(self) -> tuple[int, int]:
@@ -67,13 +68,8 @@ class Margin:
         body, shift = w[:-1], float(w[-1]) * self.bias
 
         def work(start: int, stop: int) -> None:
-            if isinstance(X, SparseRows):
-                rows = X[start:stop]
-                kernels.row_products_sparse(
-                    rows.data, rows.indices, rows.indptr, body, shift, out[start:stop]
-                )
-            else:
-                kernels.row_products(X[start:stop], self.centre, body, shift, out[start:stop])
+            rows = row_arrays(X[start:stop])
+            kernels.row_products(*rows, self.centre, body, shift, out[start:stop])
 
         map_rows(work, X)
         out *= self.signs
@@ -83,7 +79,7 @@ class Margin:
         """(m, d + 1) some rows x̃, dense."""
         X = self.X
         own = X.take(at) if isinstance(X, SparseRows) else X[at]
-        if len(self.centre):
+        if self.centre is not None:
             own = own - self.centre
         return np.column_stack([own, np.full(len(at), self.bias)]).astype(np.float64, copy=False)
 
@@ -97,7 +93,7 @@ class Margin:
             out[-1] = total * self.bias
             return out
         parts = self._spans(lambda start, stop: signed[start:stop] @ X[start:stop], X.shape[1])
-        if len(self.centre):
+        if self.centre is not None:
             parts -= total * self.centre
         return np.append(parts, total * self.bias)
 
@@ -106,7 +102,7 @@ class Margin:
         X = self.X
         assert isinstance(X, np.ndarray)
         d = X.shape[1]
-        centre = self.centre if len(self.centre) else np.zeros(d)
+        centre = np.zeros(d) if self.centre is None else self.centre
 
         def products(start: int, stop: int) -> np.ndarray:
             rows, own = X[start:stop], weight[start:stop]

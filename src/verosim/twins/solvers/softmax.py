@@ -25,8 +25,6 @@ from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
 from verosim.engines import map_spans, spans
 from verosim.linalg import padded
 
-NO_CURVATURE = np.empty(0)
-NO_ROWS = np.empty((0, 0))
 CURVED_CELLS = 1 << 16  # cells of a block whose products are taken: it stays in the second cache
 
 
@@ -81,9 +79,7 @@ class Softmax:
         weights = self.weights[start:stop] if len(self.weights) else UNWEIGHTED
         return self.codes[start:stop], weights
 
-    def _dense(self, B: np.ndarray, shares: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        """Loss and gradient; with `shares` (n, K) also the posteriors, or w σ(1 − σ) of two
-        classes."""
+    def _dense(self, B: np.ndarray) -> tuple[float, np.ndarray]:
         X = self.X
         assert isinstance(X, np.ndarray)
         n, d = X.shape
@@ -93,19 +89,14 @@ class Softmax:
         W, b = np.ascontiguousarray(B[:-1].T), B[-1].copy()  # (K, d), (K,)
         losses = np.zeros(count)
         parts = np.zeros((count, K, d + 1))
+        whole, no_shares = (
+            (kernels.logistic_pass, np.empty(0)) if K == 1
+            else (kernels.softmax_pass, np.empty((0, 0)))
+        )  # fmt: skip
 
         def work(span: int, start: int, stop: int) -> None:
-            block, (codes, weights) = X[start:stop], self.cut(start, stop)
-            if K == 1:
-                curvature = NO_CURVATURE if shares is None else shares[start:stop, 0]
-                losses[span] = kernels.logistic_pass(
-                    block, self.pivot, codes, weights, W, b, parts[span], curvature
-                )
-            else:
-                kept = NO_ROWS if shares is None else shares[start:stop]
-                losses[span] = kernels.softmax_pass(
-                    block, self.pivot, codes, weights, W, b, parts[span], kept
-                )
+            rows = (X[start:stop], self.pivot, *self.cut(start, stop))
+            losses[span] = whole(*rows, W, b, parts[span], no_shares)
 
         map_spans(work, bounds)
         return float(losses.sum()), np.ascontiguousarray(parts.sum(axis=0).T)
@@ -115,8 +106,7 @@ class Softmax:
         assert isinstance(X, SparseRows)
         n = len(X)
         K = B.shape[1]
-        cells = float(X.indptr[-1] - X.indptr[0]) * K
-        bounds = spans(n, cells)
+        bounds = spans(n, float(X.indptr[-1] - X.indptr[0]) * K)
         count = len(bounds) - 1
         losses = np.zeros(count)
         table = B if K == 1 else padded(B)  # (d + 1, width)
@@ -144,7 +134,9 @@ class Softmax:
     def contrasts(self) -> np.ndarray:
         """(R, K) orthonormal, R = K − 1: scores count only up to what all classes share. Of two
         classes (1, 1)."""
-        return contrasts(self.classes)
+        if self.classes == 2:
+            return np.ones((1, 1))
+        return np.ascontiguousarray(helmert(self.classes))
 
     def centred(self, B: np.ndarray) -> np.ndarray:
         """The same posteriors with scores that sum to zero over the classes: of all such B the
@@ -158,8 +150,7 @@ class Softmax:
         n, d = X.shape
         R, K = Q.shape
         step = max(64, CURVED_CELLS // (d + 1))
-        cells = float(n) * (d + 1) * R * R * (d + 1)
-        bounds = spans(n, cells)
+        bounds = spans(n, float(n) * (d + 1) * R * R * (d + 1))
         count = len(bounds) - 1
         W, b = np.ascontiguousarray(B[:-1].T), B[-1].copy()
         losses = np.zeros(count)
@@ -171,18 +162,17 @@ class Softmax:
                 last = min(stop, first + step)
                 Z, (codes, weights) = _dense_rows(X, first, last), self.cut(first, last)
                 given = (Z, self.pivot, codes, weights)
+                V = np.empty((last - first, d + 1))
                 if K == 1:
                     curvature = np.empty(last - first)
                     losses[span] += kernels.logistic_pass(*given, W, b, slopes[span], curvature)
-                    V = np.empty((last - first, d + 1))
                     kernels.curve_rows(Z, self.pivot, np.sqrt(curvature), V)
                     blocks[span, 0, :, 0] += V.T @ V
-                    continue
-                shares = np.empty((last - first, K))
-                losses[span] += kernels.softmax_pass(*given, W, b, slopes[span], shares)
-                V = np.empty((last - first, d + 1))
-                kernels.curve_rows(Z, self.pivot, np.ones(last - first), V)
-                _add_products(V, shares, weights, Q, blocks[span])
+                else:
+                    shares = np.empty((last - first, K))
+                    losses[span] += kernels.softmax_pass(*given, W, b, slopes[span], shares)
+                    kernels.curve_rows(Z, self.pivot, np.ones(last - first), V)
+                    _add_products(V, shares, weights, Q, blocks[span])
 
         map_spans(work, bounds)
         H = blocks.sum(axis=0)
@@ -214,12 +204,6 @@ def column_squares(objective: Softmax) -> np.ndarray:
         z = X[start : start + step] - objective.pivot
         squares += np.einsum("i,ij,ij->j", heavy[start : start + step], z, z)
     return squares
-
-
-def contrasts(classes: int) -> np.ndarray:
-    if classes == 2:
-        return np.ones((1, 1))
-    return np.ascontiguousarray(helmert(classes))
 
 
 def _add_products(

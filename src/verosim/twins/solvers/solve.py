@@ -32,17 +32,11 @@ FEW_STEPS = 3  # steps to the minimum that show it fitted
 SAMPLE_SEED = 0  # of the samples: the same rows, the same answer
 
 
+@one_blas_thread  # rows are shared out to our threads; BLAS's own would wait for them
 def minimise(
     objective: Softmax, solver: str, tol: float, max_iter: int, B: np.ndarray | None = None
 ) -> Minimum:
     """The minimum from B, or from the generative start."""
-    with one_blas_thread:  # rows are shared out to our threads; BLAS's own would wait for them
-        return _minimise(objective, solver, tol, max_iter, B)
-
-
-def _minimise(
-    objective: Softmax, solver: str, tol: float, max_iter: int, B: np.ndarray | None
-) -> Minimum:
     n, (columns, _) = len(objective.codes), objective.shape
     p = columns * objective.contrasts.shape[0]
     top = max(n // ROWS_PER_SAMPLED_ROW, 16 * p if p <= CHEAP_WEIGHTS else 4 * p, 4096)

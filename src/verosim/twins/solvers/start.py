@@ -76,8 +76,8 @@ def generative_start(objective: Softmax) -> np.ndarray:
     dense = isinstance(X, np.ndarray)
     narrow = X.shape[1] <= min(MOST_COLUMNS_OF_LDA, X.shape[0] // 4)
     model = LDA() if dense and narrow else NaiveLDA()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", VerosimWarning)
+    quiet = warnings.catch_warnings(action="ignore", category=VerosimWarning)
+    with quiet, np.errstate(all="ignore"):
         rows = X - objective.pivot if isinstance(X, np.ndarray) else X.as_csr()
         weights = objective.weights if len(objective.weights) else None
         model.fit(rows, objective.codes, sample_weight=weights)

@@ -18,6 +18,7 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.twins.solvers.descent import squared_norms
 from verosim.twins.solvers.softmax import Softmax
+from verosim.twins.training_rows import row_arrays
 
 PATIENCE_PASSES = 5  # passes that may go by without a better loss
 MOST_VISITS_PER_PASS = 16  # visits of one row in a pass, at most; beyond that they weigh more
@@ -42,12 +43,9 @@ class Visits:
 
     @classmethod
     def of(cls, objective: Softmax) -> Visits:
-        n, X = len(objective.codes), objective.X
+        n = len(objective.codes)
         keys = np.empty(n, dtype=np.uint64)
-        if isinstance(X, SparseRows):
-            kernels.hash_sparse(X.data, X.indices, X.indptr, objective.codes, keys)
-        else:
-            kernels.hash_dense(X, objective.codes, keys)
+        kernels.hash_rows(*row_arrays(objective.X), objective.codes, keys)
         weights = objective.weights
         times = np.ones(n, dtype=np.int64)
         if len(weights):

@@ -19,6 +19,7 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines import map_spans
 from verosim.linalg import padded
+from verosim.twins.solvers.descent import squared_norms
 from verosim.twins.solvers.newton import OBJECTIVE_ROUNDING, SHORTEST, Minimum
 from verosim.twins.solvers.softmax import Softmax
 
@@ -215,8 +216,7 @@ def dual_start(objective: Softmax) -> np.ndarray:
     A = np.zeros((n, C))
     A[np.arange(n), objective.codes] = 1.0
     B = padded(np.zeros((columns, C)))
-    norms = np.empty(n)
-    kernels.row_norms_sparse(X.data, X.indptr, 0.0, norms)
+    norms = squared_norms(X, 0.0)
     rng = np.random.default_rng(0)
     for _ in range(EPOCHS):
         kernels.dual_pass(

@@ -29,6 +29,15 @@ NAIVE = "tells how naive it is to take columns for independent"
 EVERY = "within classes"
 
 
+def _number_of_columns(statistic: Statistic, *kinds: str) -> int:
+    """How many columns are looked at as one of these kinds."""
+    return sum(
+        len(part.axes.columns)
+        for name, part in statistic.named_parts()
+        if kind_of_part(name, part) in kinds
+    )
+
+
 # Numbers ----------------------------------------------------------------------------------------
 
 
@@ -39,10 +48,7 @@ def correlations(
     parts = [kind_of_part(name, part) for name, part in statistic.named_parts()]
     name = "correlation"
     full = has_full_covariance(model)
-    columns = sum(
-        len(part.axes.columns) for n, part in statistic.named_parts()
-        if kind_of_part(n, part) in ("numbers", "bins")
-    )  # fmt: skip
+    columns = _number_of_columns(statistic, "numbers", "bins")
     if "joint" in parts:
         return [does_not_apply(name, "a joint histogram takes no columns for independent")]
     if "amounts" in parts and not columns:
@@ -87,12 +93,10 @@ def _from_rows(model: Any, sample: Sample, full: bool) -> list[Finding]:
         Z = np.where(there, X - mean, 0.0)
         a, b = (Z * w[:, None]).T @ Z, (Z**2 * w[:, None]).T @ there
         A, B, rows = A + a, B + b, rows + w.sum() - 1
-        holes = holes or not there.all()
         whole = bool(there.all())
-        found = _of(
-            model.stats_.axes.groups.name(c), _scaled(a, b), names, w.sum() - 1, full, whole
-        )
-        each.append(found)
+        holes = holes or not whole
+        subject = model.stats_.axes.groups.name(c)
+        each.append(_of(subject, _scaled(a, b), names, w.sum() - 1, full, whole))
     if not each:
         return [does_not_apply("correlation", "no class has rows enough")]
     out = [_of(EVERY, _scaled(A, B), names, rows, full, not holes)]
@@ -162,16 +166,8 @@ def associations(
     """Cramér's V within classes, of pairs with a category in them. `best` are columns by how much
     they tell; where there are many, their pairs are looked at."""
     name = "association"
-    coded = [
-        len(part.axes.columns)
-        for n, part in statistic.named_parts()
-        if kind_of_part(n, part) == "codes"
-    ]
-    columns = sum(
-        len(part.axes.columns) for n, part in statistic.named_parts()
-        if kind_of_part(n, part) in ("numbers", "bins", "codes")
-    )  # fmt: skip
-    if not coded or columns < 2:
+    coded = _number_of_columns(statistic, "codes")
+    if not coded or coded + _number_of_columns(statistic, "numbers", "bins") < 2:
         return []
     if sample is None:
         return [needs_rows(name, NAIVE, given)]

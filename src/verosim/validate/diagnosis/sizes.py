@@ -52,13 +52,13 @@ def class_sizes(model: Any) -> list[Finding]:
     cure = "" if model.shrinkage_ in (None, 0) else " Shrinkage makes up for some of it."
     if one_covariance(model):
         rows = float(weights.sum()) - len(there)
+        reading = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: "
         if rows >= FEW_PER_PARAMETER * d:
-            reading = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: enough."
+            reading += "enough."
+        elif rows < d:
+            reading += f"it is singular; fewer columns or shrinkage.{cure}"
         else:
-            reading = f"The shared covariance of {d} columns rests on {rows:,.0f} rows: " + (
-                "it is singular; fewer columns or shrinkage." if rows < d else
-                "it is unsteady; shrinkage, NaiveLDA or fewer columns."
-            ) + cure  # fmt: skip
+            reading += f"it is unsteady; shrinkage, NaiveLDA or fewer columns.{cure}"
         return [Finding("class size", "all classes", rows / d, None, reading)]
     found = []
     for c in there[np.argsort(weights[there], kind="stable")]:

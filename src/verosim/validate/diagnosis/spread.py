@@ -43,9 +43,7 @@ class BoxM:
     M: float
     chi2: float
     df: float
-    chi2_p: float
     F: float
-    df1: float
     df2: float
     p: float
     left_out: np.ndarray  # classes, by number
@@ -87,10 +85,9 @@ def box_m(statistic: Moments) -> BoxM | None:
     else:
         b = df2 / (1 - c1 + 2 / df2)
         F = df2 * M / (df * (b - M)) if b > M else np.inf
-    chi = (1 - c1) * M
     return BoxM(
-        M, chi, df, float(chi2.sf(chi, df)), float(F), df, float(df2),
-        float(f_distribution.sf(F, df, df2)), np.setdiff1d(there, tested),
+        M, (1 - c1) * M, df, float(F), float(df2), float(f_distribution.sf(F, df, df2)),
+        np.setdiff1d(there, tested),
     )  # fmt: skip
 
 
