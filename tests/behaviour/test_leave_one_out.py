@@ -33,7 +33,7 @@ from verosim.densities import (
     Multinomial,
     Poisson,
 )
-from verosim.densities.leave_one_out import left_out_scorer as leaver
+from verosim.densities.leave_one_out import left_out_scorer
 from verosim.densities.leave_one_out import log_density_left_out as left_out
 from verosim.densities.leave_one_out import refit as again
 from verosim.errors import VerosimError
@@ -236,7 +236,7 @@ def test_a_chunk_is_as_good_as_the_whole(rng):
     X, y = load_iris(return_X_y=True)
     statistic = statistic_of(X, y, plan=full)
     whole = left_out(FullGaussian(), statistic, X, y, NO_WEIGHTS)
-    leave = leaver(FullGaussian(), statistic)
+    leave = left_out_scorer(FullGaussian(), statistic)
     for rows in (slice(0, 40), slice(40, 41), rng.permutation(150)[:60]):
         np.testing.assert_allclose(leave(X[rows], y[rows], NO_WEIGHTS), whole[rows], rtol=1e-12)
 

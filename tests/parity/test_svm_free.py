@@ -249,6 +249,7 @@ def test_one_class_of_weight_is_refused(rng):
         LinearSVM().fit(X, y, sample_weight=y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_text(data, loss):
     """20 Newsgroups, atheism against christianity, tf-idf: the optimum of SVC, or of ours alone."""

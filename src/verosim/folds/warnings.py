@@ -1,4 +1,4 @@
-"""Many fold models may warn of the same thing: the user hears of it once."""
+"""Many fold models may give the same warning: only the first is shown."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def generative_gap(
                   for f in range(count)]  # fmt: skip
     # By the model, then by the twin of each strength.
     log_proba = np.full((1 + len(strengths), len(labels), len(classes)), -np.inf)
-    # Nobody asked for each of several strengths, so nobody is told what they warn about.
+    # Several strengths are tried: warnings about single ones are not shown.
     several = warnings.catch_warnings(action="ignore", category=VerosimWarning)
     with first_warning_only() if len(strengths) == 1 else several:
         for train, test in splits:
