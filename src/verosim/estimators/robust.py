@@ -34,7 +34,7 @@ PER_COLUMN = 5  # rows a column that the MCD needs
 ROWS_FOR_BULK = 2000  # rows, or 20 a column, that a bulk is found from; all are judged by it
 # The efficiency of the MAD: of n rows it makes as much as 0.37 n of a deviation.
 MAD_EFFICIENCY = 0.37
-MOST_DEVIATIONS = 1e6  # deviations: nothing is told apart beyond, and nothing overflows
+MOST_DEVIATIONS = 1e6  # values further out are clipped, so that no square overflows
 
 
 class Refused(VerosimError, AttributeError):

@@ -18,7 +18,7 @@ from verosim.errors import VerosimWarning, warn
 from verosim.folds.engine import HeldOutEngine
 from verosim.folds.holdout import HeldOutRows, HoldOut
 from verosim.folds.rules import FoldRules, Visited
-from verosim.folds.scores import Predictions, Score, Sums
+from verosim.folds.scores import Score, Sums
 from verosim.folds.warnings import first_warning_only
 
 
@@ -161,20 +161,13 @@ class _Reducer:
                 for one in sums
             ])  # fmt: skip
         found = rules.log_posteriors(held.block)
-        rows = [self._counted(held, one, rules.classes) for one in found]
+        rows = [held.predictions(one, rules.classes) for one in found]
         parts = [
             {name: score.part(one) for name, score in self.scores.items()} if len(one.codes) else {}
             for one in rows
         ]
         totals = {name: one.of(rows[0]) for name, one in self.sums.items()}
         return _Piece(parts, found[0] if self.keep_rows else None, totals)
-
-    @staticmethod
-    def _counted(held: HeldOutRows, log_proba: np.ndarray, classes: np.ndarray) -> Predictions:
-        at = held.counted()
-        if at is None:
-            return Predictions(log_proba, held.codes, held.weights, classes)
-        return Predictions(log_proba[at], held.codes[at], held.weights[at], classes)
 
     def take(self, visited: Visited) -> int:
         """Keep a piece; how many folds of specs it is the first of."""

@@ -20,6 +20,7 @@ from verosim.data.sources import take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import map_chunks, summarise
 from verosim.errors import VerosimError
+from verosim.folds.scores import Predictions
 from verosim.folds.splits import array_folds, table_folds
 from verosim.models import Inputs, Spec, open_rows
 from verosim.stats import Statistic
@@ -43,6 +44,13 @@ class HeldOutRows:
         if not len(self.weights) or self.weights.all():
             return None
         return np.flatnonzero(self.weights)
+
+    def predictions(self, log_proba: np.ndarray, classes: np.ndarray) -> Predictions:
+        """What was predicted for the rows that have a weight; log_proba is (m, C) of all."""
+        at = self.counted()
+        if at is None:
+            return Predictions(log_proba, self.codes, self.weights, classes)
+        return Predictions(log_proba[at], self.codes[at], self.weights[at], classes)
 
 
 VisitRows = Callable[[HeldOutRows, Any], Any]

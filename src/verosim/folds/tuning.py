@@ -52,14 +52,10 @@ def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:
 
     def losses(held: HeldOutRows, rules: FoldRules) -> list[float]:
         """The log-loss of the rows by every rule, summed."""
-        counted = held.counted()
-        at = slice(None) if counted is None else counted
-        codes = held.codes[at]
-        weights = held.weights[at] if len(held.weights) else np.ones(len(codes))
-        return [
-            -float(weights @ own_log_proba(log_proba[at], codes))
-            for log_proba in rules.log_posteriors(held.block)
-        ]
+        found = rules.log_posteriors(held.block)
+        rows = [held.predictions(log_proba, rules.classes) for log_proba in found]
+        weights = rows[0].weights if len(held.weights) else np.ones(len(rows[0].codes))
+        return [-float(weights @ own_log_proba(one.log_proba, one.codes)) for one in rows]
 
     loss = np.zeros(len(specs))
     with Progress(len(specs) * holdout.count, "models") as bar:
