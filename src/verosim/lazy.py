@@ -1,34 +1,43 @@
-"""Names that a package imports when they are first used, so that importing the package is cheap."""
+"""Names that a package imports when they are first used, so that importing the package is cheap.
+
+The names are the imports of the package's stub, `__init__.pyi`. Type checkers and editors read the
+same file, so what they offer is what there is.
+"""
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 Lazy = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
-def lazy_names(
-    package: str, modules: Mapping[str, Iterable[str]], submodules: Iterable[str] = ()
-) -> Lazy:
-    """`__getattr__`, `__dir__` and `__all__` of a package that offers these names.
-
-    `modules` are the names by the module that defines them, `submodules` the modules of the package
-    that are names of it themselves.
-    """
-    defined_in = {name: module for module, names in modules.items() for name in names}
-    offered = sorted([*defined_in, *submodules])
+def lazy_names(package: str, file: str) -> Lazy:
+    """`__getattr__`, `__dir__` and `__all__` of a package, from the stub beside its file."""
+    module_of = stub_imports(Path(file).with_suffix(".pyi"))
+    names = sorted(module_of)
 
     def load(name: str) -> Any:
-        if name not in offered:
+        if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if name in defined_in:
-            value = getattr(import_module(defined_in[name]), name)
-        else:
+        module = module_of[name]
+        if module == package:  # a module of the package, not a name in one
             value = import_module(f"{package}.{name}")
+        else:
+            value = getattr(import_module(module), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return load, lambda: offered, offered
+    return load, lambda: names, names
+
+
+def stub_imports(stub: Path) -> dict[str, str]:
+    """The module of every name that a stub imports."""
+    imports = (
+        node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)
+    )
+    return {alias.name: node.module or "" for node in imports for alias in node.names}

@@ -26,6 +26,33 @@ from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
 from verosim.stats import ArrayStatistic, Moments, Patterns, Product, Statistic, from_state
 
+__all__ = [
+    "adds_like_one_thread",
+    "adds_up_by_column",
+    "agrees_with_its_statistic",
+    "aligns",
+    "assert_same",
+    "associative",
+    "columns_stand_alone",
+    "commutative",
+    "features_are_linear",
+    "folds_add_up",
+    "has_zero",
+    "invertible",
+    "leaves_one_out",
+    "passes_through_empty",
+    "ratio_is_density",
+    "reads_only",
+    "repivots",
+    "restores",
+    "scales",
+    "size_of",
+    "splits",
+    "statistic_of",
+    "streams",
+]
+
+
 LAW_TOLERANCE = 1e-12  # what sums of a few rows may differ by, in parts of what they have absorbed
 
 LIGHTEST = 1e-3  # the smallest weight of a row that the laws are checked with

@@ -2,6 +2,4 @@
 
 from verosim.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(
-    "verosim.pool", {"verosim.pool.auto": ("Candidate", "Candidates", "Choice")}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

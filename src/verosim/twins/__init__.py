@@ -5,11 +5,4 @@ Classifiers and functions are names of `verosim`; here are the classes of what f
 
 from verosim.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(
-    "verosim.twins",
-    {
-        "verosim.twins.gap": ("Gap",),
-        "verosim.twins.comparison.curves": ("Comparison", "Difference", "Failure"),
-        "verosim.twins.comparison.crossing": ("Crossing",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

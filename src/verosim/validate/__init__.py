@@ -5,13 +5,4 @@ The functions are names of `verosim`; here are the classes of what they return.
 
 from verosim.lazy import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(
-    "verosim.validate",
-    {
-        "verosim.validate.cross_validation": ("CrossValidation",),
-        "verosim.validate.search": ("Search",),
-        "verosim.validate.select": ("Selection", "Step"),
-        "verosim.validate.diagnosis.findings": ("Diagnosis", "Finding"),
-        "verosim.validate.reliability": ("Reliability",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
