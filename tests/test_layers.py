@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 ORDER = [
     {"lazy", "terminal", "typing"},
     {"errors", "linalg", "kernels"},
+    {"error_kinds"},
     {"axes"},
     {"data"},
     {"stats"},
@@ -29,7 +30,7 @@ ORDER = [
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
-FREE = {"__init__", "testing"}  # the front door, and the published laws
+FREE = {"__init__", "testing"}  # the list of public names, and the published laws
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

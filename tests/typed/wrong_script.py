@@ -15,5 +15,5 @@ LDA(covariance="mean")  # error
 model.predict_probabilities(X)  # error: pyright
 cross_validate(model, X, y, folds=5)  # error
 cross_validate("LDA", X, y)  # error
-cross_validate(model, X, y).accuracy  # error
-auto(X, y).modell  # error
+found = cross_validate(model, X, y).accuracy  # error
+chosen = auto(X, y).modell  # error
