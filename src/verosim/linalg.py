@@ -1,8 +1,8 @@
-"""Small dense algebra: factors of covariances, shrinkage intensities.
+"""Small dense linear algebra: factors of covariances and shrinkage intensities.
 
     Σ = S R S with S = diag(σ);  PᵀR P = L Lᵀ;  whitener = L⁻¹ Pᵀ S⁻¹;  log|Σ| = 2 Σ log(L_jj σ_j)
 
-Factoring the correlation R rather than Σ makes every threshold independent of units.
+The correlation R is factored instead of Σ, so that thresholds do not depend on units.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 EPS = float(np.finfo(np.float64).eps)
-STEEP = 1e-4  # smallest over largest eigenvalue below which a spectrum has lost digits
+STEEP = 1e-4  # smallest/largest eigenvalue below which small eigenvalues are not accurate
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A covariance factored: whitener (d, d) with W Σ Wᵀ = I."""
+    """The factor of a covariance: whitener W (d, d) with W Σ Wᵀ = I."""
 
     whitener: np.ndarray
     log_det: float
@@ -31,8 +31,8 @@ class Factor:
 def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
     """The factor of a covariance, or None if it is singular.
 
-    noise (d,) is the share of each variance that is rounding error. A column is dependent on the
-    others when its share of variance left unexplained is below noise.
+    noise (d,) is the share of each variance that is rounding error. A column depends on the others
+    if the share of its variance that they do not explain is below noise.
     """
     d = len(covariance)
     variance = covariance.diagonal()
@@ -42,7 +42,7 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
         return None
     scale = np.sqrt(variance)
     R = covariance / (scale[:, None] * scale)
-    # Pivoted, so that the smallest share left unexplained comes last and is not blown up.
+    # With pivoting, the column with the smallest unexplained share comes last.
     L, order, rank, _ = lapack.dpstrf(R, tol=64 * d * float(noise.max(initial=EPS)), lower=1)
     if rank < d:
         return None
@@ -57,20 +57,20 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
 
 @dataclass(frozen=True)
 class Inverse:
-    """A⁻¹ of a positive semi-definite A; where A is singular, the solution of least norm."""
+    """A⁻¹ of a positive semi-definite A. If A is singular, the solution of least norm."""
 
     root: np.ndarray  # (r, d) with A⁻¹ = rootᵀ root
-    null: np.ndarray  # (d, d − r) orthonormal columns that A sends to nothing
+    null: np.ndarray  # (d, d − r) orthonormal columns of the null space of A
     rank: int
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """(m, d) A⁻¹ applied to rows."""
+        """(m, d) A⁻¹ times each row."""
         found = (rows @ self.root.T) @ self.root
         return found - (found @ self.null) @ self.null.T
 
 
 def inverse(A: np.ndarray, noise: np.ndarray) -> Inverse:
-    """A⁻¹, rank-revealing: noise (d,) is the share of each diagonal entry that is rounding."""
+    """A⁻¹ and the rank of A. noise (d,) is the share of each diagonal entry that is rounding."""
     d = len(A)
     regular = factor(A, noise)
     if regular is not None:
@@ -81,7 +81,7 @@ def inverse(A: np.ndarray, noise: np.ndarray) -> Inverse:
     kept = values > 64 * max(len(alive), 1) * float(noise[alive].max(initial=EPS))
     root, null = np.zeros((int(kept.sum()), d)), np.zeros((d, d - int(kept.sum())))
     root[:, alive] = vectors[:, kept].T / np.sqrt(values[kept])[:, None] / scale
-    # What is null for the scaled columns is, in their own units, this space.
+    # The null space of the scaled columns, in the units of the columns.
     null[alive, : int((~kept).sum())] = vectors[:, ~kept] / scale[:, None]
     dead = np.setdiff1d(np.arange(d), alive)
     null[dead, int((~kept).sum()) + np.arange(len(dead))] = 1.0
@@ -90,7 +90,7 @@ def inverse(A: np.ndarray, noise: np.ndarray) -> Inverse:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Σ = V diag(λ) Vᵀ, which gives the factor of every (1 − a) Σ + a (tr Σ/d) I at once."""
+    """Σ = V diag(λ) Vᵀ. It gives the factors of (1 − a) Σ + a (tr Σ/d) I for every a."""
 
     values: np.ndarray  # (d,)
     vectors: np.ndarray  # (d, d) columns
@@ -100,7 +100,7 @@ class Spectrum:
         return cls(*np.linalg.eigh(covariance))
 
     def factor(self, intensity: float) -> Factor | None:
-        """None where eigenvalues differ so much that small ones are not known well enough."""
+        """The factor, or None if the small eigenvalues are not accurate enough."""
         if not len(self.values):
             return Factor(np.zeros((0, 0)), 0.0)
         shrunk = (1 - intensity) * self.values + intensity * self.values.mean()
@@ -111,9 +111,9 @@ class Spectrum:
 
 
 def dependent_columns(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """The columns a pivoted Cholesky leaves over: constant, or combinations of the others."""
+    """The columns that are constant or combinations of others, by a pivoted Cholesky."""
     variance = covariance.diagonal()
-    variance = np.where(noise < 0.5, variance, 0.0)  # what is mostly rounding error is constant
+    variance = np.where(noise < 0.5, variance, 0.0)  # zero if it is mostly rounding error
     alive = np.flatnonzero(variance > 0)
     scale = np.sqrt(variance[alive])
     R = covariance[np.ix_(alive, alive)] / (scale[:, None] * scale)
@@ -134,9 +134,9 @@ def sphere(covariance: np.ndarray, intensity: float) -> np.ndarray:
 def oas(covariance: np.ndarray, weight: float) -> float:
     """Oracle approximating shrinkage intensity of a maximum-likelihood covariance.
 
-    (tr Σ² + tr² Σ) / ((n + 1)(tr Σ² − tr² Σ / d)), at most 1, without the 2/d terms, as in
-    common use. Chen, Wiesel, Eldar & Hero (2010), Shrinkage algorithms for MMSE covariance
-    estimation, eq. 23.
+    (tr Σ² + tr² Σ) / ((n + 1)(tr Σ² − tr² Σ / d)), at most 1. The terms with 2/d are left
+    out, as in common use. Reference: Chen, Wiesel, Eldar & Hero (2010), Shrinkage algorithms for
+    MMSE covariance estimation, eq. 23.
     """
     d = len(covariance)
     if d <= 1 or not covariance.any():
@@ -165,7 +165,7 @@ def ledoit_wolf(covariance: np.ndarray, weight: float, quartic: float) -> float:
 
 
 def padded(table: np.ndarray, lanes: int = 8) -> np.ndarray:
-    """A copy of (K, C) with rows of whole cache lines, zeros beyond C."""
+    """A copy of (K, C) with zeros after column C, so that each row fills whole cache lines."""
     K, C = table.shape
     width = -(-C // lanes) * lanes
     room = np.zeros(K * width + lanes)
@@ -186,8 +186,10 @@ def _blas() -> Any:
 
 
 def _let_anyone_limit() -> None:
-    """threadpoolctl lets only the thread that first set a limit set another: the limit here is the
-    process's, and whichever thread comes first, or leaves last, must be able to set it."""
+    """Allow every thread to set the limit of BLAS threads.
+
+    threadpoolctl allows it only for the thread that set the first limit. Here the limit belongs to
+    the process, and any thread may be the first to set it or the last to restore it."""
     import threadpoolctl
 
     controller = getattr(threadpoolctl, "OpenBLASController", None)
@@ -197,9 +199,9 @@ def _let_anyone_limit() -> None:
 
 
 class _OneBlasThread(ContextDecorator):
-    """Our threads call BLAS; threads of its own would only stand in their way.
+    """A context in which BLAS uses one thread, because our own threads call it.
 
-    The limit is the process's, so it is counted: the last one out restores it.
+    The limit belongs to the process, so the uses are counted and the last one restores it.
     """
 
     def __init__(self) -> None:

@@ -328,11 +328,11 @@ def test_pickle_and_copy(name, rng):
 def test_merging_what_does_not_fit(rng):
     X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
     E = verosim.VerosimError
-    with pytest.raises(E, match="3 columns here, 2 in the other"):
+    with pytest.raises(E, match="One model has 3 columns and the other has 2"):
         verosim.LDA().fit(X, y).merge(verosim.LDA().fit(X[:, :2], y))
-    with pytest.raises(E, match="3 columns here, 2 in the other"):
+    with pytest.raises(E, match="One model has 3 columns and the other has 2"):
         verosim.CategoricalNB().fit(X, y) + verosim.CategoricalNB().fit(X[:, :2], y)
-    with pytest.raises(E, match="Column 'x0': bins"):
+    with pytest.raises(E, match="Column 'x0' has the bins"):
         verosim.HistogramNB().fit(X, y) + verosim.HistogramNB().fit(X * 2, y)
     with pytest.raises(E, match="sums of different things"):
         verosim.LDA().fit(X, y) + verosim.GaussianNB().fit(X, y)

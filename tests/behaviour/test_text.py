@@ -201,7 +201,7 @@ def test_a_bad_byte_after_a_sigma_is_named():
         ({"ngrams": 2}, "ngrams=2"),
         ({"alpha": -1}, "alpha=-1"),
         ({"min_count": None}, "min_count=None"),
-        ({"hashed": 1000}, "1000 buckets: a power of two"),
+        ({"hashed": 1000}, "hashed must be a power of two"),
         ({"hashed": 2.5}, "hashed=2.5"),
         ({"hashed": 8, "vocabulary": ["ab"]}, "Both `vocabulary` and `hashed`"),
         ({"vocabulary": "ab"}, "not one text"),
@@ -324,7 +324,7 @@ def test_merging_unlike_models():
     ):  # fmt: skip
         with pytest.raises(VerosimError):
             model.merge(other.fit(TEXTS, LABELS))
-    with pytest.raises(VerosimError, match="16 buckets here, 32 buckets in the other"):
+    with pytest.raises(VerosimError, match="16 buckets in one model and 32 buckets in the other"):
         TextNB(hashed=16).fit(TEXTS, LABELS).merge(TextNB(hashed=32).fit(TEXTS, LABELS))
 
 

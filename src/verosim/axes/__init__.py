@@ -1,6 +1,6 @@
-"""What each coordinate of a statistic means: classes, folds, columns, codes.
+"""The meaning of each coordinate of a statistic: classes, folds, columns and codes.
 
-Axes are values. Two statistics add after both are laid on the union of their axes.
+Axes are immutable values. Two statistics are added after both are moved to the union of their axes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Axes:
-    """The named axes of a statistic: class × fold, column and, where values are coded, code."""
+    """The named axes of a statistic: class × fold, column and, if values are coded, code."""
 
     groups: Groups
     columns: Columns
@@ -54,7 +54,7 @@ class Axes:
         return self.codes.size
 
     def union(self, other: Axes) -> Axes:
-        """The smallest axes that hold both; mismatched columns or bins are an error."""
+        """The smallest axes that contain both. Different columns or bins are an error."""
         if self is other:
             return self
         groups, columns = self.groups.union(other.groups), self.columns.union(other.columns)
@@ -64,7 +64,7 @@ class Axes:
         return Axes(groups, columns, codes)
 
     def positions(self, dim: str, wider: Axes) -> np.ndarray | None:
-        """Where each coordinate of `dim` stands on the wider axes; None if nothing moves."""
+        """The position of each coordinate of `dim` on the wider axes; None if nothing moves."""
         if self is wider:
             return None
         if dim == "class":
@@ -92,15 +92,15 @@ class Axes:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Axes:
-        """The axes that gave this state."""
+        """The axes that `state` described."""
         groups, columns = Groups.from_state(state["groups"]), Columns.from_state(state["columns"])
         if state["codes"] is None:
             return cls(groups, columns)
         kind, codes = state["codes"]
         if kind not in CODES_BY_NAME:
             raise VerosimError(
-                f"{kind!r} is not a kind of codes; known are {', '.join(CODES_BY_NAME)}.",
-                "the state is damaged, or of another version of verosim.",
+                f"{kind!r} is not a kind of codes; known kinds are {', '.join(CODES_BY_NAME)}.",
+                "The state is damaged or comes from another version; create it again.",
             )
         return cls(groups, columns, CODES_BY_NAME[kind].from_state(codes))
 

@@ -1,4 +1,4 @@
-"""Bins of numbers: a histogram per column, or the occupied cells of a joint one."""
+"""Bins of numbers: one histogram per column, or the occupied cells of a joint histogram."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from verosim.errors import VerosimError
 def edges_of(
     values: np.ndarray, weights: np.ndarray, bins: int, strategy: str = "quantile"
 ) -> np.ndarray:
-    """Edges of the bins of some numbers; a weight of two is the number twice."""
+    """The edges of the bins of some numbers. A weight of 2 counts as the number twice."""
     kept = np.isfinite(values) & (weights > 0 if len(weights) else True)
     values, weights = values[kept], weights[kept] if len(weights) else weights
     if not len(values):
         return np.zeros(1)
     if strategy == "uniform":
         return np.unique(np.linspace(values.min(), values.max(), bins + 1))
-    # Edges fall halfway between neighbouring values, so that no value is split from itself.
+    # An edge is halfway between two neighbouring values, so equal values share a bin.
     distinct, where = np.unique(values, return_inverse=True)
     mass = np.bincount(where, weights=weights if len(weights) else None)
     reached = np.cumsum(mass)
@@ -36,7 +36,7 @@ def edges_of(
 
 
 class Bins(Codes):
-    """Per column the edges of its bins. The end bins are open: every number has a bin."""
+    """The edges of the bins of each column. The end bins are open, so every number has a bin."""
 
     def __init__(self, edges: Iterable[np.ndarray]) -> None:
         self.edges = tuple(np.asarray(e, dtype=np.float64) for e in edges)
@@ -61,9 +61,9 @@ class Bins(Codes):
         for j, (mine, theirs) in enumerate(zip(self.edges, other.edges, strict=True)):
             if not np.array_equal(mine, theirs):
                 raise VerosimError(
-                    f"Column {columns.name(j)!r}: bins {short(mine)} here, {short(theirs)} in the "
-                    "other model.",
-                    "fit both with the same edges, `bins=[edges of each column]`.",
+                    f"Column {columns.name(j)!r} has the bins {short(mine)} in one model and "
+                    f"{short(theirs)} in the other.",
+                    "Fit both with the same edges: bins=[edges of each column].",
                 )
         return self
 
@@ -71,7 +71,7 @@ class Bins(Codes):
         return None
 
     def narrowed(self, columns: np.ndarray) -> Bins:
-        """The bins of some columns."""
+        """The bins of some of the columns."""
         return Bins(self.edges[j] for j in columns)
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
@@ -86,14 +86,14 @@ class Bins(Codes):
         return cls(state)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """(K,) lower and upper edge of every bin; open ends close at the outer edge."""
+        """(K,) lower and upper edge of every bin. An open bin ends at the outermost edge."""
         low = np.concatenate([e[:-1] if len(e) > 1 else e[:1] for e in self.edges])
         high = np.concatenate([e[1:] if len(e) > 1 else e[:1] for e in self.edges])
         return low, high
 
 
 class JointBins(Codes):
-    """The occupied cells of a joint histogram, as one column whose categories are cell numbers."""
+    """The occupied cells of a joint histogram: one column with cell numbers as categories."""
 
     def __init__(self, bins: Bins, occupied: Categories) -> None:
         self.bins, self.occupied = bins, occupied
@@ -101,7 +101,7 @@ class JointBins(Codes):
 
     @property
     def possible(self) -> float:
-        """How many cells there are, occupied or not."""
+        """The number of cells, occupied or empty."""
         return float(np.prod(self.bins.counts().astype(np.float64)))
 
     @cached_property

@@ -1,8 +1,8 @@
-"""The texts of category columns, at most so many a column.
+"""The texts of category columns, with a maximum number of values per column.
 
-A column that shows more values than its cap keeps those the first look found frequent and, of the
-rest, those whose hash is smallest; the others share one overflow bucket, `OTHER`. Which ones are
-kept depends on the values alone, never on the order they came in, so chunks and merges agree.
+A column with more values than its cap keeps the values that were frequent in the first look, and
+then the values with the smallest hashes. All others share one overflow bucket, `OTHER`. The choice
+depends only on the values and not on their order, so chunks and merges give the same result.
 Reference: Bar-Yossef et al. (2002), Counting distinct elements in a data stream (k minimum values).
 """
 
@@ -27,9 +27,9 @@ Rank = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class CodedColumns:
-    """Rows of category columns as they arrive: per column an index (n,) into a list of texts.
+    """Rows of category columns: for each column an index (n,) into a list of texts.
 
-    A text of None is a missing cell.
+    A text of None means that the cell is missing.
     """
 
     indexes: tuple[np.ndarray, ...]  # d × (n,) int32
@@ -54,7 +54,7 @@ class CodedColumns:
 
 
 class CappedCategories(Categories):
-    """Categories of text with a cap on how many each column keeps."""
+    """Categories that are texts, with a maximum number for each column."""
 
     def __init__(
         self,
@@ -65,7 +65,8 @@ class CappedCategories(Categories):
     ) -> None:
         super().__init__(values)
         self.caps, self.frequent = caps, frequent
-        self.last = (None,) * len(caps) if last is None else last  # ranks above it overflow
+        # Values with a larger rank than this one go to OTHER.
+        self.last = (None,) * len(caps) if last is None else last
 
     @classmethod
     def none_yet(
@@ -78,11 +79,11 @@ class CappedCategories(Categories):
         return tuple(frozenset(texts) for texts in self.frequent)
 
     def rank(self, j: int, text: str) -> Rank:
-        """The order in which column j's values are kept."""
+        """The rank of a value of column j. Values with small ranks are kept first."""
         return int(text not in self._frequent[j]), zlib.crc32(text.encode("utf-8", "replace")), text
 
     def codes_of(self, j: int, texts: list[str | None]) -> np.ndarray:
-        """(len,) int32 codes of some texts of column j; −1 missing, −2 not on the axis."""
+        """(len,) int32 codes of some texts of column j; −1 is missing, −2 is not on the axis."""
         get, last = self.index[j].get, self.last[j]
         found = [-1 if text is None else get(text, -2) for text in texts]
         if last is not None:
@@ -96,7 +97,7 @@ class CappedCategories(Categories):
         return codes
 
     def tables(self, block: CodedColumns) -> tuple[list[np.ndarray], bool]:
-        """Per column the code of each of the block's texts, and whether one is unknown."""
+        """For each column the codes of the texts of the block, and whether a text is unknown."""
         tables = [self.codes_of(j, texts) for j, texts in enumerate(block.texts)]
         unknown = any(
             (table == -2).any() and (table[index] == -2).any()
@@ -142,7 +143,7 @@ class CappedCategories(Categories):
         return self._joined(other)
 
     def _agreed(self, j: int, other: CappedCategories, name: str) -> tuple[str, ...]:
-        """The values column j keeps first; two looks may differ in them while nothing overflows."""
+        """The values that column j keeps first. They may differ as long as nothing overflows."""
         mine, theirs = self.frequent[j], other.frequent[j]
         if self.caps[j] == other.caps[j] and mine == theirs:
             return mine
@@ -150,9 +151,9 @@ class CappedCategories(Categories):
         overflown = self.last[j] or other.last[j] or len(both) > self.caps[j]
         if self.caps[j] != other.caps[j] or overflown:
             raise VerosimError(
-                f"Column {name!r} keeps at most {self.caps[j]} values here, and others in the "
-                "other model.",
-                "fit both from one schema: verosim.look(source), then fit(…, schema=schema).",
+                f"Column {name!r} keeps at most {self.caps[j]} values, and the two models keep "
+                "different values.",
+                "Fit both with one schema: verosim.look(source), then fit(…, schema=schema).",
             )
         return mine + tuple(text for text in theirs if text not in mine)
 

@@ -1,8 +1,8 @@
-"""Codes number the values of columns: categories, bins, or cells of a joint histogram.
+"""Codes are numbers for the values of columns: categories, bins, or cells of a joint histogram.
 
-All columns share one flat code axis: column j's codes start at `first[j]`. Encoding gives
-−1 for a missing cell; a value that was never seen gets `size + j`, one spare code a column,
-so that estimation can give it its smoothed share.
+All columns share one flat axis of codes, and the codes of column j start at `first[j]`. A missing
+cell has the code −1. A value that was not seen before has the code `size + j`, one extra code per
+column, so that estimation can give it a smoothed share.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from verosim.axes.columns import Columns
 from verosim.axes.groups import plain_label, sorted_labels
 from verosim.errors import VerosimError
 
-CODE_TABLE_SPAN = 1 << 16  # widest range of whole numbers looked up by table
+CODE_TABLE_SPAN = 1 << 16  # largest range of whole numbers that a table looks up
 
 
 class Codes(ABC):
-    """A flat axis of codes over columns."""
+    """A flat axis of codes over all columns."""
 
     size: int
-    first: np.ndarray  # (columns + 1,) where each column's codes begin
-    fixed: bool = False  # whether the codes are given rather than found in the rows
+    first: np.ndarray  # (columns + 1,) the first code of each column
+    fixed: bool = False  # whether the codes are given and rows add none
 
     @abstractmethod
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        """(n, d) values to (n, columns) int32 codes, and whether any value was unknown."""
+        """(n, d) values to (n, columns) int32 codes, and whether a value was unknown."""
 
     @abstractmethod
     def union(self, other: Any, columns: Columns) -> Any: ...
@@ -41,40 +41,40 @@ class Codes(ABC):
     def positions(self, wider: Any) -> np.ndarray | None: ...
 
     def widened(self, block: np.ndarray) -> Codes:
-        """These codes and those of the values first met in this block."""
+        """These codes, and codes for the new values of this block."""
         return self
 
     def keep(self, kept: np.ndarray) -> Codes:
-        """Only the marked codes; fixed codes stay."""
+        """Only the marked codes. Fixed codes all stay."""
         return self
 
     def narrowed(self, columns: np.ndarray) -> Codes:
-        """The codes of some columns only."""
-        raise NotImplementedError(f"{type(self).__name__} is one whole")
+        """The codes of some of the columns."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be split by column")
 
     @abstractmethod
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
-        """Column name and value of a code, for messages."""
+        """The column name and the value of a code, for messages."""
 
     @abstractmethod
     def state(self) -> Any:
-        """What tells these codes from all others, as plain values."""
+        """These codes as plain data."""
 
     @classmethod
     @abstractmethod
     def from_state(cls, state: Any) -> Codes:
-        """The codes that gave this state."""
+        """The codes that `state` described."""
 
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
 
     def column_of(self) -> np.ndarray:
-        """(K,) the column each code belongs to."""
+        """(K,) the column of each code."""
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, and pandas' NA, whose comparisons are themselves NA."""
+    """Whether a value is None, NaN, or NA of pandas. A comparison with NA gives NA again."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
@@ -83,8 +83,10 @@ def is_whole(value: float) -> bool:
 
 
 class Categories(Codes):
-    """Per column the values met so far, in order of arrival: the axis only grows at the end
-    of a column's list, and alignment puts two lists together by value."""
+    """The values of each column, in the order in which they were seen.
+
+    New values are added at the end of the list of a column. Two lists are merged by value.
+    """
 
     def __init__(self, values: Iterable[tuple[Any, ...]]) -> None:
         self.values = tuple(values)
@@ -101,7 +103,7 @@ class Categories(Codes):
 
     @cached_property
     def table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Lookup by whole number for all columns at once, if every value allows it."""
+        """A table from whole numbers to codes for all columns, if all values are whole numbers."""
         lows, offsets, tables = [], [0], []
         for j, values in enumerate(self.values):
             if not all(isinstance(v, int | float) and is_whole(v) for v in values):
@@ -120,7 +122,7 @@ class Categories(Codes):
 
     @cached_property
     def _sorted(self) -> tuple[tuple[np.ndarray, np.ndarray] | None, ...]:
-        """Per column (sorted numbers, their codes), None where a value is not a number."""
+        """(sorted numbers, their codes) of each column; None if a value is not a number."""
         out: list[tuple[np.ndarray, np.ndarray] | None] = []
         for values in self.values:
             if all(isinstance(v, int | float) for v in values):
@@ -139,7 +141,7 @@ class Categories(Codes):
         return codes, unknown
 
     def _raw(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Codes with −2 for values not on the axis, and whether there is one."""
+        """Codes, with −2 for values that are not on the axis, and whether there is one."""
         codes = np.empty(block.shape, dtype=np.int32)
         if block.dtype.kind in "iufb":
             if self.table is not None:
@@ -153,8 +155,8 @@ class Categories(Codes):
                 column = [-1 if is_missing(v) else get(v, -2) for v in block[:, j].tolist()]
             except TypeError as error:
                 raise VerosimError(
-                    f"Column {j} holds something that cannot be a category: {error}.",
-                    "categories are strings, numbers, bools, or tuples of them.",
+                    f"Column {j} has a value that cannot be a category: {error}.",
+                    "Use strings, numbers, booleans, or tuples of them.",
                 ) from None
             found = np.array(column, dtype=np.int32)
             codes[:, j] = np.where(found >= 0, found + start, found)
@@ -162,7 +164,7 @@ class Categories(Codes):
 
     def _search(self, j: int, column: np.ndarray) -> np.ndarray:
         known = self._sorted[j]
-        # Unlike kinds would be compared as floats, which above 2⁵³ are not exact.
+        # Numbers of two types would be compared as floats, which are not exact above 2⁵³.
         if known is None or known[0].dtype.kind != column.dtype.kind:
             get = self.index[j].get
             at = np.array([get(v, -2) for v in column.tolist()], dtype=np.int64)
@@ -215,7 +217,7 @@ class Categories(Codes):
         )
 
     def narrowed(self, columns: np.ndarray) -> Categories:
-        """The codes of some columns."""
+        """The codes of some of the columns."""
         return Categories(self.values[j] for j in columns)
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:

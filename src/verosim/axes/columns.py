@@ -1,4 +1,4 @@
-"""The columns of a table, by number and, where the table has them, by name."""
+"""The columns of a table, by number and, if the table has names, by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Columns:
         return self.names[j] if self.names is not None else f"x{j}"
 
     def narrowed(self, at: Any) -> Columns:
-        """Some of the columns, by number."""
+        """Some of the columns, by their numbers."""
         names = None if self.names is None else tuple(self.names[int(j)] for j in at)
         return Columns(len(at), names)
 
@@ -37,18 +37,18 @@ class Columns:
         return cls(state["size"], None if names is None else tuple(names))
 
     def union(self, other: Columns) -> Columns:
-        """Columns do not widen: both sides must have the same ones, in the same order."""
+        """Both sides must have the same columns in the same order."""
         if self is other or self == other:
             return self
         if self.size != other.size:
             raise VerosimError(
-                f"{self.size} columns here, {other.size} in the other model.",
-                "fit both on the same columns.",
+                f"One model has {self.size} columns and the other has {other.size}.",
+                "Fit both on the same columns.",
             )
         if self.names is None or other.names is None:
             return self if self.names is not None else other
         apart = [a for a, b in zip(self.names, other.names, strict=True) if a != b]
         raise VerosimError(
-            f"The columns differ: {listed(apart)} here is another column in the other model.",
-            "fit both on the same columns in the same order.",
+            f"The columns {listed(apart)} of one model are at different places in the other.",
+            "Fit both on the same columns in the same order.",
         )

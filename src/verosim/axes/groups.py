@@ -1,4 +1,4 @@
-"""Groups are class × fold: the rows a statistic keeps apart."""
+"""A group is a class and a fold. A statistic keeps separate sums for each group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from verosim.errors import VerosimError
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Sorted class labels and the number of folds; group number = class · folds + fold."""
+    """The sorted class labels and the number of folds. Group number = class · folds + fold."""
 
     classes: np.ndarray  # (C,) labels
     folds: int = 1
@@ -30,8 +30,8 @@ class Groups:
     def union(self, other: Groups) -> Groups:
         if self.folds != other.folds:
             raise VerosimError(
-                f"One statistic has {self.folds} folds, the other {other.folds}.",
-                "use the same folds for both, or `total('fold')` first.",
+                f"One statistic has {self.folds} folds and the other has {other.folds}.",
+                "Use the same folds for both, or add the folds first with `total('fold')`.",
             )
         if np.array_equal(self.classes, other.classes):
             return self
@@ -59,12 +59,12 @@ class Groups:
 
 
 def plain_label(label: Any) -> Any:
-    """A label as Python prints it: 'a' and 3 rather than np.str_('a') and np.int64(3)."""
+    """A label as a Python value: 'a' and 3 instead of np.str_('a') and np.int64(3)."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def kind_of(labels: np.ndarray) -> str:
-    """'text', 'number' or 'object': labels of one kind can be sorted together."""
+    """'text', 'number' or 'object'. Labels of one kind can be sorted together."""
     if labels.dtype.kind in "US":
         return "text"
     if labels.dtype.kind in "biuf":
@@ -78,16 +78,16 @@ def kind_of(labels: np.ndarray) -> str:
 
 
 def union_of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """All labels of both, sorted; text and numbers do not mix."""
+    """All labels of both, sorted. Text and numbers together are an error."""
     if not len(first) or not len(second):
         return first if len(first) else second
     kinds = kind_of(first), kind_of(second)
     if "object" not in kinds and kinds[0] != kinds[1]:
         odd = plain_label(second[0])
         raise VerosimError(
-            f"The label {odd!r} is a {kinds[1]} and the labels so far, like "
+            f"The label {odd!r} is a {kinds[1]}, but the labels before, such as "
             f"{plain_label(first[0])!r}, are {kinds[0]}s.",
-            "give all labels as text or all as numbers.",
+            "Use only text or only numbers as labels.",
         )
     both = set(first.tolist()) | set(second.tolist())
     mixed = object in (first.dtype, second.dtype)

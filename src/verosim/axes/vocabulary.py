@@ -1,8 +1,8 @@
 """The tokens of texts as codes: a vocabulary that grows and merges, or a fixed number of buckets.
 
-A vocabulary is its tokens' bytes, one after another, and where each begins. Nothing is kept per
-token but that: looking up, merging and restricting are compiled loops over the bytes. A bucket is
-the token's hash modulo a power of two, so memory is bounded and models still merge.
+A vocabulary is stored as the bytes of its tokens, one after another, and the start of each token.
+Compiled loops over the bytes look up, merge and restrict tokens. A bucket is the hash of a token
+modulo a power of two, so the memory is bounded and models can still be merged.
 Reference: Weinberger et al. (2009), Feature hashing for large scale multitask learning.
 """
 
@@ -22,17 +22,17 @@ from verosim.errors import VerosimError
 from verosim.kernels.constants import SLACK, STATE_SIZE
 
 LEAST_SLOTS = 16
-AT_A_TIME = 512  # tokens looked up together, while their slots stay in cache
+AT_A_TIME = 512  # tokens that are looked up together, so that their slots stay in the cache
 
 
 def empty_slots(tokens: int) -> np.ndarray:
-    """A hash table that so many tokens fill no more than half: a power of two of slots."""
+    """An empty hash table that this many tokens fill at most by half; its size is a power of 2."""
     count = max(LEAST_SLOTS, 1 << (2 * tokens - 1).bit_length())
     return np.zeros(2 * count, dtype=np.uint64)
 
 
 def at_a_time() -> np.ndarray:
-    """Room for the hashes of tokens that are looked up together."""
+    """Memory for the hashes of the tokens that are looked up together."""
     return np.empty(AT_A_TIME, dtype=np.uint64)
 
 
@@ -40,20 +40,22 @@ NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 class TokenCodes(Codes):
-    """Codes of the tokens of one column of texts; a text has many."""
+    """The codes of the tokens of one column of texts. A text has many tokens."""
 
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        raise TypeError("a text has many codes: the Tokens statistic counts them")
+        raise TypeError("A text has many codes. The statistic Tokens counts them.")
 
     fixed = True
 
     def lookup(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """buckets, places, room, bounds, slots: what kernels find a token's code with."""
+        """buckets, places, room, bounds, slots: the arrays with which kernels find a code."""
         raise NotImplementedError
 
 
 class Vocabulary(TokenCodes):
-    """Tokens in order of arrival. An open one grows; a closed one ignores what is not in it.
+    """Tokens in the order in which they were seen.
+
+    An open vocabulary grows. A closed one ignores tokens that it does not contain.
 
     >>> words = Vocabulary.of(["spam", "ham"])
     >>> words.size, words.tokens()
@@ -61,8 +63,10 @@ class Vocabulary(TokenCodes):
     """
 
     def __init__(self, room: np.ndarray, bounds: np.ndarray, *, open: bool = True) -> None:
-        """`room` holds the bytes and at least SLACK more, which are not part of the value: a
-        statistic that still grows may write there."""
+        """`room` has the bytes of the tokens and at least SLACK more bytes.
+
+        The extra bytes are not part of the value. A statistic that still grows may write there.
+        """
         self._room, self.bounds, self.open, self.fixed = room, bounds, open, not open
         self.size = len(bounds) - 1
         self.first = np.array([0, self.size], dtype=np.intp)
@@ -73,7 +77,7 @@ class Vocabulary(TokenCodes):
 
     @classmethod
     def of(cls, tokens: Iterable[str], *, open: bool = True) -> Vocabulary:
-        """The vocabulary of some tokens, in their order; none may come twice."""
+        """The vocabulary of some tokens, in their order. Each token may occur only once."""
         raw = [token.encode() for token in tokens]
         bounds = np.zeros(len(raw) + 1, dtype=np.int64)
         np.cumsum([len(token) for token in raw], out=bounds[1:])
@@ -83,22 +87,22 @@ class Vocabulary(TokenCodes):
 
     @property
     def arena(self) -> np.ndarray:
-        """The bytes of all tokens, one after another."""
+        """The bytes of all tokens, one token after another."""
         return self._room[: self.bounds[-1]]
 
     @property
     def slices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The bytes, and where in them each token begins and ends."""
+        """The bytes, and the positions where each token begins and ends."""
         return self._room, self.bounds[:-1], self.bounds[1:]
 
     @cached_property
     def slots(self) -> np.ndarray:
-        """The hash table: an entry is a token's hash, its length and its number + 1."""
+        """The hash table. An entry contains the hash of a token, its length and its number + 1."""
         slots = empty_slots(self.size)
         twice = kernels.fill_slots(self._room, self.bounds, slots)
         if twice >= 0:
             raise VerosimError(
-                f"The vocabulary has {self.token(twice)!r} twice.", "list every token once."
+                f"The vocabulary contains {self.token(twice)!r} twice.", "List each token once."
             )
         return slots
 
@@ -121,7 +125,7 @@ class Vocabulary(TokenCodes):
     # Alignment ---------------------------------------------------------------------------
 
     def find(self, other: Vocabulary) -> np.ndarray:
-        """(other.size,) the code here of every token of the other; −1 if it is unknown."""
+        """(other.size,) the code in this vocabulary of every token of the other; −1 if unknown."""
         found = np.empty(other.size, dtype=np.int64)
         state = np.zeros(STATE_SIZE, dtype=np.int64)
         kernels.meet_tokens(
@@ -130,7 +134,7 @@ class Vocabulary(TokenCodes):
         return found
 
     def extends(self, other: Vocabulary) -> bool:
-        """Whether the other's tokens are the first ones here, in the same order."""
+        """Whether this vocabulary starts with the tokens of the other, in the same order."""
         return (
             self.size >= other.size
             and np.array_equal(self.bounds[: other.size + 1], other.bounds)
@@ -189,15 +193,16 @@ def _with_slack(arena: bytes) -> np.ndarray:
 
 
 class Hashed(TokenCodes):
-    """A fixed number of buckets; a token's code is its hash modulo their number."""
+    """A fixed number of buckets. The code of a token is its hash modulo this number."""
 
     def __init__(self, buckets: int, places: np.ndarray | None = None) -> None:
         if buckets < 1 or buckets & (buckets - 1) or buckets > 1 << 30:
             raise VerosimError(
-                f"{buckets} buckets: a power of two up to 2**30 is needed.", "2**20, for one."
+                f"hashed must be a power of two up to 2**30; got {buckets}.",
+                "Use 2**20, for example.",
             )
         self.buckets = buckets
-        self.places = NOWHERE if places is None else places  # the code of every bucket
+        self.places = NOWHERE if places is None else places  # (buckets,) the code of every bucket
         self.size = buckets if places is None else int((places >= 0).sum())
         self.first = np.array([0, self.size], dtype=np.intp)
 
@@ -214,7 +219,7 @@ class Hashed(TokenCodes):
         return None
 
     def keep(self, kept: np.ndarray) -> Hashed:
-        """Only the marked buckets: what falls into another is unknown."""
+        """Only the marked buckets. Tokens in other buckets are then unknown."""
         places = np.full(self.buckets, -1, dtype=np.int64)
         here = np.arange(self.buckets) if not len(self.places) else np.flatnonzero(self.places >= 0)
         places[here[kept]] = np.arange(int(kept.sum()))
@@ -242,6 +247,6 @@ def _unlike(mine: TokenCodes, theirs: Any, columns: Columns) -> VerosimError:
         return "a growing vocabulary" if codes.open else f"a given vocabulary of {codes.size}"
 
     return VerosimError(
-        f"Column {columns.name(0)!r}: {kind(mine)} here, {kind(theirs)} in the other model.",
-        "fit both with the same `vocabulary` and `hashed`.",
+        f"Column {columns.name(0)!r} has {kind(mine)} in one model and {kind(theirs)} in the other.",
+        "Fit both with the same settings `vocabulary` and `hashed`.",
     )
