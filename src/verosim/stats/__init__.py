@@ -1,9 +1,11 @@
 """Sufficient statistics: vectors with labelled axes. They add, subtract, scale and align."""
 
 from verosim.stats.arrays import ArrayStatistic
+from verosim.stats.contexts import Contexts
 from verosim.stats.counts import Counts
 from verosim.stats.fields import Field
 from verosim.stats.moments import Moments
+from verosim.stats.pairs import Pairs
 from verosim.stats.patterns import Patterns
 from verosim.stats.product import Product
 from verosim.stats.state import from_state, restorable
@@ -12,9 +14,11 @@ from verosim.stats.tokens import Tokens
 
 __all__ = [
     "ArrayStatistic",
+    "Contexts",
     "Counts",
     "Field",
     "Moments",
+    "Pairs",
     "Patterns",
     "Product",
     "Statistic",
