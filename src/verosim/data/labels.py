@@ -1,4 +1,4 @@
-"""Converts labels to class numbers. Labels are texts, booleans, integers or other sorted values."""
+"""Converts labels (texts, booleans, integers or other sortable values) to class numbers."""
 
 from __future__ import annotations
 
