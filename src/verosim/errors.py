@@ -1,4 +1,8 @@
-"""What the library says when it cannot go on: what, where, and a way out."""
+"""The error and the warnings of verosim, and two helpers that write messages.
+
+A message states what happened and where (column, class, row, value). The hint of an error states
+what to do.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,37 @@ import warnings
 
 
 class VerosimError(ValueError):
-    """Every error verosim raises. The message names the place; the hint says what to do."""
+    """The error that verosim raises for wrong input or wrong settings.
+
+    It is a `ValueError`, so code that catches `ValueError` also catches it. The message states what
+    happened and where: the column, the class, the row or the value. If there is a hint, the message
+    ends with it: "{what} Hint: {hint}".
+
+    Parameters
+    ----------
+    what : str
+        One sentence that states what happened and where.
+    hint : str or None, default=None
+        One sentence that states what to do.
+
+    Attributes
+    ----------
+    what : str
+        The message without the hint.
+    hint : str or None
+        The hint, or None if there is none.
+
+    Examples
+    --------
+    >>> import verosim
+    >>> try:
+    ...     verosim.look({"age": [31, 45], "city": ["Lima", "Oslo"]}, target="town")
+    ... except verosim.VerosimError as error:
+    ...     print(error.what)
+    ...     print(error.hint)
+    The target 'town' is not in the table.
+    Use one of the columns 'age', 'city'.
+    """
 
     def __init__(self, what: str, hint: str | None = None) -> None:
         self.what, self.hint = what, hint
@@ -18,23 +52,90 @@ class VerosimError(ValueError):
 
 
 class VerosimWarning(UserWarning):
-    """Something worth knowing that did not stop the work."""
+    """The base class of all warnings of verosim.
+
+    A warning means that the result can be used, but that the user should know something about it.
+    Use this class in `warnings.simplefilter` to hide all warnings of verosim, or to turn them into
+    errors.
+
+    Examples
+    --------
+    The second column is twice the first, so the covariances are singular.
+
+    >>> import warnings, verosim
+    >>> X, y = [[1, 2], [2, 4], [3, 6], [5, 10], [6, 12], [8, 16]], [0, 0, 0, 1, 1, 1]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", verosim.VerosimWarning)
+    ...     verosim.QDA().fit(X, y)
+    Traceback (most recent call last):
+        ...
+    verosim.errors.SingularWarning: ...
+    """
 
 
 class SingularWarning(VerosimWarning):
-    """A covariance could not be inverted and was shrunk towards the pooled diagonal."""
+    """A covariance matrix is singular, or a column is constant.
+
+    Columns that depend on each other, or fewer rows than columns, make a covariance matrix
+    singular, so it has no inverse. The fit then shrinks it towards the pooled diagonal. Constant
+    columns are left out. The message names the classes and the columns.
+
+    Examples
+    --------
+    The second column is twice the first.
+
+    >>> import warnings, verosim
+    >>> X, y = [[1, 2], [2, 4], [3, 6], [5, 10], [6, 12], [8, 16]], [0, 0, 0, 1, 1, 1]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = verosim.QDA().fit(X, y)
+    >>> caught[0].category.__name__
+    'SingularWarning'
+    """
 
 
 class PrecisionWarning(VerosimWarning):
-    """Forgetting left fewer correct digits than a fit on the remaining rows would have."""
+    """A variance has few correct digits left after `forget`.
+
+    `forget` subtracts rows from sums. If the subtracted values are much larger than the remaining
+    ones, the difference has few correct digits. Fit the model again on the remaining rows to
+    compute the variance with full precision.
+
+    Examples
+    --------
+    The value 1e9 is removed again. The remaining values are 3 and 4.
+
+    >>> import warnings, verosim
+    >>> model = verosim.GaussianNB().fit([[1.0], [2.0], [3.0], [4.0], [1e9]], [0, 0, 1, 1, 1])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = model.forget([[1e9]], [1])
+    >>> caught[0].category.__name__
+    'PrecisionWarning'
+    """
 
 
 class ConvergenceWarning(VerosimWarning):
-    """EM was stopped before its estimates had settled."""
+    """An iterative fit stopped before it converged.
+
+    EM, logistic regression, the linear SVM and the perceptron iterate. This warning means that the
+    limit, such as `max_iter`, was reached before the tolerance. Raise the limit, or raise the
+    tolerance.
+
+    Examples
+    --------
+    >>> import warnings, verosim
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 0, 1, 0, 1, 1]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = verosim.LogisticRegression(max_iter=1).fit(X, y)
+    >>> caught[0].category.__name__
+    'ConvergenceWarning'
+    """
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn, pointing at the user's line rather than at ours."""
+    """Warn at the line of the user's code, not at a line of verosim."""
     frame, level = sys._getframe(1), 2
     ours = ("verosim", "contextlib")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):
@@ -43,6 +144,6 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def listed(names: list[str], most: int = 5) -> str:
-    """`'a', 'b' and 3 more`: a list of names a person can read in an error."""
+    """A list of names for a message: `'a', 'b' and 3 more`."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

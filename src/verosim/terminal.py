@@ -1,4 +1,4 @@
-"""Whether a person is watching: progress and notices are shown on a terminal only."""
+"""Progress bars and notices are shown only if a person sees them, that is, on a terminal."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ import sys
 
 
 def watched() -> bool:
-    """Whether stderr is a terminal; a notebook, a pipe, a file and a CI log are not."""
+    """Whether stderr is a terminal. A notebook, a pipe, a file or a CI log is not a terminal."""
     return sys.stderr is not None and sys.stderr.isatty() and "CI" not in os.environ

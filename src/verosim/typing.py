@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 __all__ = [
     "CV",
     "ArrowStream",
+    "BatchTable",
     "ColumnKind",
     "Labels",
     "LazyTable",
@@ -46,6 +47,16 @@ class LazyTable(Protocol):
 
 
 @runtime_checkable
+class BatchTable(Protocol):
+    """A table that is read in batches, such as the result of `verosim.query`."""
+
+    names: tuple[str, ...]
+
+    def batches(self, columns: Iterable[str] | None = None) -> Iterable[Any]:
+        """The rows in batches."""
+
+
+@runtime_checkable
 class Splitter(Protocol):
     """A splitter as scikit-learn defines it: `KFold`, `GroupKFold`, `TimeSeriesSplit` …"""
 
@@ -54,7 +65,13 @@ class Splitter(Protocol):
 
 
 Source: TypeAlias = (
-    ArrayLike | ArrowStream | LazyTable | Mapping[str, Any] | os.PathLike[str] | Iterable[Any]
+    ArrayLike
+    | ArrowStream
+    | LazyTable
+    | BatchTable
+    | Mapping[str, Any]
+    | os.PathLike[str]
+    | Iterable[Any]
 )
 """Rows: an array (n, d), a sparse matrix, a data frame, an Arrow table or stream, a DuckDB
 relation, `verosim.query`, a mapping of columns, a path to a file or folder, or an iterable of any
@@ -87,4 +104,4 @@ ColumnKind: TypeAlias = Literal[
 """How `NaiveBayes` describes a column."""
 
 MissingMarks: TypeAlias = Iterable[str]
-"""Texts that mean missing in a table, besides the empty cell."""
+"""Texts that mean missing in a table, in addition to the empty cell."""

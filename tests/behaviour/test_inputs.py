@@ -161,7 +161,7 @@ def test_weights_that_are_none():
     for weights, match in (
         (np.zeros(150), "every weight is zero"),
         (-np.ones(150), "row 0 is negative"),
-        (np.full(150, np.nan), "not a finite"),
+        (np.full(150, np.nan), "which is not finite"),
         (np.ones(3), "one weight per row"),
         (["a"] * 150, "numbers"),
     ):

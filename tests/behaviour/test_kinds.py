@@ -140,11 +140,11 @@ class TestToyKind:
         with registered(TOY):
             assert TOY in column_kinds()
             with (
-                pytest.raises(VerosimError, match="a kind of column 'toy' already"),
+                pytest.raises(VerosimError, match="kind of column 'toy' is already registered"),
                 registered(TOY),
             ):
                 pass
-        with pytest.raises(VerosimError, match="'toy' is no way to read a column"):
+        with pytest.raises(VerosimError, match="'toy' is not a kind of column"):
             toy_model().fit(table, "y")
 
 

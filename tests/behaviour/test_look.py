@@ -81,15 +81,18 @@ def test_columns_override_by_name(frame):
     schema = look(frame, target="y", columns=given)
     for name, density in given.items():
         assert schema[name].density == density
-        assert schema[name].reason == "you said so"
+        assert schema[name].reason == "set by the user"
     model = NaiveBayes(columns=given).fit(frame, "y")
     assert set(model.stats_.parts) >= {"histogram", "category", "boolean", "text said"}
     assert set(model.stats_.parts) <= {"gaussian", *set(given.values()), "text said"}
     for columns, match in (
-        ({"cod": "category"}, "no column 'cod'. Hint: did you mean 'code'"),
-        ({"code": "categorical"}, "'categorical' is no way to read a column"),
-        ("all", "columns=.all. is not known"),
-        (["code"], "is not known"),
+        (
+            {"cod": "category"},
+            "Column 'cod' of columns= is not in the table. Hint: Did you mean 'code'",
+        ),
+        ({"code": "categorical"}, "'categorical' is not a kind of column"),
+        ("all", "columns must be .* or a dict; got .all."),
+        (["code"], r"columns must be .* or a dict; got \[.code.\]"),
         ({"city": "gaussian"}, "'.*' is not a number"),
     ):
         with pytest.raises(verosim.VerosimError, match=match):
@@ -111,19 +114,21 @@ def test_a_schema_is_a_value(frame, tmp_path):
         (a + b).predict_log_proba(frame), whole.predict_log_proba(frame), atol=1e-9
     )
     other = NaiveBayes().fit(frame, "y", schema=schema)
-    with pytest.raises(verosim.VerosimError, match="Column 'height': gaussian here, histogram in"):
+    with pytest.raises(
+        verosim.VerosimError, match="Column 'height' is gaussian in this model and histogram in"
+    ):
         other + a
     with pytest.raises(verosim.VerosimError, match="fitted on a table, the other on arrays"):
         verosim.GaussianNB().fit(frame[["height", "y"]], "y") + verosim.GaussianNB().fit(
             frame[["height"]], frame["y"]
         )
-    with pytest.raises(verosim.VerosimError, match="no column 'nope'"):
+    with pytest.raises(verosim.VerosimError, match="Column 'nope' is not in the schema"):
         schema.edit({"nope": "text"})
     with pytest.raises(verosim.VerosimError, match="is not a schema"):
         verosim.Schema.load(tmp_path / "nothing.json")
-    with pytest.raises(verosim.VerosimError, match="not a Schema"):
+    with pytest.raises(verosim.VerosimError, match="must be a Schema; got dict"):
         NaiveBayes().fit(frame, "y", schema={"a": 1})
-    with pytest.raises(verosim.VerosimError, match="schema has columns the table does not: 'code'"):
+    with pytest.raises(verosim.VerosimError, match="columns that are not in the table: 'code'"):
         NaiveBayes().fit(frame.drop(columns="code"), "y", schema=edited)
     assert verosim.LDA().fit(
         frame, "y", schema=schema.edit(dict.fromkeys(["city", "same", "born", "said"], "ignore"))
@@ -147,7 +152,7 @@ def test_almost_numbers_are_reported(tmp_path):
     path.write_text("x,y\n" + "\n".join(f"{'?' if i % 10 == 0 else i},{i % 2}" for i in range(80)))
     schema = look(path, target="y")
     assert schema["x"].role == "category"
-    assert "numbers but for '?'" in schema["x"].note
+    assert "numbers except '?'" in schema["x"].note
     assert look(path, target="y", na="?")["x"].role == "number"
 
 

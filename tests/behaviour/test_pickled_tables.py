@@ -61,7 +61,7 @@ def test_a_table_that_runs_out_cannot(frame):
     with pytest.raises(verosim.VerosimError, match="only once, so it cannot be pickled"):
         pickle.dumps(once)
     relation = verosim.query("SELECT 1 AS x", duckdb.connect())
-    with pytest.raises(verosim.VerosimError, match="over a DuckDBPyRelation cannot be pickled"):
+    with pytest.raises(verosim.VerosimError, match="reads a DuckDBPyRelation cannot be pickled"):
         pickle.dumps(relation)
 
 

@@ -242,14 +242,14 @@ def test_sources_that_run_out(frame):
     with pytest.raises(verosim.VerosimError, match="use up its first rows"):
         verosim.look(pieces, target="Class")
     assert model.fit(pieces, "Class").class_count_.sum() == N
-    with pytest.raises(verosim.VerosimError, match="gave no batches"):
+    with pytest.raises(verosim.VerosimError, match="iterable is empty"):
         model.fit(pieces, "Class")
     lite = sqlite3.connect(":memory:")
     frame[["visits", "Class"]].to_sql("t", lite, index=False)
     rows = verosim.query("SELECT * FROM t", lite)
     assert verosim.look(rows, target="Class").looked == N
     assert verosim.GaussianNB().fit(rows, "Class").class_count_.sum() == N
-    with pytest.raises(verosim.VerosimError, match="read only once, and it was"):
+    with pytest.raises(verosim.VerosimError, match="read only once, and it was already read"):
         verosim.GaussianNB().fit(rows, "Class")
     con = duckdb.connect()
     con.register("t", frame)
@@ -369,7 +369,7 @@ def refused(match, source, target="y", model=None, **settings):
 
 def test_targets_that_cannot_be(tmp_path):
     good = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}
-    assert "did you mean 'y'" in refused("target 'Y' is not in the table", good, "Y")
+    assert "Did you mean 'y'?" in refused("target 'Y' is not in the table", good, "Y")
     refused("'a' in all 3 rows", {**good, "y": ["a", "a", "a"]})
     refused("target 'y' is missing in row 1", {**good, "y": ["a", None, "b"]})
     refused("target 'y' is missing in row 2", {**good, "y": ["a", "b", ""]})
@@ -392,9 +392,9 @@ def test_files_that_cannot_be(tmp_path):
     refused("empty.csv' is empty", file("empty.csv", b""))
     refused("blank.csv' is empty", file("blank.csv", b"\n"))
     refused("no rows", file("header.csv", b"x,y\n"))
-    refused("cut.csv', record 4: 1 cells where the header has 2",
+    refused("cut.csv', record 4 has 1 cells, but the header has 2",
             file("cut.csv", b"x,y\n1,a\n2,b\n3"))  # fmt: skip
-    refused("wide.csv', record 3: 3 cells", file("wide.csv", b"x,y\n1,a\n2,b,c\n"))
+    refused("wide.csv', record 3 has 3 cells", file("wide.csv", b"x,y\n1,a\n2,b,c\n"))
     refused("'x' occur more than once", file("twice.csv", b"x,x,y\n1,2,a\n3,4,b\n"))
     refused("Column 1 of 2 has an empty name", file("noname.csv", b",y\n1,a\n2,b\n"))
     refused("latin.csv', line 3, column 'x'.*not valid UTF-8",
@@ -407,9 +407,9 @@ def test_files_that_cannot_be(tmp_path):
     refused("holed.parquet' cannot be read", file("holed.parquet", bytes(broken)))
     refused("short.csv.gz' cannot be read",
             file("short.csv.gz", gzip.compress(b"x,y\n" + b"1,a\n2,b\n" * 9999)[:100]))  # fmt: skip
-    refused("There is no file 'nowhere.csv'", "nowhere.csv")
+    refused("The file 'nowhere.csv' does not exist", "nowhere.csv")
     refused("No file matches", str(tmp_path / "*.nothing"))
-    refused("does not say what it is", file("table", b"x,y\n1,a\n"))
+    refused("has no known file extension", file("table", b"x,y\n1,a\n"))
 
 
 def test_folders_that_cannot_be(tmp_path):
@@ -422,8 +422,8 @@ def test_folders_that_cannot_be(tmp_path):
 
     one = {"x": [1.0, 2.0], "y": ["a", "b"]}
     (tmp_path / "none").mkdir()
-    refused("holds no files", tmp_path / "none")
-    refused("b.parquet' has other columns than 'a.parquet': 'x', 'z'",
+    refused("contains no files", tmp_path / "none")
+    refused("b.parquet' and 'a.parquet' differ in the columns 'x', 'z'",
             folder("names", a=one, b={"z": [1.0], "y": ["a"]}))  # fmt: skip
     refused("Column 'x' is string in .*b.parquet' and double in 'a.parquet'",
             folder("types", a=one, b={"x": ["1"], "y": ["a"]}))  # fmt: skip
@@ -432,7 +432,7 @@ def test_folders_that_cannot_be(tmp_path):
     refused("b.parquet' cannot be read", spoilt)
     strange = folder("strange", a=one)
     (strange / "readme.docx").write_bytes(b"hello")
-    refused("no tables: 'readme.docx'", strange)
+    refused("not tables: 'readme.docx'", strange)
     unreadable = folder("unreadable", a=one)
     (unreadable / "b.parquet").symlink_to(tmp_path / "gone.parquet")
     refused("b.parquet' cannot be read", unreadable)
@@ -455,10 +455,10 @@ def test_later_rows_that_do_not_parse(tmp_path):
 
 def test_batches_that_disagree():
     one, two = {"x": [1.0], "y": ["a"]}, {"z": [1.0], "y": ["b"]}
-    refused("Batch 1 has other columns than the first", [one, two])
-    refused("gave no batches", iter([]))
-    refused("iterable of batches was expected", iter([1, 2]))
-    refused("no table|not a table", object())
+    refused("Batch 1 and the first batch differ in the columns 'x', 'z'", [one, two])
+    refused("iterable is empty", iter([]))
+    refused("iterable must give tables; its first item is 1", iter([1, 2]))
+    refused("type object cannot be read as a table", object())
 
 
 def test_invalid_utf8_inside_arrow(tmp_path):

@@ -325,7 +325,7 @@ def test_sample_gives_back_the_table(table):
 
 def test_poisson_wants_counts():
     for bad in (-1.0, 1.5):
-        with pytest.raises(VerosimError, match=f"Column 'k', row 2: {bad:g} is no count"):
+        with pytest.raises(VerosimError, match=f"Column 'k', row 2: .* counts .*; got {bad:g}"):
             NaiveBayes(columns={"k": "poisson"}).fit({"k": [1, 2, bad, 3], "y": [0, 1, 0, 1]}, "y")
 
 
@@ -345,9 +345,9 @@ def test_settings_are_checked(table):
     ):  # fmt: skip
         with pytest.raises(VerosimError, match=match):
             NaiveBayes(**settings).fit(table, "y")
-    with pytest.raises(VerosimError, match="No column is left"):
+    with pytest.raises(VerosimError, match="no column to learn from"):
         NaiveBayes().fit({"y": [0, 1]}, "y")
-    with pytest.raises(VerosimError, match="array has no names"):
+    with pytest.raises(VerosimError, match="array has no column names"):
         NaiveBayes().fit(np.zeros((3, 2)), "y")
 
 

@@ -129,7 +129,7 @@ def test_texts_without_tokens_leave_the_priors():
         (["fine", None, b"byt\xe9s"], "Row 2: the text is not UTF-8, byte 3 is 0xE9"),
         (["fine", ["nested"]], r"Row 1: \['nested'\] is of type list"),
         (["fine", "half \ud800"], "Row 1: character 5"),
-        (np.array([["a", "b"], ["c", "d"]]), r"one column, and X has the shape \(2, 2\)"),
+        (np.array([["a", "b"], ["c", "d"]]), r"one column of texts; got the shape \(2, 2\)"),
         (np.array([1, 2]), "Row 0: "),
     ],
 )

@@ -1,4 +1,4 @@
-"""From what the user has to batches the statistics can absorb; input is validated here, once."""
+"""Converts the user's data to batches that statistics can absorb. Input is validated only here."""
 
 from verosim.data.arrays import SparseRows, as_matrix
 from verosim.data.batch import Batch

@@ -1,5 +1,8 @@
-"""What users have, opened as tables: narwhals tells data frames apart and cuts them, the Arrow C
-stream carries the rest, and nothing is read before it is asked for."""
+"""Opens the user's data as a `Table`.
+
+narwhals reads data frames. Other sources are read as an Arrow C stream. No rows are read before
+they are needed.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,11 +20,37 @@ from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
 
 
-def query(sql: str, connection: Any) -> Table:
-    """A SQL query and the connection it runs on, as a table to fit on or predict.
+class Connection(Protocol):
+    """A DB-API 2.0 connection."""
 
-    DuckDB, ADBC and any DB-API connection (sqlite3, psycopg, …) will do; rows are fetched as they
-    are needed.
+    def cursor(self) -> Any:
+        """A new cursor."""
+
+
+def query(sql: str, connection: Connection) -> Table:
+    """Open the result of a SQL query as a table.
+
+    The table can be used wherever verosim reads rows: `fit`, `predict`, `cross_validate`, `look`
+    and others. Rows are fetched in batches when they are needed, so the result may be larger than
+    the memory. With DuckDB, the query runs again each time the table is read. With another
+    connection, the table can be read only once.
+
+    Parameters
+    ----------
+    sql : str
+        The query. It must return rows, so it is usually a SELECT.
+    connection : Connection
+        An open connection of DuckDB, ADBC or any DB-API 2.0 library, such as sqlite3 or psycopg.
+
+    Returns
+    -------
+    Table
+        A table with the columns of the query.
+
+    Raises
+    ------
+    VerosimError
+        If the query returns no rows, as an INSERT does.
 
     Examples
     --------
@@ -32,11 +61,12 @@ def query(sql: str, connection: Any) -> Table:
     array([5., 5.])
     """
     if type(connection).__module__.split(".")[0] in ("duckdb", "_duckdb"):
-        return open_table(connection.sql(sql))
+        duckdb: Any = connection
+        return open_table(duckdb.sql(sql))
     cursor = connection.cursor()
     cursor.execute(sql)
     if cursor.description is None:
-        raise VerosimError("The query gives no rows.", "a SELECT does.")
+        raise VerosimError(f"The query {sql[:60]!r} returns no rows.", "Use a SELECT statement.")
     if hasattr(cursor, "fetch_record_batch"):
         return open_table(cursor.fetch_record_batch())
     names = tuple(column[0] for column in cursor.description)
@@ -44,19 +74,19 @@ def query(sql: str, connection: Any) -> Table:
 
 
 def is_source(X: Any) -> bool:
-    """Whether X has columns with names, however it comes."""
+    """Whether X is a source with named columns."""
     return is_stream(X) or is_frame(X)
 
 
 def is_frame(X: Any) -> bool:
-    """A pandas or polars table in memory, which scikit-learn takes for an array too."""
-    if hasattr(X, "collect_batches"):  # a lazy frame resolves its columns when asked for them
+    """Whether X is a pandas or polars data frame in memory; scikit-learn reads those as arrays."""
+    if hasattr(X, "collect_batches"):  # reading the columns of a lazy frame would resolve it
         return False
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
 
 
 def is_stream(X: Any) -> bool:
-    """Whether X can only be read as a table: a file, Arrow data, a query, an iterable of tables."""
+    """Whether X can be read only as a table: a file, Arrow data, a query or several tables."""
     if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
         return False
     if isinstance(X, Table | Path | str | Mapping):
@@ -75,7 +105,7 @@ def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def open_table(source: Any) -> Table:
-    """Any source as a Table."""
+    """Open any source as a Table."""
     if isinstance(source, Table):
         return source
     if isinstance(source, str | Path):
@@ -84,8 +114,8 @@ def open_table(source: Any) -> Table:
         return open_files(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
         raise VerosimError(
-            "An array has no names, so none of its columns can be the target.",
-            "fit(X, y) with the labels, or a table with column names.",
+            "An array has no column names, so none of its columns can be the target.",
+            "Give the labels, as in fit(X, y), or give a table with named columns.",
         )
     if isinstance(source, Mapping):
         source = _columns(source)
@@ -112,9 +142,9 @@ def open_table(source: Any) -> Table:
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         return _iterable(source)
     raise VerosimError(
-        f"{type(source).__name__} is not a table verosim can read.",
-        "a pandas, polars or Arrow table, a DuckDB relation, verosim.query(sql, connection), "
-        "a CSV, Parquet or Arrow file, a folder or glob of them, or an iterable of such tables.",
+        f"An object of type {type(source).__name__} cannot be read as a table.",
+        "Give a pandas, polars or Arrow table, a DuckDB relation, verosim.query(sql, connection), "
+        "a CSV, Parquet or Arrow file, a folder or glob of files, or an iterable of tables.",
     )
 
 
@@ -127,19 +157,22 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
     for name, values in columns.items():
         if is_scalar(values):
             raise VerosimError(
-                f"Column {str(name)!r} is {values!r}, and columns are lists of values.",
-                "a single row is {'x': [1.0], …}.",
+                f"Column {str(name)!r} must be a list of values; got {values!r}.",
+                "Write a single row as {'x': [1.0], …}.",
             )
         arrays[str(name)] = table_rows.column_of(values)
     check_names([str(name) for name in columns])
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        raise VerosimError(f"The columns have different lengths: {lengths}.")
+        raise VerosimError(
+            f"The columns have different lengths: {lengths}.",
+            "Give every column the same number of values.",
+        )
     return pa.table(arrays)
 
 
 def _stream(source: Any) -> Table:
-    names = getattr(source, "columns", None)  # which DuckDB knows without running anything
+    names = getattr(source, "columns", None)  # DuckDB gives these without running the query
     if names is None:
         names = pa.RecordBatchReader.from_stream(source).schema.names
     return Table(tuple(names), table_rows.StreamRows(source), resumes=True)
@@ -163,15 +196,15 @@ def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
 def piece_rows(
     pieces: Iterable[Any], names: tuple[str, ...], columns: Iterable[str] | None
 ) -> Iterator[Rows]:
-    """Tables one after another, all with the columns of the first."""
+    """The rows of several tables in order. All tables have the columns of the first."""
     start = 0
     for number, piece in enumerate(pieces):
         table = open_table(piece)
         if set(table.names) != set(names):
             odd = sorted(set(table.names) ^ set(names))
             raise VerosimError(
-                f"Batch {number} has other columns than the first: {listed(odd)}.",
-                "give every batch the same columns.",
+                f"Batch {number} and the first batch differ in the columns {listed(odd)}.",
+                "Give every batch the same columns.",
             )
         for rows in table.batches():
             batch = rows.batch.select(list(names))
@@ -180,16 +213,16 @@ def piece_rows(
 
 
 def _iterable(source: Iterable[Any]) -> Table:
-    """Batches one after another; the first one says what the columns are."""
+    """Opens an iterable of batches as one table. The first batch defines the columns."""
     once = isinstance(source, Iterator)
     pieces = iter(source)
     first = next(pieces, None)
     if first is None:
-        raise VerosimError("The iterable gave no batches at all.", "give at least one row.")
+        raise VerosimError("The iterable is empty.", "Give at least one batch of rows.")
     if isinstance(first, str | bytes | int | float | type(None)):
         raise VerosimError(
-            f"An iterable of batches was expected, and it gave {first!r}.",
-            "each batch is a table: a data frame, an Arrow record batch, a dict of columns.",
+            f"The iterable must give tables; its first item is {first!r}.",
+            "Give each batch as a data frame, an Arrow record batch or a dict of columns.",
         )
     head = open_table(first)
     read = partial(piece_rows, chain([first], pieces) if once else source, head.names)

@@ -1,6 +1,6 @@
-"""The door for tables of numbers: anything array-like becomes a matrix, never a full copy.
+"""Converts array-like input to a matrix, without copying all rows.
 
-Cells are not inspected here. The statistics meet every cell anyway, and report a bad one.
+Cells are not checked here. The statistics read every cell and report a bad one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from verosim.errors import VerosimError
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Rows of a CSR matrix, cut without copying: `indptr` points into the whole `data`."""
+    """Rows of a CSR matrix. A slice does not copy: `indptr` points into the whole `data`."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -41,11 +41,11 @@ class SparseRows:
 
     @property
     def stored(self) -> slice:
-        """Where these rows lie in `data`."""
+        """The positions of these rows in `data`."""
         return slice(int(self.indptr[0]), int(self.indptr[-1]))
 
     def as_csr(self) -> sparse.csr_array:
-        """The same rows as scipy has them; cells are copied only where these are some of them."""
+        """The same rows as a scipy matrix. Cells are copied only if this is a part of `data`."""
         parts = (
             self.data[self.stored], self.indices[self.stored], self.indptr - self.indptr[0]
         )  # fmt: skip
@@ -56,11 +56,11 @@ class SparseRows:
         return bool(np.isnan(self.data[self.stored]).any())
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Some rows, dense."""
+        """The given rows as a dense array."""
         return self.as_csr()[rows].toarray().astype(np.float64, copy=False)
 
     def dense_blocks(self, cells: int = 1 << 18) -> Iterator[tuple[slice, np.ndarray]]:
-        """All rows, dense, a few at a time."""
+        """All rows as dense blocks of at most `cells` cells."""
         step = max(1, cells // self.columns)
         for start in range(0, len(self), step):
             rows = slice(start, min(len(self), start + step))
@@ -79,12 +79,12 @@ Matrix = np.ndarray | SparseRows
 def as_matrix(
     X: Any, *, sparse_allowed: bool = False, values: bool = False, names: Any = None
 ) -> Matrix:
-    """A two-dimensional table of numbers, or of any values when `values`."""
+    """X as a two-dimensional array of numbers, or of any values if `values` is True."""
     if sparse.issparse(X):
         return _as_sparse_rows(X, sparse_allowed)
     if type(X) is not np.ndarray:
         X = _as_array(X, values)
-    if isinstance(X, np.ma.MaskedArray):  # a masked cell is a missing one
+    if isinstance(X, np.ma.MaskedArray):  # a masked cell is missing
         numeric = X.dtype.kind in "fiub"
         cells = np.array(X.data, dtype=np.float64 if numeric or not values else object)
         cells[np.ma.getmaskarray(X)] = np.nan if numeric or not values else None
@@ -92,18 +92,19 @@ def as_matrix(
     if X.dtype.kind == "c":
         raise VerosimError(
             f"Complex data not supported: X has dtype {X.dtype}.",
-            "give the real and imaginary parts as two columns.",
+            "Give the real and the imaginary parts as two columns.",
         )
     if X.ndim != 2:
         raise VerosimError(
             f"Expected 2D array, got {X.ndim}D array instead (shape={X.shape}).",
-            "Reshape your data: X.reshape(-1, 1) for a single column, "
+            "Reshape your data: use X.reshape(-1, 1) for a single column, "
             "X.reshape(1, -1) for a single row.",
         )
     for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
         if size == 0:
             raise VerosimError(
-                f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required."
+                f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.",
+                "Give at least one row and one column.",
             )
     if X.dtype.kind not in "fiub":
         return X if values else _as_numbers(X, names)
@@ -123,20 +124,20 @@ def _as_array(X: Any, values: bool) -> np.ndarray:
         return np.asarray(X)
     except ValueError as error:
         raise VerosimError(
-            f"X is not a table: {error}.", "give every row the same number of cells."
+            f"X cannot be read as a table: {error}.", "Give every row the same number of cells."
         ) from None
 
 
 def _from_frame(X: Any, values: bool) -> np.ndarray:
-    """A data frame as an array: where it lies if it is all of one type."""
+    """A data frame as an array, without a copy if all columns have the same type."""
     try:
         frame = nw.from_native(X, eager_only=True)
-    except Exception as error:  # two columns of one name, or no frame narwhals knows
-        hint = "give every column its own name."
-        raise VerosimError(f"X is not a table: {error}", hint) from None
+    except Exception as error:  # two columns have one name, or narwhals cannot read the frame
+        hint = "Give every column its own name."
+        raise VerosimError(f"X cannot be read as a table: {error}", hint) from None
     if not values:
         return frame.to_numpy()
-    # A table of categories: keep each cell as it is, whatever its neighbours' types.
+    # In a table of categories each cell keeps its own type.
     out = np.empty(frame.shape, dtype=object)
     for j, column in enumerate(frame.iter_columns()):
         out[:, j] = [None if is_missing(v) else v for v in column.to_list()]
@@ -147,7 +148,7 @@ def _from_frame(X: Any, values: bool) -> np.ndarray:
 
 
 def _holds_text(X: Any) -> bool:
-    """np.asarray would turn [1, 'a'] into text; a table of mixed values stays as it is."""
+    """Whether a cell is not a number; np.asarray would convert [1, 'a'] to text."""
     return any(
         not isinstance(cell, int | float)
         for row in X
@@ -171,7 +172,7 @@ def _as_numbers(X: np.ndarray, names: Any) -> np.ndarray:
                     f"{X[i, j]!r} is not a number; "
                     "the argument must be a string or a number here."
                 )
-                hint = "encode the column, or use CategoricalNB for tables of categories."
+                hint = "Encode the column, or use CategoricalNB for tables of categories."
                 if isinstance(error, TypeError):
                     raise _WrongType(message, hint) from None
                 raise VerosimError(message, hint) from None
@@ -181,20 +182,26 @@ def _as_numbers(X: np.ndarray, names: Any) -> np.ndarray:
 
 
 class _WrongType(VerosimError, TypeError):
-    """A cell of a type no number can be made from."""
+    """A `VerosimError` that is also a `TypeError`, as scikit-learn expects for a wrong type."""
 
 
 def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
     if not allowed:
         raise _WrongType(
-            "A sparse matrix was given, and this model needs dense rows.",
-            "X.toarray(), or GaussianNB, MultinomialNB, BernoulliNB and ComplementNB, "
-            "which read sparse input as it is.",
+            "X is a sparse matrix, but this model needs dense rows.",
+            "Use X.toarray(), or use GaussianNB, MultinomialNB, BernoulliNB or ComplementNB, "
+            "which read sparse input.",
         )
     if X.dtype.kind == "c":
-        raise VerosimError("Complex data not supported: X is a complex sparse matrix.")
+        raise VerosimError(
+            f"Complex data not supported: X has dtype {X.dtype}.",
+            "Give the real and the imaginary parts as two columns.",
+        )
     if X.ndim != 2:
-        raise VerosimError(f"Expected 2D array, got {X.ndim}D sparse array instead.")
+        raise VerosimError(
+            f"Expected 2D array, got {X.ndim}D sparse array instead.",
+            "Give a sparse matrix with rows and columns.",
+        )
     rows = X.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -202,7 +209,8 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
     if rows.shape[0] == 0 or rows.shape[1] == 0:
         raise VerosimError(
             f"Found array with 0 sample(s) or 0 feature(s) (shape={rows.shape}) "
-            "while a minimum of 1 is required."
+            "while a minimum of 1 is required.",
+            "Give at least one row and one column.",
         )
     data = rows.data
     if data.dtype.kind not in "fi" or data.dtype.itemsize < 4 or data.dtype.itemsize > 8:

@@ -1,4 +1,4 @@
-"""A batch: some rows, the group of each, and their weights. What a statistic absorbs."""
+"""A batch: some rows with their groups and weights. Statistics absorb batches."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 
 import numpy as np
 
-BLOCK_CELLS = 1 << 18  # cells worked on at a time: 2 MB of float64, which stays in cache
-UNWEIGHTED = np.empty(0)  # what kernels read as 'every weight is one'
+BLOCK_CELLS = 1 << 18  # cells per block: 2 MB of float64, which stays in the cache
+UNWEIGHTED = np.empty(0)  # kernels read an empty array as: every weight is one
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as the kernels read them: C-ordered numbers, sparse rows, or raw values."""
+    """Rows in a form that kernels read: C-ordered numbers, sparse rows or raw values."""
 
-    block: Any  # (n, d), or `Parts` with such a block for every part of a Product
+    block: Any  # (n, d), or `Parts` with one such block for each part of a Product
     groups: np.ndarray  # (n,) int32, class · folds + fold
     weights: np.ndarray = field(default_factory=lambda: UNWEIGHTED)  # (n,), empty if all are one
-    numbers: range | np.ndarray = range(0)  # the rows' numbers in the user's table
-    labels: np.ndarray | None = None  # the classes `groups` counts, where it brings its own
-    origin: str = ""  # ' of part-1.csv', for messages
+    numbers: range | np.ndarray = range(0)  # the numbers of the rows in the user's table
+    labels: np.ndarray | None = None  # the classes of `groups`, if the batch has its own classes
+    origin: str = ""  # for messages, such as ' of part-1.csv'
 
     def __len__(self) -> int:
         return len(self.groups)
 
     def row(self, i: int) -> int:
-        """The number, in the user's table, of the batch's i-th row."""
+        """The number in the user's table of the i-th row of the batch."""
         return int(self.numbers[i]) if len(self.numbers) else i
 
     def place(self, i: int) -> str:
-        """Where the i-th row is, for messages."""
+        """The place of the i-th row, for messages."""
         return f"row {self.row(i)}{self.origin}"
 
     def regrouped(self, place: np.ndarray | None, folds: int) -> Batch:
-        """The same rows with their classes numbered anew."""
+        """The same rows with other class numbers: class k becomes place[k]."""
         if place is None:
             return replace(self, labels=None)
         groups = place[self.groups // folds] * folds + self.groups % folds

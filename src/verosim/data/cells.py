@@ -1,11 +1,11 @@
-"""Cells as they come in Arrow columns, read as what the schema says they are.
+"""Reads the cells of Arrow columns by the kind that the schema gives them.
 
     numbers  float64, NaN where missing          flags  1.0, 0.0, NaN
-    keys     a dictionary of texts and an index a row, −1 where missing
-    moments  days since 1970 as a float
+    keys     a list of texts and one index per row; the text of a missing cell is None
+    days     days since 1970 as a float
 
-A cell is missing if it is null, NaN, an empty text, or one of the texts the user named as `na`;
-nothing else is. Numbers and categories have one text each: 1, 1.0 and '1.0' are all '1'.
+A cell is missing if it is null, NaN, an empty text, or one of the texts in `na`. No other cell is
+missing. Each number and each category has one text: 1, 1.0 and '1.0' all become '1'.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ WHOLE_PATTERN = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 DATE_PATTERN = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
 TRUTHS = {"true": 1.0, "false": 0.0}
 DAY = 86_400_000_000  # microseconds
-TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of a duration, in a second
+TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of a duration per second
 
 
 class Unreadable(VerosimError):
-    """A cell that is not what its column was said to be; the row counts from the array's first."""
+    """A cell cannot be read as the kind of its column. Row 0 is the first row of the array."""
 
     def __init__(self, row: int, value: Any, wanted: str) -> None:
         self.row, self.value, self.wanted = row, value, wanted
@@ -39,7 +39,7 @@ class Unreadable(VerosimError):
         return type(self), (self.row, self.value, self.wanted)
 
     def named(self, place: str, hint: str | None = None) -> VerosimError:
-        """The same error with the place of the cell, such as the column and the row."""
+        """The same error with the place of the cell: the column and the row."""
         return VerosimError(f"{place}: {self.value!r} is not {self.wanted}.", hint)
 
 
@@ -68,7 +68,7 @@ def kind_of_type(type_: pa.DataType) -> str:
 
 
 def in_one(array: pa.Array) -> pa.Array:
-    """The array in one piece; a chunk that is alone is not copied."""
+    """The array as one chunk. A single chunk is not copied."""
     if not isinstance(array, pa.ChunkedArray):
         return array
     if array.num_chunks == 1:
@@ -80,13 +80,13 @@ def in_one(array: pa.Array) -> pa.Array:
 
 
 def without_dictionary(array: pa.Array) -> pa.Array:
-    """The array in one piece, with its dictionary, if it has one, written out."""
+    """The array as one chunk of plain values: a dictionary is decoded."""
     array = in_one(array)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
-    """(n,) float64; an infinite number stays one, for the statistic to report."""
+    """(n,) float64. Infinite numbers are kept, because the statistic reports them."""
     array = without_dictionary(array)
     kind = kind_of_type(array.type)
     if kind == "nothing":
@@ -96,7 +96,7 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     if kind == "time":
         return days(array, na)
     if kind not in ("number", "boolean"):
-        raise Unreadable(0, array.type, "a type of numbers")
+        raise Unreadable(0, array.type, "a numeric type")
     if pa.types.is_duration(array.type):
         return numbers(array.cast(pa.int64())) / TICKS[array.type.unit]
     if kind == "boolean":
@@ -111,19 +111,19 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
 
 
 def _without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
-    """The numbers among the texts that mean missing, made NaN."""
+    """The numbers, with NaN where a number is one of the texts that mean missing."""
     marks = [float(text) for text in na if NUMBER_PATTERN.fullmatch(text)]
     return np.where(np.isin(out, marks), np.nan, out) if marks else out
 
 
 def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
-    """Text that must be numbers or missing."""
+    """The numbers written in an array of texts."""
     trimmed = pc.utf8_trim_whitespace(without_na(array, na))
     signless: Any = pc.utf8_ltrim(trimmed, "+")
     try:
         out = signless.cast(pa.float64()).to_numpy(zero_copy_only=False)
         not_finite = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
-        if not not_finite.any():  # 'nan' and 'inf' are words here
+        if not not_finite.any():  # the texts 'nan' and 'inf' are not numbers here
             return _without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass
@@ -135,7 +135,7 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
 
 
 def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:
-    """Text with the empty cells and those named as missing made null."""
+    """The texts, with null for empty cells and for cells in `na`."""
     marks = pc.is_in(array, value_set=pa.array(["", *sorted(na)], array.type))
     if not pc.any(marks).as_py():
         return array
@@ -167,9 +167,9 @@ def flags(array: Any, na: frozenset[str] = frozenset()) -> np.ndarray:
 def keys(
     array: pa.Array, na: frozenset[str] = frozenset(), exact: bool = False
 ) -> tuple[np.ndarray, list[str | None]]:
-    """(n,) int32 index into the texts; the last text is None, and so are those that are missing.
+    """(n,) int32 index into the texts, and the texts. The text of a missing cell is None.
 
-    `exact` leaves texts as they are, where '1' and '1.0' are not to be one.
+    The last text is always None. With `exact`, texts are not changed: '1' and '1.0' differ.
     """
     if isinstance(array, pa.ChunkedArray):
         array = without_dictionary(array)
@@ -181,7 +181,7 @@ def keys(
         try:
             array = pc.dictionary_encode(array)
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            raise Unreadable(0, str(array.type), "a type of categories") from None
+            raise Unreadable(0, str(array.type), "a supported type of category") from None
     values = [
         (None if value == "" or value in na else value)
         if exact and isinstance(value, str)
@@ -195,13 +195,13 @@ def keys(
 
 
 def is_gone(index: np.ndarray, texts: list[str | None]) -> np.ndarray:
-    """(n,) which rows are missing, of what `keys` gives."""
+    """(n,) whether each cell is missing, from the result of `keys`."""
     return np.array([text is None for text in texts])[index]
 
 
 def _dictionary(array: pa.DictionaryArray) -> list[Any]:
-    """The dictionary's values; bytes that are no text matter only if a row has them."""
-    if pa.types.is_float32(array.dictionary.type):  # 0.1 prints as 0.1, not as its double does
+    """The values of the dictionary. Invalid UTF-8 is an error only if a row uses the value."""
+    if pa.types.is_float32(array.dictionary.type):  # keep 0.1, not 0.10000000149
         return [float(str(v)) for v in array.dictionary.to_numpy(zero_copy_only=False)]
     try:
         return array.dictionary.to_pylist()
@@ -219,7 +219,7 @@ def _dictionary(array: pa.DictionaryArray) -> list[Any]:
 
 
 def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:
-    """The one text of a value; None if it is missing."""
+    """The text of a value, or None if it is missing."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -237,13 +237,13 @@ def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:
 
 
 def days(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
-    """(n,) days since 1970-01-01 00:00, in the zone the column is written in."""
+    """(n,) days since 1970-01-01 00:00, in the time zone of the column."""
     micros, gone = _micros(array, na)
     return np.where(gone, np.nan, micros / DAY)
 
 
 def clock_parts(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
-    """Hour, weekday (Monday is 0) and month of every moment, int32, and −1 where missing."""
+    """Hour, weekday (Monday is 0) and month of each date, int32, −1 where missing."""
     micros, gone = _micros(array, na)
     day = np.floor_divide(micros, DAY)
     months = micros.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
@@ -260,7 +260,7 @@ def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray
     if kind_of_type(array.type) == "text":
         array = _parsed_times(array, na)
     elif kind_of_type(array.type) not in ("time", "nothing"):
-        raise Unreadable(0, array.type, "a type of dates")
+        raise Unreadable(0, array.type, "a date type")
     if pa.types.is_timestamp(array.type) and array.type.tz is not None:
         array = pc.local_timestamp(array)
     moments = array.cast(pa.timestamp("us"), safe=False)
@@ -270,10 +270,10 @@ def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray
 
 
 def _parsed_times(array: pa.Array, na: frozenset[str]) -> pa.Array:
-    """ISO 8601 texts; a time zone is dropped, as local time is what weekdays and hours mean."""
+    """Dates from ISO 8601 texts. The time zone is dropped: weekdays and hours are local."""
     texts = without_na(array, na)
     local = pc.replace_substring_regex(texts, r"(\d\d:\d\d\S*?)(Z|[+-]\d\d:?\d\d)$", r"\1")
-    local = pc.replace_substring_regex(local, r"(\.\d{6})\d+$", r"\1")  # no finer than a μs
+    local = pc.replace_substring_regex(local, r"(\.\d{6})\d+$", r"\1")  # microseconds
     try:
         return local.cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
@@ -281,5 +281,5 @@ def _parsed_times(array: pa.Array, na: frozenset[str]) -> pa.Array:
             try:
                 pa.array([local[i].as_py()], pa.string()).cast(pa.timestamp("us"))
             except pa.ArrowInvalid:
-                raise Unreadable(i, text, "a date as 2024-12-31 or 2024-12-31 23:59:59") from None
+                raise Unreadable(i, text, "a date like 2024-12-31 or 2024-12-31 23:59:59") from None
         raise

@@ -1,7 +1,7 @@
-"""The kinds of columns a schema can name. A kind enters itself here; `verosim.kinds` has them all.
+"""The names of the kinds of columns that a schema can contain. `verosim.kinds` registers them here.
 
-A schema needs little of a kind: its name, its role and whether its bins belong to the schema. How
-cells are read, counted, described and simulated is in the file of the kind.
+A schema needs only the name and the role of each kind, and whether the schema stores its bins. The
+file of the kind in `verosim.kinds` defines how cells are read, counted, modelled and sampled.
 """
 
 from __future__ import annotations
@@ -12,41 +12,43 @@ from verosim.errors import VerosimError
 
 
 @dataclass(frozen=True)
-class ColumnKind:
-    """What a schema knows of a kind of column."""
+class KindDescription:
+    """The properties of one kind of column that a schema needs."""
 
-    name: str  # as `columns=` and the schema call it
+    name: str  # the name in `columns=` and in the schema
     role: str  # number, category, boolean, date/time, text or ignored
-    aliases: tuple[str, ...] = ()  # other names `columns=` takes
-    shown: bool = True  # whether the schema prints its name as a density, beside the role
-    binned: bool = False  # whether its bins, fixed by the first look, belong to the schema
+    aliases: tuple[str, ...] = ()  # other names that `columns=` accepts
+    shown: bool = True  # whether the schema prints the name as a density, next to the role
+    binned: bool = False  # whether the schema stores its bins, which the first look chooses
 
 
-IGNORE = ColumnKind("ignore", "ignored", ("ignored",), shown=False)
-DEFAULT_NUMBER_KIND = "gaussian"  # the kind of a number where nothing else is said
+IGNORE = KindDescription("ignore", "ignored", ("ignored",), shown=False)
+DEFAULT_NUMBER_KIND = "gaussian"  # the kind of numbers if nothing else is chosen
 
-_registered: dict[str, ColumnKind] = {}
+_registered: dict[str, KindDescription] = {}
 
 
-def register(kind: ColumnKind) -> None:
-    """Make a kind known to schemas."""
+def register(kind: KindDescription) -> None:
+    """Register a kind, so that schemas can contain it."""
     if kind.name in _registered or kind.name == IGNORE.name:
-        raise VerosimError(f"There is a kind of column {kind.name!r} already.", "rename it.")
+        raise VerosimError(
+            f"The kind of column {kind.name!r} is already registered.", "Use another name."
+        )
     _registered[kind.name] = kind
 
 
-def unregister(kind: ColumnKind) -> None:
-    """Forget a kind; schemas that name it can no longer be read."""
+def unregister(kind: KindDescription) -> None:
+    """Remove a kind. Schemas that contain it can no longer be read."""
     _registered.pop(kind.name, None)
 
 
-def known_kinds() -> tuple[ColumnKind, ...]:
-    """All kinds in the order they were entered, the ignored column last."""
+def known_kinds() -> tuple[KindDescription, ...]:
+    """All kinds in the order of their registration; `ignore` is the last."""
     return (*_registered.values(), IGNORE)
 
 
-def kind_named(name: object) -> ColumnKind | None:
-    """The kind of that name or alias; None if there is none."""
+def kind_named(name: object) -> KindDescription | None:
+    """The kind with that name or alias, or None."""
     for kind in known_kinds():
         if name == kind.name or name in kind.aliases:
             return kind

@@ -1,7 +1,7 @@
-"""The formats of files: CSV, Parquet and Arrow, each read in pieces.
+"""The file formats CSV, Parquet and Arrow. Each is read in batches of rows.
 
-CSV cells stay the text they are: what they mean is the schema's business, not the reader's.
-Every error names the file and, where it is known, the row.
+The cells of a CSV file are read as text. The schema decides later what they mean. Every error names
+the file and, if it is known, the row.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from verosim.data.tables import BATCH_ROWS, Rows, numbered
 from verosim.errors import VerosimError
 
 CSV_BLOCK = 1 << 22  # bytes
+UTF8_HINT = "Save the file as UTF-8, or read it with pandas.read_csv(encoding=…)."
 
 
 @dataclass(frozen=True, eq=False)
 class File(ABC):
-    """One file: its names, its types, and how its rows are read. It holds nothing open."""
+    """One file: its column names, its types and how its rows are read. It keeps no open handle."""
 
     path: Path
     names: tuple[str, ...]
-    rows: int | None = None  # where known
-    schema: pa.Schema | None = None  # where the file says what its columns hold
+    rows: int | None = None  # the number of rows, if known
+    schema: pa.Schema | None = None  # the types of the columns, if the file stores them
     kind: ClassVar[str]
 
     @classmethod
     @abstractmethod
     def open(cls, path: Path) -> File:
-        """Look at the header of a file."""
+        """Read the header of a file."""
 
     def types(self) -> dict[str, Any]:
         schema = self.schema
@@ -56,7 +57,7 @@ class File(ABC):
                 batch = next(batches)
             except StopIteration:
                 return
-            except (OSError, ValueError) as error:  # pyarrow's errors are among them
+            except (OSError, ValueError) as error:  # the errors of pyarrow derive from these
                 if isinstance(error, VerosimError):
                     raise
                 raise self.broken(error, done) from None
@@ -66,14 +67,14 @@ class File(ABC):
     def broken(self, error: Exception, rows: int) -> VerosimError:
         after = f" after row {rows - 1}" if rows else ""
         return VerosimError(
-            f"{str(self.path)!r} cannot be read{after}: {first_line(error)}",
-            "the file may be truncated or damaged; nothing was learnt from it.",
+            f"The file {str(self.path)!r} cannot be read{after}: {first_line(error)}.",
+            "Check if the file is truncated or damaged; the model was not changed.",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class CsvFile(File):
-    """Text all over; a header is needed, and the delimiter is the one the header has most of."""
+    """A CSV file with a header. The delimiter is the most frequent candidate in the header."""
 
     delimiter: str = ","
     kind = "csv"
@@ -98,7 +99,7 @@ class CsvFile(File):
                 delimiter=self.delimiter,
                 newlines_in_values=True,
                 invalid_row_handler=note,
-                ignore_empty_lines=len(self.names) > 1,  # else it is an empty cell
+                ignore_empty_lines=len(self.names) > 1,  # in one column it is an empty cell
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(self.names, pa.string()),
@@ -111,7 +112,7 @@ class CsvFile(File):
     def broken(self, error: Exception, rows: int) -> VerosimError:
         message = first_line(error)
         if "Empty CSV" in message:
-            return VerosimError(f"{str(self.path)!r} is empty.", "a header and rows are needed.")
+            return empty_file(self.path)
         if "UTF8" in message:
             return self._not_utf8()
         if "columns, got" in message:
@@ -119,7 +120,7 @@ class CsvFile(File):
         return super().broken(error, rows)
 
     def _ragged(self) -> VerosimError | None:
-        """The first row with too few or too many cells, found by reading once more."""
+        """The error for the first row with too few or too many cells. It reads the file again."""
         found: list[Any] = []
 
         def note(row: Any) -> str:
@@ -137,9 +138,10 @@ class CsvFile(File):
         row = found[0]
         line = f"record {row.number}" if row.number is not None else "a record"
         return VerosimError(
-            f"{str(self.path)!r}, {line}: {row.actual_columns} cells where the header has "
-            f"{row.expected_columns}: {row.text[:60]!r}.",
-            "quote cells that hold the delimiter; a file cut short ends like this too.",
+            f"In the file {str(self.path)!r}, {line} has {row.actual_columns} cells, but the "
+            f"header has {row.expected_columns}: {row.text[:60]!r}.",
+            "Put quotes around cells that contain the delimiter, and check if the file is "
+            "truncated.",
         )
 
     def _not_utf8(self) -> VerosimError:
@@ -150,15 +152,16 @@ class CsvFile(File):
                 except UnicodeDecodeError as error:
                     before = line[: error.start].count(self.delimiter.encode())
                     name = self.names[min(before, len(self.names) - 1)]
-                    return VerosimError(
-                        f"{str(self.path)!r}, line {number + 1}, column {name!r}: the bytes "
-                        f"{line[error.start : error.start + 4]!r} are not valid UTF-8.",
-                        "save the file as UTF-8, or read it with pandas.read_csv(encoding=…).",
+                    return not_utf8_file(
+                        f"{str(self.path)!r}, line {number + 1}, column {name!r}",
+                        line[error.start : error.start + 4],
                     )
-        return VerosimError(f"{str(self.path)!r} is not valid UTF-8.", "save it as UTF-8.")
+        return VerosimError(f"The file {str(self.path)!r} is not valid UTF-8.", UTF8_HINT)
 
 
 class ParquetFile(File):
+    """A Parquet file."""
+
     kind = "parquet"
 
     @classmethod
@@ -172,13 +175,15 @@ class ParquetFile(File):
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         from pyarrow import parquet
 
-        # Words come as dictionaries: each distinct one is met once a batch, not once a row.
+        # Texts are read as dictionaries: each distinct text is converted once per batch.
         words = [name for name, type_ in self.types().items() if is_text(type_)]
         file = parquet.ParquetFile(self.path, read_dictionary=words, pre_buffer=False)
         yield from file.iter_batches(BATCH_ROWS, columns=columns)
 
 
 class ArrowFile(File):
+    """A file in the Arrow IPC format, or an Arrow stream in a file."""
+
     kind = "arrow"
 
     @classmethod
@@ -208,24 +213,21 @@ def open_bytes(path: Path) -> Any:
 
 
 def _header(path: Path) -> tuple[tuple[str, ...], str]:
-    """The names in the first line, and the delimiter that parts them."""
+    """The names in the first line, and the delimiter between them."""
     with open_bytes(path) as file:
         start = file.read(1 << 20)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise VerosimError(f"{str(path)!r} is UTF-16.", "save it as UTF-8.")
+        raise VerosimError(f"The file {str(path)!r} is UTF-16, not UTF-8.", UTF8_HINT)
     first = start.lstrip(b"\r\n").split(b"\n", 1)[0]
     try:
         first.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise VerosimError(
-            f"{str(path)!r}, header: the bytes {first[error.start : error.start + 4]!r} are not "
-            "valid UTF-8.",
-            "save the file as UTF-8, or read it with pandas.read_csv(encoding=…).",
-        ) from None
+        bad = first[error.start : error.start + 4]
+        raise not_utf8_file(f"{str(path)!r}, header", bad) from None
     text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
-        raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
+        raise empty_file(path)
     line = text.split("\n", 1)[0]
     outside = "".join(line.split('"')[::2])
     delimiter = "\t" if ".tsv" in path.name.lower() else max(",;\t|", key=outside.count)
@@ -233,5 +235,15 @@ def _header(path: Path) -> tuple[tuple[str, ...], str]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of a library says, without its details."""
-    return str(error).strip().split("\n")[0] or type(error).__name__
+    """The first line of the message of another library's error, without a full stop."""
+    return str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+
+
+def empty_file(path: Path) -> VerosimError:
+    """The error for a file without a header and rows."""
+    return VerosimError(f"The file {str(path)!r} is empty.", "Give a file with a header and rows.")
+
+
+def not_utf8_file(place: str, raw: bytes) -> VerosimError:
+    """The error for bytes in a CSV file that are not UTF-8."""
+    return VerosimError(f"{place}: the bytes {raw!r} are not valid UTF-8.", UTF8_HINT)

@@ -1,4 +1,4 @@
-"""Files as tables: one, a folder, or a glob of them, all with the same columns."""
+"""Opens one file, a folder or a glob of files as a table. All files have the same columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from verosim.data.cells import kind_of_type
-from verosim.data.file_formats import ArrowFile, CsvFile, File, ParquetFile, first_line
+from verosim.data.file_formats import (
+    ArrowFile,
+    CsvFile,
+    File,
+    ParquetFile,
+    empty_file,
+    first_line,
+)
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
 
@@ -21,13 +28,13 @@ PACKED = (".gz", ".bz2", ".zst", ".lz4")
 
 
 def file_rows(files: tuple[File, ...], columns: Iterable[str] | None) -> Iterator[Rows]:
-    """The rows of files, one after another, with the columns of the first."""
+    """The rows of several files in order, with the columns of the first file."""
     for file in files:
         yield from file.read(columns, files[0].names)
 
 
 def open_files(source: str | Path) -> Table:
-    """The table of a file, a folder or a glob."""
+    """Open a file, a folder or a glob as one table."""
     paths = find_files(source)
     files = tuple(open_file(path) for path in paths)
     first = files[0]
@@ -46,24 +53,24 @@ def find_files(source: str | Path) -> list[Path]:
     if path.is_dir():
         found = sorted(p for p in path.rglob("*") if not p.is_dir() and not _hidden(p, path))
         if not found:
-            raise VerosimError(f"The folder {str(path)!r} holds no files.", "is it the right one?")
+            raise VerosimError(f"The folder {str(path)!r} contains no files.", "Check the path.")
     elif path.exists():
         return [path]
     elif any(mark in str(source) for mark in "*?["):
         found = sorted(Path(p) for p in glob.glob(str(path), recursive=True))
         found = [p for p in found if not p.is_dir()]
         if not found:
-            raise VerosimError(f"No file matches {str(source)!r}.", "check the pattern.")
+            raise VerosimError(f"No file matches {str(source)!r}.", "Check the pattern.")
     else:
         raise VerosimError(
-            f"There is no file {str(source)!r}.",
-            "give the path of a CSV, Parquet or Arrow file, a folder or a glob of them.",
+            f"The file {str(source)!r} does not exist.",
+            "Give the path of a CSV, Parquet or Arrow file, or a folder or glob of such files.",
         )
     unknown = [p.name for p in found if _format(p) is None]
     if unknown:
         raise VerosimError(
-            f"{str(source)!r} holds files that are no tables: {listed(unknown)}.",
-            "name the tables with a glob, such as 'folder/*.parquet'.",
+            f"{str(source)!r} contains files that are not tables: {listed(unknown)}.",
+            "Select the tables with a glob, such as 'folder/*.parquet'.",
         )
     return found
 
@@ -83,12 +90,12 @@ def open_file(path: Path) -> File:
     format_ = _format(path)
     if format_ is None:
         raise VerosimError(
-            f"{str(path)!r} does not say what it is.",
-            f"name it with one of {', '.join(FORMATS)} (and .gz where it is CSV).",
+            f"The file {str(path)!r} has no known file extension.",
+            f"Use one of {', '.join(FORMATS)} (compressed CSV files may add .gz).",
         )
     try:
         if path.stat().st_size == 0:
-            raise VerosimError(f"{str(path)!r} is empty.", "a header and rows are needed.")
+            raise empty_file(path)
         file = format_.open(path)
         check_names(file.names)
     except VerosimError as error:
@@ -97,19 +104,20 @@ def open_file(path: Path) -> File:
         raise VerosimError(f"{str(path)!r}: {error.what}", error.hint) from None
     except (OSError, ValueError) as error:
         raise VerosimError(
-            f"{str(path)!r} cannot be read as {format_.kind}: {first_line(error)}",
-            "the file may be truncated, damaged, of another format, or not yours to read.",
+            f"The file {str(path)!r} cannot be read as {format_.kind}: {first_line(error)}.",
+            "Check if the file is truncated or damaged, has another format, or needs permission.",
         ) from None
     return file
 
 
 def _check_same(first: File, other: File) -> None:
-    """Two files of one table: the same columns, of types that go together."""
+    """Check that two files of one table have the same columns and similar types."""
     odd = sorted(set(first.names) ^ set(other.names))
     if odd:
         raise VerosimError(
-            f"{str(other.path)!r} has other columns than {first.path.name!r}: {listed(odd)}.",
-            "the files of one table have the same columns.",
+            f"The files {str(other.path)!r} and {first.path.name!r} differ in the columns "
+            f"{listed(odd)}.",
+            "Give files with the same columns.",
         )
     types = other.types()
     for name, mine in first.types().items():
@@ -119,10 +127,10 @@ def _check_same(first: File, other: File) -> None:
                 raise VerosimError(
                     f"Column {name!r} is {types[name]} in {str(other.path)!r} and {mine} in "
                     f"{first.path.name!r}.",
-                    "write the files with one schema.",
+                    "Write the column with the same type in all files.",
                 )
     if (first.kind == "csv") != (other.kind == "csv"):
         raise VerosimError(
-            f"{first.path.name!r} and {other.path.name!r} are of different formats.",
-            "read one format at a time, with a glob such as 'folder/*.parquet'.",
+            f"The files {first.path.name!r} and {other.path.name!r} have different formats.",
+            "Select files of one format with a glob, such as 'folder/*.parquet'.",
         )

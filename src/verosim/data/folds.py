@@ -1,9 +1,9 @@
-"""Which fold each row of a table is in: told beforehand, by a column, or by a hash.
+"""The fold of each row of a table: given as numbers, by a column, or by a hash.
 
-    fold = hash(what the row says) mod F,   or   hash(its group) mod F
+    fold = hash(cells of the row) mod F,   or   hash(group of the row) mod F
 
-A hash asks neither how many rows there are nor in which order they come, so a stream, a folder of
-files and every worker of a cluster agree on it; rows that say the same share a fold.
+A hash depends neither on the number of rows nor on their order. A stream, a folder of files and
+all workers of a cluster therefore compute the same folds. Equal rows are in the same fold.
 Reference: Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators (the mixer).
 """
 
@@ -23,13 +23,13 @@ from verosim.data.tables import Rows, Table
 from verosim.data.text import Documents
 from verosim.errors import VerosimError
 
-INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
+INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # the increment of SplitMix64
 MISSING_CELL = INCREMENT
 
 
 @dataclass(frozen=True)
 class GivenFolds:
-    """A number for every row, cut as the rows are."""
+    """One fold number per row. It is sliced together with the rows."""
 
     numbers: np.ndarray  # (n,) int32
     count: int
@@ -47,7 +47,7 @@ class GivenFolds:
 
 @dataclass(frozen=True)
 class ColumnFolds:
-    """A column that numbers, or names, the folds."""
+    """Folds given by a column: each distinct value is one fold."""
 
     column: str
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ class ColumnFolds:
 
 @dataclass(frozen=True)
 class GroupFolds:
-    """Rows of one group share a fold, chosen by the hash of the group's name."""
+    """Folds of groups: the hash of the group gives the fold, so a group is in one fold."""
 
     column: str
     count: int
@@ -85,9 +85,10 @@ class GroupFolds:
 
 @dataclass(frozen=True)
 class RowFolds:
-    """The fold of a row by the hash of the cells the model reads.
+    """Folds by the hash of the cells that the model reads.
 
-    With a reader, by the cells that reader reads: then models that read differently share folds.
+    With a reader, the hash uses the cells of that reader. Models that read different columns then
+    have the same folds.
     """
 
     count: int
@@ -95,7 +96,7 @@ class RowFolds:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that the folds need beside those of the model."""
+        """The columns of the table that the folds need in addition to those of the model."""
         return () if self.reader is None else self.reader.names
 
     def of(self, rows: Rows, block: Any) -> np.ndarray:
@@ -108,39 +109,39 @@ TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds
 
 
 def is_table_folds(given: Any) -> TypeGuard[TableFolds]:
-    """Whether the folds of a table were decided before."""
+    """Whether the folds of a table are already defined."""
     return isinstance(given, GivenFolds | ColumnFolds | GroupFolds | RowFolds)
 
 
 def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
-    """The folds a column names; it is read once beforehand to know how many there are."""
+    """The folds of a column. The column is read once first, to count the folds."""
     names: set[str] = set()
     for rows in table.batches({column}):
         index, texts = _keys(column, rows, na)
         names |= {str(texts[i]) for i in np.unique(index).tolist()}
     if len(names) < 2:
         raise VerosimError(
-            f"The fold column {column!r} holds {len(names)} value(s), and two folds are the least.",
-            "name a column that parts the rows, or give a number of folds.",
+            f"The fold column {column!r} must have at least 2 different values; got {len(names)}.",
+            "Use a column with several values, or give a number of folds.",
         )
     return ColumnFolds(column, tuple(sorted(names)), na)
 
 
 def _keys(column: str, rows: Rows, na: frozenset[str]) -> tuple[np.ndarray, list[str | None]]:
-    """The texts of a column that no row misses, and where each row has them."""
+    """The texts of a column without missing cells, and the index of each row into them."""
     index, texts = cells.keys(rows.batch.column(column), na)
     missing = np.flatnonzero(cells.is_gone(index, texts))
     if len(missing):
         raise VerosimError(
             f"Column {column!r} is missing in {rows.place(int(missing[0]))}, so the row has no "
             "fold.",
-            "fill it in, or leave the row out.",
+            "Fill in the value, or leave the row out.",
         )
     return index, texts
 
 
 def _by_text(column: str, rows: Rows, na: frozenset[str], value: Any) -> np.ndarray:
-    """(n,) a number for the text each row has in a column."""
+    """(n,) value(text) for the text of each row in a column."""
     index, texts = _keys(column, rows, na)
     table = np.array([0 if text is None else value(text) for text in texts], dtype=np.uint64)
     return table[index]
@@ -151,7 +152,7 @@ def _hash_of_text(text: str | None) -> int:
 
 
 def _mixed(h: np.ndarray) -> np.ndarray:
-    """Every bit of the answer depends on every bit of h (the finaliser of SplitMix64)."""
+    """Mix the bits: every bit of the result depends on every bit of h (end of SplitMix64)."""
     h = (h + INCREMENT).astype(np.uint64)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -159,7 +160,7 @@ def _mixed(h: np.ndarray) -> np.ndarray:
 
 
 def _hashes(block: Any) -> np.ndarray:
-    """(n,) uint64 of what the rows of a block say, one column after another."""
+    """(n,) uint64 hashes of the rows of a block, computed column by column."""
     n = len(next(iter(block.values()))) if isinstance(block, Parts) else len(block)
     h = np.zeros(n, dtype=np.uint64)
     for column in _columns(block):
@@ -168,7 +169,7 @@ def _hashes(block: Any) -> np.ndarray:
 
 
 def _columns(block: Any) -> Any:
-    """Each column of a block as (n,) uint64 that are equal where the cells are."""
+    """Each column of a block as (n,) uint64: equal cells give equal numbers."""
     if isinstance(block, Parts):
         for name in sorted(block):
             yield from _columns(block[name])
@@ -180,5 +181,5 @@ def _columns(block: Any) -> Any:
         yield np.fromiter(some, dtype=np.uint64, count=len(block))
     else:
         for column in np.asarray(block, dtype=np.float64).T:
-            bits = (column + 0.0).view(np.uint64)  # −0 and 0 are one number
+            bits = (column + 0.0).view(np.uint64)  # −0 and 0 are the same number
             yield np.where(np.isnan(column), MISSING_CELL, bits)

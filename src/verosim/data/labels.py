@@ -1,4 +1,4 @@
-"""Labels to class numbers: strings, bools, integers or any mix Python can compare."""
+"""Converts labels (texts, booleans, integers or other sortable values) to class numbers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labels
 from verosim.errors import VerosimError
 
-LABEL_TABLE_SPAN = 1 << 20  # widest range of integer labels coded by table
+LABEL_TABLE_SPAN = 1 << 20  # the widest range of integer labels that is coded with a table
+MISSING_LABEL_HINT = "Leave the rows without a label out of the fit."
 
 
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """(codes (n,) int32, sorted labels): the labels of y together with those already known."""
+    """(codes (n,) int32, sorted labels): the labels of y and those in `known`."""
     y = np.asarray(y)
     if not y.dtype.isnative:
         y = y.astype(y.dtype.newbyteorder("="))
@@ -53,20 +54,20 @@ def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if is_missing(value):
             raise VerosimError(
                 f"Input y contains NaN or None: the label of row {i} is missing.",
-                "leave such rows out of the fit.",
+                MISSING_LABEL_HINT,
             )
     try:
         distinct = set(values)
     except TypeError:
         raise VerosimError(
-            "y should be a 1d array of labels, and some of these are lists or the like.",
-            "one string, bool or number for each row.",
+            "The labels y should be a 1d array, but some labels are lists or other objects.",
+            "Give one text, boolean or integer per row.",
         ) from None
     kinds = {type(value) for value in distinct}
     if str in kinds and len(kinds) > 1:
         raise VerosimError(
-            f"Labels mix text and other types: {sorted(k.__name__ for k in kinds)}.",
-            "give all labels as text or all as numbers.",
+            f"The labels mix text and other types: {sorted(k.__name__ for k in kinds)}.",
+            "Give all labels as text, or all as numbers.",
         )
     labels = sorted_labels(distinct)
     place = {label: i for i, label in enumerate(labels)}
@@ -79,55 +80,65 @@ def _check_float_labels(y: np.ndarray) -> None:
         bad = int(np.flatnonzero(~np.isfinite(y))[0])
         raise VerosimError(
             f"Input y contains NaN or infinity: the label of row {bad} is {y[bad]}.",
-            "leave such rows out of the fit.",
+            MISSING_LABEL_HINT,
         )
     broken = np.flatnonzero(y != np.floor(y))
     if len(broken):
-        raise VerosimError(
-            f"Unknown label type: continuous. The label of row {broken[0]} is {y[broken[0]]}; "
-            "classes are not fractions.",
-            "for a regression target, cut it into classes first.",
-        )
+        raise continuous_label(f"the label of row {broken[0]} is {y[broken[0]]}")
+
+
+def continuous_label(what: str) -> VerosimError:
+    """The error for a label that is not a whole number."""
+    return VerosimError(
+        f"Unknown label type: continuous; {what}, which is not a whole number.",
+        "Divide a regression target into classes first.",
+    )
 
 
 def positions(labels: Any, classes: np.ndarray) -> np.ndarray:
-    """(n,) where each label stands among the classes; −1 for one that does not."""
+    """(n,) the position of each label in the classes, −1 for an unknown label."""
     codes, found = encode_labels(labels)
     place = {label: i for i, label in enumerate(classes.tolist())}
     return np.array([place.get(label, -1) for label in found.tolist()], dtype=np.intp)[codes]
 
 
 def check_known(labels: np.ndarray, known: np.ndarray) -> None:
-    """Every label must be one of the model's."""
+    """Raise an error if a label is not one of the known classes."""
     classes = known.tolist()
     unknown = [label for label in labels.tolist() if label not in classes]
     if unknown:
         raise VerosimError(
             f"The label {unknown[0]!r} is not one of the model's classes.",
-            f"the classes are {known.tolist()[:10]} (of kind {kind_of(known)}).",
+            f"Use one of the classes {known.tolist()[:10]} (of type {kind_of(known)}).",
         )
 
 
 def labels_of(y: Any, n: int) -> np.ndarray:
-    """The labels of n rows as a vector."""
+    """The labels of n rows as a vector (n,)."""
     y = np.asarray(y)
     if y.ndim != 1:
-        raise VerosimError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+        raise VerosimError(
+            f"The labels y should be a 1d array, got an array of shape {y.shape} instead.",
+            "Give one label per row.",
+        )
     if len(y) != n:
-        raise VerosimError(f"X has {n} rows and y has {len(y)} labels: inconsistent lengths.")
+        raise VerosimError(
+            f"X has {n} rows and y has {len(y)} labels: inconsistent lengths.",
+            "Give one label per row.",
+        )
     return y
 
 
 def encode_counted(
     y: np.ndarray, weights: np.ndarray, known: np.ndarray | None, declared: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Class numbers, and the classes: those known, those declared and those of rows that count."""
+    """Class numbers (n,), and the classes: known, declared, and those of rows with a weight."""
     if declared is not None:
         declared = encode_labels(declared)[1]
         known = declared if known is None else union_of_labels(known, declared)
     if not len(weights) or weights.all():
         return encode_labels(y, known)
-    kept = np.flatnonzero(weights)  # rows of zero weight bring no class with them
+    kept = np.flatnonzero(weights)  # rows of zero weight add no class
     found, labels = encode_labels(y[kept], known)
     codes = np.zeros(len(y), dtype=np.int32)
     codes[kept] = found

@@ -1,6 +1,6 @@
-"""The libraries of tables, imported when they are first used.
+"""The libraries that read tables. They are imported when they are first used.
 
-Most of the time of `import verosim` would be theirs, and who fits arrays needs none of them.
+Importing them takes longer than the rest of `import verosim`, and arrays do not need them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ __all__ = ["nw", "pa", "pc"]
 
 
 class LazyModule:
-    """A module by its name: it is imported when the first of its names is asked for."""
+    """A module that is imported when one of its names is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
         value = getattr(import_module(self._name), attribute)
-        setattr(self, attribute, value)  # the next time it is found at once
+        setattr(self, attribute, value)  # so that the next access is fast
         return value
 
 

@@ -1,4 +1,4 @@
-"""The names of the columns of X, as scikit-learn reads them: all strings, or none at all."""
+"""The column names of X, by the rule of scikit-learn: all names are strings, or there are none."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from verosim.errors import VerosimError
 
 
 def feature_names(X: Any) -> np.ndarray | None:
-    """The names of X's columns, where it has some and all are strings."""
+    """The column names of X if all are strings, else None."""
     names = getattr(X, "column_names", None)  # Arrow
-    if names is None and not hasattr(X, "collect_batches"):  # a lazy frame would resolve them
+    if names is None and not hasattr(X, "collect_batches"):  # it would resolve a lazy frame
         names = getattr(X, "columns", None)
     if names is None or callable(names) or isinstance(names, int):
         return None
@@ -21,6 +21,7 @@ def feature_names(X: Any) -> np.ndarray | None:
     if str in types and len(types) > 1:
         shown = sorted(kind.__name__ for kind in types)
         raise VerosimError(
-            f"The column names of X are of several types, {shown}.", "name every column by a text."
+            f"The column names of X have several types: {shown}.",
+            "Use a string as the name of every column.",
         )
     return names if types == {str} else None

@@ -1,9 +1,9 @@
-"""Readers turn the rows of a table into the block a statistic absorbs, as the schema says.
+"""Readers convert the rows of a table to the block that a statistic absorbs, by the schema.
 
-    numbers  (n, d) float64        words  Coded columns        texts  Documents
+    numbers  (n, d) float64        categories  CodedColumns        texts  Documents
 
-A column the table does not have is read as missing all over. A table of columns of any kinds is
-read by `verosim.kinds.reader`.
+If the table does not have a column, all its cells are missing. `verosim.kinds.reader` reads tables
+with several kinds of columns.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from verosim.data.text import Documents
 from verosim.errors import VerosimError
 
 STRIP = 1 << 15  # cells
-READ = {"number": cells.numbers, "boolean": cells.flags}  # the roles that are numbers
+READ = {"number": cells.numbers, "boolean": cells.flags}  # the roles read as numbers
 
 
 class Reader(ABC):
-    """What of a table is read, and how."""
+    """Reads the columns of a schema from a table."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -57,28 +57,33 @@ class Reader(ABC):
     def cells_of(
         self, rows: Rows, column: Column, read: Callable[[pa.Array, frozenset[str]], Any]
     ) -> Any:
-        """read(array), with errors that name the column and the row; None if it is not there."""
+        """read(array), or None if the table lacks the column. Errors name the column and row."""
         at = rows.batch.schema.get_field_index(column.name)
         if at < 0:
             return None
         try:
             return read(rows.batch.column(at), self.na)
         except cells.Unreadable as error:
-            hint = f"na=[{str(error.value)!r}] if it means missing, or " + self.other_way(column)
-            hint = "write the file as UTF-8." if error.wanted == "valid UTF-8" else hint
+            hint = f"Use na=[{str(error.value)!r}] if it means missing, or {self.other_way(column)}"
+            hint = "Save the file as UTF-8." if error.wanted == "valid UTF-8" else hint
             place = f"Column {column.name!r}, {rows.place(error.row)}"
             raise error.named(place, hint) from None
 
     def other_way(self, column: Column) -> str:
-        """What else can be done about a column that cannot be read."""
-        return f"leave it out: schema=verosim.look(…).edit({{{column.name!r}: 'ignore'}})."
+        """The end of a hint: another way to read the column."""
+        return f"ignore the column: {ignored(column)}."
+
+
+def ignored(column: Column) -> str:
+    """The argument of `fit` that leaves a column out."""
+    return f"schema=verosim.look(…).edit({{{column.name!r}: 'ignore'}})"
 
 
 def as_numbers(columns: Sequence[np.ndarray | None], n: int) -> np.ndarray:
-    """(n, d) float64 of the cells of each column, NaN where missing."""
+    """(n, d) float64 from the cells of each column, NaN where missing."""
     out = np.empty((n, len(columns)))
     step = max(1, STRIP // max(len(columns), 1))
-    for a in range(0, n, step):  # strip by strip, which stays in cache
+    for a in range(0, n, step):  # a strip of rows stays in the cache
         for j, column in enumerate(columns):
             out[a : a + step, j] = np.nan if column is None else column[a : a + step]
     return out
@@ -87,37 +92,37 @@ def as_numbers(columns: Sequence[np.ndarray | None], n: int) -> np.ndarray:
 def as_coded_columns(
     columns: Sequence[tuple[np.ndarray, list[str | None]] | None], n: int
 ) -> CodedColumns:
-    """The texts of each column and where each row has them."""
+    """The texts of each column, and the index of each row into them."""
     nothing: tuple[np.ndarray, list[str | None]] = np.zeros(n, dtype=np.int32), [None]
     found = [nothing if column is None else column for column in columns]
     return CodedColumns(tuple(index for index, _ in found), tuple(texts for _, texts in found), n)
 
 
 def as_documents(columns: Sequence[Documents | None], n: int) -> Documents:
-    """The texts of the one column."""
+    """The texts of a single column."""
     (column,) = columns
     return Documents.from_arrow(pa.nulls(n)) if column is None else column
 
 
 def documents(array: pa.Array, na: frozenset[str] = frozenset()) -> Documents:
-    """The cells as texts; a missing one is empty."""
+    """The cells as texts. A missing cell is an empty text."""
     if cells.kind_of_type(array.type) not in ("text", "nothing"):
         array = pa.array([cells.text_of(v) for v in array.to_pylist()], pa.large_string())
     return Documents.from_arrow(array)
 
 
 class NumberReader(Reader):
-    """For models of numbers: every column must be one."""
+    """Reads a table for a model of numbers. Every column must be a number."""
 
     def __init__(self, schema: Schema, model: str) -> None:
         super().__init__(schema)
         for column in schema.used:
             if column.role not in READ:
                 raise VerosimError(
-                    f"Column {column.name!r} is {a(column.role)} ({column.reason}), and {model} "
+                    f"Column {column.name!r} is {a(column.role)} ({column.reason}), but {model} "
                     "needs numbers.",
-                    "NaiveBayes reads tables of any kind; or leave the column out: "
-                    f"schema=verosim.look(…).edit({{{column.name!r}: 'ignore'}}).",
+                    "Use NaiveBayes, which reads all kinds of columns, or ignore the column: "
+                    f"{ignored(column)}.",
                 )
 
     def block(self, rows: Rows) -> np.ndarray:
@@ -127,7 +132,7 @@ class NumberReader(Reader):
 
 
 class CategoryReader(Reader):
-    """For models of categories: every column is one, whatever its type."""
+    """Reads a table for a model of categories. Every column is read as a category."""
 
     def block(self, rows: Rows) -> CodedColumns:
         found = [self.cells_of(rows, column, cells.keys) for column in self.schema.used]
@@ -135,7 +140,7 @@ class CategoryReader(Reader):
 
 
 class ValueReader(Reader):
-    """For models of categories fitted on arrays: the values as they are."""
+    """Reads a table for a model of categories that was fitted on an array: the raw values."""
 
     def block(self, rows: Rows) -> np.ndarray:
         out = np.empty((rows.batch.num_rows, len(self.names)), dtype=object)
@@ -145,7 +150,7 @@ class ValueReader(Reader):
 
 
 class TextReader(Reader):
-    """For models of one text."""
+    """Reads a table for a model of one text column."""
 
     def block(self, rows: Rows) -> Documents:
         found = self.cells_of(rows, self.schema.used[0], documents)
@@ -153,12 +158,14 @@ class TextReader(Reader):
 
 
 def a(role: str) -> str:
+    """The role with its article, for messages."""
     return {"category": "a category", "text": "a text", "date/time": "a date"}.get(role, role)
 
 
 def no_columns(schema: Schema) -> VerosimError:
+    """The error for a schema in which every column is ignored."""
     why = "; ".join(f"{c.name}: {c.reason}" for c in schema.columns[:5])
     return VerosimError(
-        f"No column is left to learn from ({why or 'the table has only its target'}).",
-        "columns={…} says how a column is to be read.",
+        f"The model has no column to learn from ({why or 'the table has only its target'}).",
+        "Set how a column is read, such as columns={'x': 'category'}.",
     )

@@ -1,8 +1,8 @@
-"""The schema: what each column of a table is, and how a model reads it. A value.
+"""The schema: the kind of each column of a table, and so how a model reads it.
 
-    column → role (number, category, boolean, date, text, ignored) → density, and why
+    column → role (number, category, boolean, date, text, ignored) → density, and the reason
 
-A model is a function of (schema, rows): two models fitted from one schema merge.
+A model depends only on the schema and the rows, so two models with one schema can be merged.
 """
 
 from __future__ import annotations
@@ -12,54 +12,144 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verosim.axes import Columns
 from verosim.data.column_kinds import (
     DEFAULT_NUMBER_KIND,
     IGNORE,
-    ColumnKind,
+    KindDescription,
     kind_named,
     known_kinds,
 )
 from verosim.errors import VerosimError, listed
 
+if TYPE_CHECKING:
+    from verosim.typing import ColumnKind
+
+SET_BY_USER = "set by the user"  # the reason if the user chose the kind
+ONE_SCHEMA_HINT = "Fit both models with the same schema: fit(…, schema=verosim.look(source))."
+
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, its type in the source, its kind, and why."""
+    """One column of a schema: its name, its type, its kind and the reason for the kind.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column in the table.
+    density : str
+        The kind of the column: "gaussian", "histogram", "poisson", "category", "boolean", "date",
+        "text" or "ignore".
+    type : str
+        The type in the source, such as "int64" or "string". It is "text" for a CSV file.
+    reason : str
+        Why the column has this kind. It is "set by the user" if the user chose the kind.
+    note : str
+        A point that the user should check, or "" if there is none.
+    whole : bool
+        Whether all values are whole numbers.
+    edges : tuple of float
+        The edges of the bins of a numeric column, or () for other columns.
+    frequent : tuple of str
+        The most frequent categories. They are kept if there are more than `max_categories`.
+    kind : KindDescription
+        The properties of the kind.
+    role : str
+        The role of the column: "number", "category", "boolean", "date/time", "text" or "ignored".
+    """
 
     name: str
-    density: str  # the name of its kind
+    density: str
     type: str = ""
     reason: str = ""
-    note: str = ""  # something a person should check
-    whole: bool = False  # whole numbers
-    edges: tuple[float, ...] = ()  # bins of a number, from the rows looked at
-    frequent: tuple[str, ...] = ()  # values kept first, where there are more than the cap
+    note: str = ""
+    whole: bool = False
+    edges: tuple[float, ...] = ()
+    frequent: tuple[str, ...] = ()
 
     @property
-    def kind(self) -> ColumnKind:
+    def kind(self) -> KindDescription:
+        """The properties of the kind."""
         return as_kind(self.density, self.name)
 
     @property
     def role(self) -> str:
+        """The role of the column in a model."""
         return self.kind.role
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table and what is done with each; `edit` and `save` it as you like."""
+    """The kind of each column of a table, and so how a model reads the table.
+
+    `verosim.look` makes a schema from the first rows of a table. Print it to see the kind of each
+    column, the reason, and the points to check. `edit` changes the kind of columns, `save` and
+    `load` store the schema in a file, and `fit(…, schema=schema)` uses it. Models that were fitted
+    with one schema can be merged.
+
+    A schema is also a collection: `schema["age"]` is the entry of one column, `len(schema)` is the
+    number of columns, and a loop gives the entries in order. Schemas do not change: `edit` returns
+    a new schema.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        One entry per column, without the target and the weights. Each entry has the fields `name`,
+        `type` (the type in the source), `density` (the kind: "gaussian", "histogram", "poisson",
+        "category", "boolean", "date", "text" or "ignore"), `role` ("number", "category",
+        "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this kind),
+        `note` (a point to check, or ""), `whole` (whether all values are whole numbers), `edges`
+        (the edges of the bins of a numeric column) and `frequent` (the most frequent categories).
+    target : str or None
+        The name of the target column, or None if the labels are not in the table.
+    target_type : {"text", "integer", "boolean"}
+        How the labels of the target column are read.
+    weight : str or None
+        The name of the column of weights, or None.
+    na : tuple of str
+        The texts that mean missing, in addition to the empty cell.
+    max_categories : int
+        The number of different values that a category column keeps. The other values share one
+        category.
+    looked : int
+        The number of rows that `look` has read.
+    native : {"arrow", "pandas", "polars", "array"}
+        The kind of table that `sample` returns.
+    named : bool
+        Whether the columns have names in the source. The columns of an array have no names.
+    names : tuple of str
+        The names of the columns.
+    used : tuple of Column
+        The entries of the columns that a model reads: all except the ignored ones.
+
+    Examples
+    --------
+    >>> import verosim
+    >>> table = {"size": [1.5, 2.5, 3.5, 1.0], "hue": ["red", "blue", "red", "red"],
+    ...          "kind": ["a", "b", "b", "a"]}
+    >>> schema = verosim.look(table, target="kind")
+    >>> schema.names
+    ('size', 'hue')
+    >>> schema["hue"].role, schema["hue"].reason
+    ('category', '2 values in 4 rows')
+    >>> [column.density for column in schema.edit({"size": "histogram"})]
+    ['histogram', 'category']
+    >>> model = verosim.NaiveBayes().fit(table, "kind", schema=schema)
+    >>> model.predict({"size": [3.0], "hue": ["blue"]})
+    array(['b'], dtype='<U1')
+    """
 
     columns: tuple[Column, ...]
     target: str | None = None
-    target_type: str = "text"  # or integer, boolean
+    target_type: str = "text"
     weight: str | None = None
     na: tuple[str, ...] = ()
     max_categories: int = 1000
-    looked: int = 0  # rows looked at
+    looked: int = 0
     native: str = "arrow"
-    named: bool = True  # whether the columns had names of their own
+    named: bool = True
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -71,23 +161,63 @@ class Schema:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise VerosimError(f"There is no column {name!r}.", near(name, self.names))
+        raise VerosimError(f"Column {name!r} is not in the schema.", near(name, self.names))
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
         return tuple(column.name for column in self.columns)
 
     @property
     def used(self) -> tuple[Column, ...]:
-        """The columns a model reads."""
+        """The entries of the columns that a model reads: all except the ignored ones."""
         return tuple(column for column in self.columns if column.density != IGNORE.name)
 
     def of(self, *densities: str) -> tuple[Column, ...]:
+        """The entries of the columns of some kinds.
+
+        Parameters
+        ----------
+        *densities : str
+            The names of the kinds, such as "gaussian" or "category".
+
+        Returns
+        -------
+        tuple of Column
+            The entries with one of these kinds, in the order of the table.
+
+        Examples
+        --------
+        >>> from verosim import look
+        >>> schema = look({"size": [1.5, 2.5], "hue": ["red", "blue"]})
+        >>> [column.name for column in schema.of("category")]
+        ['hue']
+        """
         return tuple(column for column in self.columns if column.density in densities)
 
-    def edit(self, columns: Mapping[str, str]) -> Schema:
-        """A schema with other densities for some columns, by name.
+    def edit(self, columns: Mapping[str, ColumnKind | str]) -> Schema:
+        """A new schema in which some columns have another kind.
 
+        Parameters
+        ----------
+        columns : dict from str to str
+            The new kind by the name of the column: "gaussian", "histogram", "poisson",
+            "category", "boolean", "date", "text" or "ignore". If the name of the target is given,
+            its labels are read as text.
+
+        Returns
+        -------
+        Schema
+            The new schema. This one does not change.
+
+        Raises
+        ------
+        VerosimError
+            If a column or a kind does not exist, or if a column without numbers is to be a
+            histogram.
+
+        Examples
+        --------
         >>> from verosim import look
         >>> look({"zip": [94103, 10001]}).edit({"zip": "category"})["zip"].role
         'category'
@@ -98,11 +228,11 @@ class Schema:
             kinds[name] = kind = as_kind(density, name)
             if column is not None and kind.binned and not column.edges:
                 raise VerosimError(
-                    f"Column {name!r} was not looked at as numbers, so it has no bins.",
-                    f"look again: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
+                    f"Column {name!r} was not read as numbers, so it has no bins.",
+                    f"Make a new schema: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
                 )
         changed = tuple(
-            replace(c, density=kinds[c.name].name, note="", reason="you said so")
+            replace(c, density=kinds[c.name].name, note="", reason=SET_BY_USER)
             if c.name in kinds
             else c
             for c in self.columns
@@ -111,13 +241,44 @@ class Schema:
         return replace(self, columns=changed, target_type=labels)
 
     def save(self, path: str | Path) -> None:
-        """Write the schema as JSON."""
+        """Write the schema to a JSON file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, verosim
+        >>> schema = verosim.look({"size": [1.5, 2.5], "hue": ["red", "blue"]})
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "schema.json"
+        >>> schema.save(path)
+        >>> verosim.Schema.load(path) == schema
+        True
+        """
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
         Path(path).write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
-        """The schema `save` wrote."""
+        """Read a schema from a file that `save` has written.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to read.
+
+        Returns
+        -------
+        Schema
+            The schema in the file.
+
+        Raises
+        ------
+        VerosimError
+            If the file does not exist or does not contain a schema.
+        """
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
@@ -125,30 +286,50 @@ class Schema:
             return cls(columns, **_tuples(raw))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
-                f"{str(path)!r} is not a schema: {error}.", "write one with schema.save(path)."
+                f"The file {str(path)!r} is not a schema: {error}.",
+                "Write a schema with schema.save(path).",
             ) from None
 
     def check_merges(self, other: Schema) -> None:
-        """Two models merge if their columns are read alike."""
+        """Raise an error if a model with another schema cannot be merged with one of this schema.
+
+        Two models can be merged if they have the same target and the same missing texts, and if
+        they read every column in the same way.
+
+        Parameters
+        ----------
+        other : Schema
+            The schema of the other model.
+
+        Raises
+        ------
+        VerosimError
+            If the models cannot be merged. The message names the column.
+        """
         if None not in (self.target, other.target) and self.target != other.target:
             raise VerosimError(
-                f"The target is {self.target!r} here and {other.target!r} in the other model.",
-                "merge models of the same target.",
+                f"The target is {self.target!r} in this model and {other.target!r} in the other "
+                "model.",
+                "Merge models with the same target.",
             )
         if set(self.na) != set(other.na):
             raise VerosimError(
-                f"{list(self.na)} mean missing here, {list(other.na)} in the other model.",
-                "fit both from one schema.",
+                f"The texts that mean missing are {list(self.na)} in this model and "
+                f"{list(other.na)} in the other model.",
+                ONE_SCHEMA_HINT,
             )
         mine, theirs = ({column.name: column for column in s.used} for s in (self, other))
         for name in [*mine, *theirs]:
             here, there = (s[name].density if name in s else "ignored" for s in (mine, theirs))
             if here == there and mine[name].kind.binned and mine[name].edges != theirs[name].edges:
-                here, there = "other bins", "its own"
+                raise VerosimError(
+                    f"Column {name!r} has other bins in this model than in the other model.",
+                    ONE_SCHEMA_HINT,
+                )
             if here != there:
                 raise VerosimError(
-                    f"Column {name!r}: {here} here, {there} in the other model.",
-                    "fit both from one schema: verosim.look(source), then fit(…, schema=schema).",
+                    f"Column {name!r} is {here} in this model and {there} in the other model.",
+                    ONE_SCHEMA_HINT,
                 )
 
     def __str__(self) -> str:
@@ -169,7 +350,7 @@ class Schema:
         if self.weight is not None:
             out.append(f"weights: {self.weight!r}")
         if self.na:
-            out.append("missing besides empty cells: " + ", ".join(repr(t) for t in self.na))
+            out.append("missing values: empty cells, " + ", ".join(repr(t) for t in self.na))
         asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note]
         if asked:
             out += ["to check:", *asked]
@@ -182,34 +363,38 @@ class Schema:
 def for_table(
     schema: Any, names: tuple[str, ...], target: str | None, weight: str | None
 ) -> Schema:
-    """A given schema, checked against the table it is to read."""
+    """The given schema, after a check that the table has its columns."""
     if not isinstance(schema, Schema):
         raise VerosimError(
-            f"schema is {type(schema).__name__}, not a Schema.", "verosim.look(source) makes one."
+            f"schema must be a Schema; got {type(schema).__name__}.",
+            "Make a schema with verosim.look(source).",
         )
     lost = [column.name for column in schema.used if column.name not in (*names, target, weight)]
     if lost:
         raise VerosimError(
-            f"The schema has columns the table does not: {listed(lost)}.", near(lost[0], names)
+            f"The schema has columns that are not in the table: {listed(lost)}.",
+            near(lost[0], names),
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
     return replace(schema, columns=columns, target=target, weight=weight)
 
 
 def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
-    """The columns of a model fitted on arrays, by name or, if they had none, by place."""
+    """The columns of a model that was fitted on an array: by name, or by position without names."""
     names = columns.names
     if names is None:
         names = present
         if len(names) != columns.size:
             raise VerosimError(
-                f"The table has {len(names)} columns, and the model was fitted on an array of "
-                f"{columns.size}, without names.",
-                "give just those columns, in their order.",
+                f"The table has {len(names)} columns, but the model was fitted on an array with "
+                f"{columns.size} columns.",
+                "Give these columns only, in the order of the array.",
             )
     lost = [name for name in names if name not in present]
     if lost:
-        raise VerosimError(f"The table lacks the columns {listed(lost)}.", near(lost[0], present))
+        raise VerosimError(
+            f"These columns are not in the table: {listed(lost)}.", near(lost[0], present)
+        )
     return Schema(tuple(Column(name, DEFAULT_NUMBER_KIND) for name in names))
 
 
@@ -217,23 +402,23 @@ def _tuples(raw: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
 
 
-def as_kind(name: Any, column: str) -> ColumnKind:
-    """The kind of one of the names `columns=` takes."""
+def as_kind(name: Any, column: str) -> KindDescription:
+    """The kind with a name that `columns=` accepts."""
     kind = kind_named(name) if isinstance(name, str) else None
     if kind is None:
         raise VerosimError(
-            f"Column {column!r}: {name!r} is no way to read a column.",
-            f"one of {', '.join(kind.name for kind in known_kinds())}.",
+            f"Column {column!r}: {name!r} is not a kind of column.",
+            f"Use one of {', '.join(kind.name for kind in known_kinds())}.",
         )
     return kind
 
 
 def near(name: str, names: tuple[str, ...]) -> str:
-    """A hint at the name that was meant."""
+    """A hint with the name that the user probably meant, or with the names that exist."""
     close = get_close_matches(str(name), names, 1, 0.6) or [
         other for other in names if other.lower() == str(name).lower()
     ]
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"Did you mean {close[0]!r}?"
     shown = ", ".join(repr(other) for other in names[:12])
-    return f"the columns are {shown}{' …' if len(names) > 12 else ''}."
+    return f"Use one of the columns {shown}{' …' if len(names) > 12 else ''}."

@@ -1,5 +1,7 @@
-"""A source gives batches of rows. An array in memory is cut without copying; rows that are
-not yet C-ordered numbers are converted a block at a time."""
+"""Sources of batches of rows. An array in memory is sliced without a copy.
+
+Rows that are not C-ordered floats are converted one block at a time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch
 
 
 class Parts(dict[str, Any]):
-    """Blocks by the name of the part of a Product they are for, over the same rows."""
+    """One block per part of a Product, by the name of the part. All have the same rows."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -32,7 +34,7 @@ class Parts(dict[str, Any]):
 
 
 def ready(X: Any) -> bool:
-    """Whether kernels can read X where it lies."""
+    """Whether kernels can read X without a copy."""
     if isinstance(X, Parts):
         return all(ready(block) for block in X.values())
     return not isinstance(X, np.ndarray) or (
@@ -41,7 +43,7 @@ def ready(X: Any) -> bool:
 
 
 def cells_per_row(X: Any) -> float:
-    """Cells a row holds: its width, or what is stored of it."""
+    """The number of cells per row: the columns, or the mean number of stored cells."""
     if hasattr(X, "cells_per_row"):
         return float(X.cells_per_row)
     if isinstance(X, SparseRows):
@@ -50,10 +52,10 @@ def cells_per_row(X: Any) -> float:
 
 
 def as_block(X: Any) -> Any:
-    """Rows the kernels can read: themselves, or a C-ordered float copy of these few."""
+    """Rows that kernels can read: X itself, or a C-ordered float copy."""
     if isinstance(X, Parts):
         return Parts({name: as_block(block) for name, block in X.items()})
-    if ready(X) or X.dtype.kind not in "fiub":  # values that are no numbers stay as they are
+    if ready(X) or X.dtype.kind not in "fiub":  # values that are not numbers are kept unchanged
         return X
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return np.ascontiguousarray(X, dtype=dtype)
@@ -61,28 +63,28 @@ def as_block(X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ArraySource:
-    """Rows in memory with their groups and weights."""
+    """Rows in memory with their groups (n,) and weights (n,)."""
 
     X: Any
     groups: np.ndarray
     weights: np.ndarray = field(default_factory=lambda: UNWEIGHTED)
-    raw: bool = field(default=False, kw_only=True)  # whether values are left as they are
+    raw: bool = field(default=False, kw_only=True)  # whether values are not converted
 
     def __len__(self) -> int:
         return len(self.groups)
 
     def folded(self, numbers: np.ndarray, count: int) -> ArraySource:
-        """The same rows, each in its fold: groups are class × fold."""
+        """The same rows with folds: the groups become class × fold."""
         groups = self.groups * np.int32(count) + numbers.astype(np.int32)
         return replace(self, groups=groups)
 
     def take(self, rows: np.ndarray) -> ArraySource:
-        """Some of the rows."""
+        """The source of the given rows."""
         weights = self.weights[rows] if len(self.weights) else self.weights
         return ArraySource(take_rows(self.X, rows), self.groups[rows], weights, raw=self.raw)
 
     def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
-        """The rows from start to stop, in blocks no larger than they need to be."""
+        """The rows from start to stop in batches: one if nothing is converted, else several."""
         stop = len(self) if stop is None else stop
         thinned = len(self.weights) > 0 and not self.weights[start:stop].all()
         whole = (self.raw or ready(self.X)) and not thinned
@@ -92,7 +94,7 @@ class ArraySource:
             b = min(stop, a + step)
             block, groups, weights = self.X[a:b], self.groups[a:b], self.weights[a:b]
             numbers: range | np.ndarray = range(a, b)
-            if thinned:  # rows of zero weight do not exist
+            if thinned:  # rows of zero weight are left out
                 kept = np.flatnonzero(weights)
                 block, groups, weights = take_rows(block, kept), groups[kept], weights[kept]
                 numbers = kept + a
@@ -100,6 +102,7 @@ class ArraySource:
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """The given rows of a block of any kind."""
     if isinstance(X, Parts):
         return Parts({name: take_rows(block, rows) for name, block in X.items()})
     if isinstance(X, SparseRows):

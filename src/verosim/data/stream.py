@@ -1,7 +1,7 @@
-"""A table as a source of batches: rows, their classes and their weights, a piece at a time.
+"""A table as a source of batches: rows with their classes and weights, one chunk at a time.
 
-The classes of a stream are not known beforehand: every batch brings the labels it has, and the
-statistic that absorbs it makes room for them.
+The classes of a stream are not known before it is read. Every batch has its own labels, and the
+statistic that absorbs the batch adds the new classes.
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.folds import GivenFolds, TableFolds
+from verosim.data.labels import continuous_label
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.tables import Rows, Table
+from verosim.data.weights import WEIGHTS_HINT
 from verosim.errors import VerosimError
+
+LABEL_HINT = "Use texts, whole numbers or booleans as labels."
 
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """Rows of a table as a reader reads them.
+    """The rows of a table, read by a reader.
 
-    `target` is the name of a column or one label a row; so are `weights`. With `folds`, groups
-    are class × fold.
+    `target` is the name of a column, or one label per row. `weights` is the name of a column, or
+    one weight per row. With `folds`, the groups are class × fold.
     """
 
     table: Table
@@ -41,11 +45,11 @@ class TableSource:
                 check_length(len(given), self.rows, what)
 
     def folded(self, folds: TableFolds) -> TableSource:
-        """The same rows, each in its fold."""
+        """The same rows with folds."""
         return replace(self, folds=folds)
 
     def _given(self) -> Iterator[tuple[Any, str]]:
-        """What came beside the table, one for each row."""
+        """The arrays that were given next to the table, with one entry per row."""
         for given, what in (
             (self.target, "labels"), (self.weights, "weights"), (self.folds, "fold numbers"),
         ):  # fmt: skip
@@ -64,11 +68,11 @@ class TableSource:
         return {*self.reader.names, *named}
 
     def first(self, rows: int) -> list[Chunk]:
-        """The first rows, without losing them."""
+        """The first rows as chunks. They can be read again."""
         return list(self._cut(self.table.head(rows)))
 
     def chunks(self) -> Iterator[Chunk]:
-        """Pieces of the table, read here and converted wherever `batch` is called."""
+        """The chunks of the table. They are read here and converted when `batch` is called."""
         done = 0
         for chunk in self.pieces(self.wanted()):
             done += len(chunk)
@@ -77,7 +81,7 @@ class TableSource:
             check_length(len(given), done, what)
 
     def pieces(self, columns: set[str]) -> Iterator[Chunk]:
-        """Pieces of some columns only."""
+        """The chunks with the given columns only."""
         return self._cut(self.table.batches(columns))
 
     def _cut(self, pieces: Iterable[Rows]) -> Iterator[Chunk]:
@@ -94,20 +98,20 @@ class TableSource:
 
 
 def _row_by_row(given: Any) -> TypeGuard[Any]:
-    """Whether something came with one entry for each row, rather than as a name or a rule."""
+    """Whether an argument has one entry per row; the others are names or rules."""
     return not isinstance(given, str) and hasattr(given, "__len__")
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A piece of a table on its way to a worker."""
+    """Some rows of a table, to be converted to a batch by a worker."""
 
     rows: Rows
     reader: Reader
     target: Any
     weights: Any
     folds: TableFolds | None = None
-    first: int = 0  # the number of its first row among all
+    first: int = 0  # the number of its first row in the table
 
     def __len__(self) -> int:
         return int(self.rows.batch.num_rows)
@@ -116,11 +120,11 @@ class Chunk:
         return self.reader.block(self.rows)
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """(codes (n,), sorted labels) of all its rows."""
+        """(codes (n,), sorted labels) of all rows of the chunk."""
         return target_codes(self.target, self.rows, self.reader.schema)
 
     def batch(self) -> Batch:
-        """The rows as a batch that brings its own labels; rows of zero weight are left out."""
+        """The rows as a batch with its own labels. Rows of zero weight are left out."""
         rows, target, folds = self.rows, self.target, self.folds
         weights = weights_of(self.weights, rows)
         numbers: range | np.ndarray = range(rows.start, rows.start + len(self))
@@ -138,24 +142,27 @@ class Chunk:
 
 
 def check_length(given: int, rows: int, what: str) -> None:
+    """Raise an error if there is not one entry per row."""
     if given != rows:
-        raise VerosimError(f"X has {rows} rows and there are {given} {what}: inconsistent lengths.")
+        raise VerosimError(
+            f"X has {rows} rows and there are {given} {what}: inconsistent lengths.",
+            f"Give {what} for all rows of X and for no others.",
+        )
 
 
 def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, np.ndarray]:
     """(codes (n,) int32, sorted labels) of some rows."""
-    if not isinstance(target, str):  # encoded beforehand: (codes, all labels)
+    if not isinstance(target, str):  # the labels are already encoded
         return target.codes, target.labels
     try:
         index, texts = cells.keys(rows.batch.column(target), frozenset(schema.na), exact=True)
     except cells.Unreadable as error:
-        hint = "labels are strings, whole numbers or booleans."
-        raise error.named(f"The target {target!r}, {rows.place(error.row)}", hint) from None
+        raise error.named(f"The target {target!r}, {rows.place(error.row)}", LABEL_HINT) from None
     missing = np.flatnonzero(cells.is_gone(index, texts))
     if len(missing):
         raise VerosimError(
             f"The target {target!r} is missing in {rows.place(int(missing[0]))}.",
-            "leave rows without a label out, or fill them in.",
+            "Leave the rows without a label out, or fill in the labels.",
         )
     present = np.zeros(len(texts), dtype=bool)
     present[index] = True
@@ -174,13 +181,13 @@ def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, n
 
 
 def kind_of_labels(classes: np.ndarray) -> str:
-    """integer, boolean or text."""
+    """The type of labels: "integer", "boolean" or "text"."""
     kind = classes.dtype.kind
     return "boolean" if kind == "b" else "integer" if kind in "iuf" else "text"
 
 
 def as_array(labels: list[Any]) -> np.ndarray:
-    """Labels of one kind; whole numbers stay whole however large."""
+    """Labels of one type as an array. Large integers stay exact."""
     if labels and isinstance(labels[0], int) and not isinstance(labels[0], bool):
         wide = max(labels) >= 2**63
         return np.array(labels, dtype=np.uint64 if wide and min(labels) >= 0 else np.int64)
@@ -188,6 +195,7 @@ def as_array(labels: list[Any]) -> np.ndarray:
 
 
 def as_label(text: str, kind: str) -> Any:
+    """The label that a text means: an integer, a boolean or the text."""
     if kind == "integer":
         whole = cells.WHOLE_PATTERN.fullmatch(text)
         label = int(whole[1] if whole else text)
@@ -202,20 +210,16 @@ def as_label(text: str, kind: str) -> Any:
 def _unreadable_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
     fraction = cells.NUMBER_PATTERN.fullmatch(str(text)) and float(str(text)) % 1
     if schema.target_type == "integer" and fraction:
-        return VerosimError(
-            f"Unknown label type: continuous. The target {target!r} is {text} in {place}; "
-            "classes are not fractions.",
-            "for a regression target, cut it into classes first.",
-        )
+        return continuous_label(f"the target {target!r} is {text} in {place}")
     return VerosimError(
-        f"The target {target!r} is {text!r} in {place}, and the first {schema.looked:,} rows were "
-        f"all {schema.target_type}s.",
-        f"schema=verosim.look(…, columns={{{target!r}: 'category'}}) keeps the labels as text.",
+        f"The target {target!r} is {text!r} in {place}, but it is {schema.target_type} in all of "
+        f"the first {schema.looked:,} rows.",
+        f"Read the labels as text: schema=verosim.look(…, columns={{{target!r}: 'category'}}).",
     )
 
 
 def weights_of(weights: Any, rows: Rows) -> np.ndarray:
-    """(n,) weights of some rows, checked; empty if every row counts once."""
+    """(n,) weights of some rows, after a check; empty if all weights are one."""
     if weights is None:
         return UNWEIGHTED
     if not isinstance(weights, str):
@@ -224,21 +228,23 @@ def weights_of(weights: Any, rows: Rows) -> np.ndarray:
         out = cells.numbers(rows.batch.column(weights))
     except cells.Unreadable as error:
         raise VerosimError(
-            f"The weight {weights!r} is {error.value!r} in {rows.place(error.row)}, not a number."
+            f"The weight {weights!r} is {error.value!r} in {rows.place(error.row)}, which is not a "
+            "number.",
+            WEIGHTS_HINT,
         ) from None
     bad = np.flatnonzero(~np.isfinite(out) | (out < 0))
     if len(bad):
         i = int(bad[0])
         raise VerosimError(
             f"The weight {weights!r} is {out[i]:g} in {rows.place(i)}.",
-            "weights are finite numbers, zero or more; to take rows out, use forget.",
+            WEIGHTS_HINT,
         )
     return out
 
 
 @dataclass(frozen=True)
-class Labels:
-    """Labels given beside the table, encoded once, cut as the rows are."""
+class EncodedLabels:
+    """Labels that were given next to the table. They are sliced together with the rows."""
 
     codes: np.ndarray
     labels: np.ndarray
@@ -246,5 +252,5 @@ class Labels:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __getitem__(self, at: Any) -> Labels:
-        return Labels(self.codes[at], self.labels)
+    def __getitem__(self, at: Any) -> EncodedLabels:
+        return EncodedLabels(self.codes[at], self.labels)

@@ -1,7 +1,7 @@
-"""How tables in memory, queries and lazy frames are read: functions of the source and the columns.
+"""Functions that read the rows of tables in memory, queries and lazy frames.
 
-A table holds one of them with its source, as a `partial`, and nothing that was opened: it pickles
-wherever its source does.
+A `Table` stores one of them with its source as a `partial`, and no open handle. A table can
+therefore be pickled if its source can be pickled.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ Wanted = Iterable[str] | None  # names of columns, None for all
 
 
 def arrow_rows(table: pa.Table, columns: Wanted) -> Iterator[Rows]:
+    """The rows of an Arrow table."""
     part = table if columns is None else table.select(list(columns))
     return numbered(part.to_batches(max_chunksize=BATCH_ROWS))
 
 
 def dataset_rows(dataset: Any, columns: Wanted) -> Iterator[Rows]:
-    """An Arrow dataset, scanned a few batches ahead."""
+    """The rows of an Arrow dataset. It reads a few batches ahead."""
     options: dict[str, Any] = {}
     if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
         from pyarrow.dataset import ParquetFragmentScanOptions
 
-        # A buffer for all of a file is what makes memory grow with its size.
+        # With pre_buffer=True the memory would grow with the size of the file.
         options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
     return numbered(
         dataset.to_batches(
@@ -44,7 +45,7 @@ def dataset_rows(dataset: Any, columns: Wanted) -> Iterator[Rows]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamRows:
-    """Anything with an Arrow C stream; it may run a query each time it is read."""
+    """The rows of an Arrow C stream. Reading it may run a query each time."""
 
     source: Any
 
@@ -54,24 +55,24 @@ class StreamRows:
     def __getstate__(self) -> dict[str, Any]:
         try:
             pickle.dumps(self.source)
-        except Exception:  # a source may refuse in any way it likes
+        except Exception:  # sources raise many types of errors here
             raise VerosimError(
-                f"A table over a {type(self.source).__name__} cannot be pickled: it belongs to a "
-                "connection of this process.",
-                "write its rows to a Parquet file, or open it where it is needed.",
+                f"A table that reads a {type(self.source).__name__} cannot be pickled, because it "
+                "needs a connection of this process.",
+                "Write the rows to a Parquet file, or open the source in the other process.",
             ) from None
         return vars(self).copy()
 
 
 def lazy_rows(frame: Any, columns: Wanted) -> Iterator[Rows]:
-    """A lazy polars frame."""
+    """The rows of a lazy polars frame."""
     part = frame if columns is None else frame.select(list(columns))
     batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
     return numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
 
 
 def frame_rows(frame: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
-    """An eager data frame, cut into slices so that only a slice is converted at a time."""
+    """The rows of a data frame in memory. One slice is converted at a time."""
     table = nw.from_native(frame, eager_only=True)
     wanted = list(names if columns is None else columns)
     for start in range(0, len(table), BATCH_ROWS):
@@ -81,7 +82,7 @@ def frame_rows(frame: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[
 
 
 def array_rows(X: np.ndarray, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
-    """The columns of an array."""
+    """The rows of an array."""
     at = range(len(names)) if columns is None else [names.index(name) for name in columns]
     for start in range(0, len(X), BATCH_ROWS):
         part = X[start : start + BATCH_ROWS]
@@ -90,12 +91,12 @@ def array_rows(X: np.ndarray, names: tuple[str, ...], columns: Wanted) -> Iterat
 
 
 def reader_rows(reader: pa.RecordBatchReader, columns: Wanted) -> Iterator[Rows]:
-    """An Arrow record batch reader, which runs out."""
+    """The rows of an Arrow record batch reader, which can be read only once."""
     return numbered(reader)
 
 
 def cursor_rows(cursor: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
-    """A DB-API cursor, which runs out."""
+    """The rows of a DB-API cursor, which can be read only once."""
     start = 0
     while rows := cursor.fetchmany(BATCH_ROWS):
         arrays = [column_of(values) for values in zip(*rows, strict=True)]
@@ -104,7 +105,7 @@ def cursor_rows(cursor: Any, names: tuple[str, ...], columns: Wanted) -> Iterato
 
 
 def series_to_arrow(series: Any) -> pa.Array:
-    """A column of a data frame; one of mixed objects becomes text."""
+    """A column of a data frame as an Arrow array. Mixed objects become text."""
     try:
         return in_one(series.to_arrow())
     except (pa.ArrowException, ValueError, OverflowError):
@@ -112,11 +113,14 @@ def series_to_arrow(series: Any) -> pa.Array:
 
 
 def column_of(values: Any) -> pa.Array:
-    """A column of Python values; mixed ones become text, each in its one form."""
+    """A column of Python values as an Arrow array. Mixed values become text."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise VerosimError(f"A column has one dimension; this one has the shape {values.shape}.")
+        raise VerosimError(
+            f"A column must have one dimension; got an array of shape {values.shape}.",
+            "Give one value per row.",
+        )
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, ValueError, OverflowError):

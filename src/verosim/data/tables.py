@@ -1,9 +1,9 @@
-"""A table as a stream of Arrow record batches, whose columns have names.
+"""A table as a stream of Arrow record batches with named columns.
 
     pandas, polars, Arrow, DuckDB, a query, files, a folder, an iterable of batches
         → names, then batches of rows
 
-No more than a few batches are in memory at a time. `adapters` and `files` make them.
+Only a few batches are in memory at a time. `adapters` and `files` make tables.
 """
 
 from __future__ import annotations
@@ -23,36 +23,37 @@ BATCH_ROWS = 1 << 15
 
 @dataclass(frozen=True)
 class Rows:
-    """A few rows on their way: an Arrow record batch, and where it was read."""
+    """An Arrow record batch and the place where it was read."""
 
     batch: pa.RecordBatch
     start: int  # number of the first row in its file or table
-    origin: str = ""  # ' of part-1.csv', for messages
-    numbers: np.ndarray | None = None  # of the rows, where some were left out
+    origin: str = ""  # for messages, such as ' of part-1.csv'
+    numbers: np.ndarray | None = None  # the numbers of the rows, if some rows were left out
 
     def place(self, row: int) -> str:
+        """The place of a row, for messages."""
         number = self.start + row if self.numbers is None else int(self.numbers[row])
         return f"row {number}{self.origin}"
 
 
 @dataclass
 class Table:
-    """Names of the columns and a way to read them.
+    """The names of the columns and a function that reads the rows.
 
-    `read(columns)` starts reading, with None for all columns. Where starting is dear, or can be
-    done only once, a pass goes on from where the first look stopped. `read` is a value that holds
-    the source: a table pickles if its source does.
+    `read(columns)` starts to read; None means all columns. If starting is expensive, or possible
+    only once, a pass continues after the rows that `head` has read. `read` contains the source, so
+    a table can be pickled if its source can be pickled.
     """
 
     names: tuple[str, ...]
     read: Callable[[Iterable[str] | None], Iterator[Rows]] = field(repr=False)
-    rows: int | None = None  # where known
-    native: str = "arrow"  # what `sample` gives back: pandas, polars, arrow or array
-    typed: bool = True  # False where all cells are text, as in CSV
-    coded: bool = False  # whether words come as dictionaries that only the reader made
-    resumes: bool = False
-    once: bool = False  # and cannot be read again
-    in_memory: bool = False  # whether the source holds all rows already
+    rows: int | None = None  # the number of rows, if known
+    native: str = "arrow"  # the kind of table that `sample` returns: pandas, polars, arrow or array
+    typed: bool = True  # False if all cells are text, as in CSV
+    coded: bool = False  # whether the reader made dictionaries of texts that are not categories
+    resumes: bool = False  # whether a pass continues after the rows that `head` has read
+    once: bool = False  # whether the source can be read only once
+    in_memory: bool = False  # whether all rows are already in memory
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
 
@@ -60,14 +61,14 @@ class Table:
         check_names(self.names)
 
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
-        """The rows, in order. `columns` leaves the others unread where the source allows it."""
+        """The rows in order. Other columns than `columns` are not read if the source allows it."""
         if self._looked is not None:
             (seen, rest), self._looked = self._looked, None
             return chain(seen, rest)
         if self.once and self._begun:
             raise VerosimError(
-                "This source can be read only once, and it was.",
-                "open it again: a generator, a reader or a cursor runs out.",
+                "This source can be read only once, and it was already read.",
+                "Open the source again.",
             )
         self._begun = True
         return self.read(None if columns is None else [n for n in self.names if n in columns])
@@ -76,18 +77,18 @@ class Table:
         if self.once:
             raise VerosimError(
                 "This table can be read only once, so it cannot be pickled.",
-                "write it to a file, or make a pandas, polars or Arrow table of it.",
+                "Write it to a file, or convert it to a pandas, polars or Arrow table.",
             )
         if self._looked is not None:
             raise VerosimError(
-                "The first rows of this table were read and the rest is still open, so it cannot "
+                "The first rows of this table were read and its source is still open, so it cannot "
                 "be pickled.",
-                "open the source again, and pickle the table before it is read.",
+                "Open the source again, and pickle the table before it is read.",
             )
         return vars(self).copy()
 
     def head(self, rows: int) -> list[Rows]:
-        """The first rows, without losing them."""
+        """The first rows. The next pass still starts with them."""
         batches = self.batches()
         out: list[Rows] = []
         count = 0
@@ -102,7 +103,7 @@ class Table:
 
 
 def numbered(batches: Iterable[pa.RecordBatch], origin: str = "") -> Iterator[Rows]:
-    """Record batches cut to size, their rows counted from the first."""
+    """The record batches in slices of at most BATCH_ROWS rows, with the number of the first row."""
     start = 0
     for batch in batches:
         for at in range(0, batch.num_rows, BATCH_ROWS):
@@ -112,15 +113,17 @@ def numbered(batches: Iterable[pa.RecordBatch], origin: str = "") -> Iterator[Ro
 
 
 def check_names(names: Iterable[str]) -> None:
+    """Raise an error if a name is empty or occurs twice."""
     names = list(names)
     for j, name in enumerate(names):
         if not str(name).strip():
             raise VerosimError(
                 f"Column {j + 1} of {len(names)} has an empty name.",
-                "name every column; a pandas index saved to CSV has none: to_csv(…, index=False).",
+                "Give every column a name; write CSV files with to_csv(…, index=False).",
             )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise VerosimError(
-            f"The column names {listed(twice)} occur more than once.", "rename the second one."
+            f"The column names {listed(twice)} occur more than once.",
+            "Give every column its own name.",
         )

@@ -1,7 +1,7 @@
-"""Documents: a block of texts as UTF-8 bytes in one buffer, cut and shared without copying.
+"""Documents: a block of texts as UTF-8 bytes in one buffer. A slice does not copy.
 
-A text is read where it lies: in the buffer of an Arrow column, or in one made from the user's
-strings in a single pass. A missing text is a text with no tokens.
+The buffer is that of an Arrow column, or it is made from the user's strings in one pass. A missing
+text is read as a text without tokens.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from verosim.data.cells import is_text
 from verosim.data.libraries import pa, pc
 from verosim.errors import VerosimError, listed
 
-BYTES_PER_CELL = 8  # a cell is as much as a number; what the engine cuts blocks by
+BYTES_PER_CELL = 8  # the size of a number; the engine divides rows into blocks by cells
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
     """n texts: text i is data[offsets[i] : offsets[i + 1]]."""
 
-    data: np.ndarray  # uint8, read only; the whole buffer, whatever part of it is here
+    data: np.ndarray  # uint8, read only; the whole buffer, also for a slice
     offsets: np.ndarray = field(repr=False)  # (n + 1,) int64
-    first: int = 0  # the number, in the user's table, of the first of them
+    first: int = 0  # the number of the first text in the user's table
 
     @classmethod
     def of(cls, texts: Any) -> Documents:
@@ -39,7 +39,7 @@ class Documents:
         """From an Arrow array, chunked or not, of strings, bytes, or a dictionary of strings."""
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-            if isinstance(array, pa.ChunkedArray):  # older Arrow, no chunks or too large for one
+            if isinstance(array, pa.ChunkedArray):  # older Arrow, no chunks, or too large for one
                 array = pa.concat_arrays(array.cast(pa.large_string()).chunks)
         kind = array.type
         if pa.types.is_dictionary(kind):
@@ -52,8 +52,8 @@ class Documents:
             array, kind = array.cast(pa.large_string()), pa.large_string()
         if not (is_text(kind) or _is_bytes(kind)):
             raise VerosimError(
-                f"The column holds {kind}, and texts are strings.",
-                "cast it to string, or leave it to a model of numbers or categories.",
+                f"A text column must contain strings; got {kind}.",
+                "Convert the column to strings, or use a model of numbers or categories.",
             )
         if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):
             wide = pa.large_string() if is_text(kind) else pa.large_binary()
@@ -67,7 +67,10 @@ class Documents:
             return cls(data, np.zeros(1, dtype=np.int64))
         offsets = np.frombuffer(places, dtype=np.int64)[array.offset : array.offset + n + 1].copy()
         if offsets[0] < 0 or (np.diff(offsets) < 0).any() or offsets[-1] > len(data):
-            raise VerosimError("The column's offsets do not lie within its buffer.")
+            raise VerosimError(
+                "The Arrow column is damaged: its offsets are outside its buffer.",
+                "Read the column from its source again.",
+            )
         return cls(data, offsets)
 
     def __len__(self) -> int:
@@ -79,12 +82,12 @@ class Documents:
 
     @property
     def size(self) -> int:
-        """Bytes in all texts together."""
+        """The number of bytes in all texts."""
         return int(self.offsets[-1] - self.offsets[0])
 
     @property
     def cells_per_row(self) -> float:
-        """A text counts as the numbers that would fill its place."""
+        """The mean size of a text, in numbers of 8 bytes."""
         return max(self.size / BYTES_PER_CELL / max(len(self), 1), 1.0)
 
     @property
@@ -92,7 +95,7 @@ class Documents:
         return int(np.diff(self.offsets).max(initial=0))
 
     def __getitem__(self, rows: Any) -> Documents:
-        """A slice shares the buffer; chosen rows, or a mask, are copied together."""
+        """Some texts. A slice shares the buffer; positions and masks make a copy."""
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
             if step == 1:
@@ -115,7 +118,7 @@ class Documents:
             raise not_utf8(self, i, f"row {self.first + i}") from error
 
     def lowered(self) -> Documents:
-        """The same texts as str.lower() has them; what is not UTF-8 stays as it is."""
+        """The texts in lower case, by str.lower(). Texts that are not UTF-8 do not change."""
         out = _packed([_lowered(self.bytes(i)) for i in range(len(self))])
         return Documents(out.data, out.offsets, self.first)
 
@@ -134,7 +137,7 @@ def _packed(texts: list[bytes]) -> Documents:
 
 
 def not_utf8(documents: Documents, i: int, place: str) -> VerosimError:
-    """The error for bytes that are no text."""
+    """The error for a text that is not valid UTF-8."""
     raw = documents.bytes(i)
     at = 0
     try:
@@ -144,11 +147,11 @@ def not_utf8(documents: Documents, i: int, place: str) -> VerosimError:
     return VerosimError(
         f"{place[0].upper()}{place[1:]}: the text is not UTF-8, byte {at} is 0x{raw[at]:02X} in "
         f"{raw[max(at - 20, 0) : at + 20]!r}.",
-        "decode the bytes with their own encoding first, e.g. bytes.decode('latin-1').",
+        "Decode the bytes with their encoding first, such as bytes.decode('latin-1').",
     )
 
 
-# From what the user has to Arrow -------------------------------------------------------------
+# From the user's texts to Arrow ----------------------------------------------------------------
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -156,11 +159,11 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _one_column(X: Any) -> Any:
-    """The texts of a table of one column, or X if it has no columns."""
+    """The texts of a table with one column, or X if it has no columns."""
     if isinstance(X, str | bytes):
         raise VerosimError(
-            f"One text was given, {X[:40]!r}, where a sequence of texts is needed.",
-            "put it in a list: [text].",
+            f"X must be a sequence of texts; got the single text {X[:40]!r}.",
+            "Put the text in a list: [text].",
         )
     shape = getattr(X, "shape", None)
     if shape is None or len(shape) < 2:
@@ -168,9 +171,9 @@ def _one_column(X: Any) -> Any:
     if len(shape) > 2 or shape[1] != 1:
         names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
         raise VerosimError(
-            f"Texts are one column, and X has the shape {tuple(shape)}"
+            f"X must be one column of texts; got the shape {tuple(shape)}"
             + (f" with the columns {listed(names)}." if names else "."),
-            "choose one column of it, such as X['text'].",
+            "Select one column, such as X['text'].",
         )
     if hasattr(X, "iloc"):
         return X.iloc[:, 0]
@@ -185,7 +188,7 @@ def _as_arrow(texts: Any) -> Any:
     if hasattr(texts, "__arrow_c_stream__"):
         try:
             column = pa.chunked_array(texts)
-        except (pa.ArrowException, TypeError):  # objects that are not all strings: named below
+        except (pa.ArrowException, TypeError):  # the code below reports the wrong value
             column = pa.chunked_array([], pa.null())
         if is_text(column.type) or pa.types.is_dictionary(column.type):
             return column
@@ -200,16 +203,16 @@ def _as_arrow(texts: Any) -> Any:
 
 
 def _wrong(texts: Any, error: Exception) -> VerosimError:
-    """Which of the texts is none."""
+    """The error for the first value that is not a text."""
     for i, text in enumerate(texts):
         if isinstance(text, str):
             try:
                 text.encode()
             except UnicodeEncodeError as bad:
                 return VerosimError(
-                    f"Row {i}: character {bad.start} of {text[:40]!r} is half a surrogate pair, "
-                    "and no character.",
-                    "text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace').",
+                    f"Row {i}: character {bad.start} of {text[:40]!r} is one half of a surrogate "
+                    "pair, which is not a valid character.",
+                    "Use text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace').",
                 )
         elif isinstance(text, bytes):
             try:
@@ -218,8 +221,10 @@ def _wrong(texts: Any, error: Exception) -> VerosimError:
                 return not_utf8(_packed([text]), 0, f"row {i}")
         elif isinstance(text, list | tuple | dict | set | np.ndarray) or not is_missing(text):
             return VerosimError(
-                f"Row {i}: {repr(text)[:60]} is of type {type(text).__name__}, and texts are "
+                f"Row {i}: {repr(text)[:60]} is of type {type(text).__name__}, but texts must be "
                 "strings.",
-                "str() makes a string of anything.",
+                "Convert the value with str().",
             )
-    return VerosimError(f"X is no sequence of texts: {error}.", "give a list of strings.")
+    return VerosimError(
+        f"X must be a sequence of texts; it cannot be read: {error}.", "Give a list of strings."
+    )

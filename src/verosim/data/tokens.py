@@ -1,9 +1,9 @@
-"""How a text becomes tokens: lowercased, then runs of two or more word characters, then n-grams.
+"""Tokens of a text: lower case, then runs of two or more word characters, then n-grams.
 
-Exactly the tokens of scikit-learn's CountVectorizer, on all of Unicode: the tables below are read
-off the running Python's own `str.lower` and `re`, one entry a code point. Only two characters do
-not fit a table: 'İ' becomes two characters and 'Σ' depends on its neighbours. Texts that hold
-them are lowered by Python first.
+The tokens are those of scikit-learn's CountVectorizer for all of Unicode. The tables below are made
+with Python's `str.lower` and `re` and have one entry per code point. Two characters do not fit in a
+table: 'İ' becomes two characters, and the lower case of 'Σ' depends on the characters next to it.
+Python converts texts with these characters before the loops read them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from verosim.kernels.constants import INVALID, SLACK, SPECIAL
 
 POINTS = 0x110000
 NOT_BY_TABLE = (0x130, 0x3A3)  # İ, Σ
-TEXTS_LOWERED_TOGETHER = 64  # texts lowered by Python when one of them needs it
+TEXTS_LOWERED_TOGETHER = 64  # texts converted by Python if one of them needs it
 
 Work = Callable[[Documents, int, "Tables"], tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What every byte and code point becomes: 0 if it is none of a word, −1 if none can say."""
+    """The result for each byte and code point: 0 if not in a word, −1 if not in the table."""
 
     ascii: np.ndarray  # (256,) uint8; 0 from 128 on
     points: np.ndarray  # (0x110000,) int32
@@ -36,6 +36,7 @@ class Tables:
 
 @cache
 def tables(lowercase: bool) -> Tables:
+    """The tables of the running version of Python."""
     every = np.arange(POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     word = np.zeros(POINTS, dtype=bool)
     for run in re.finditer(r"\w+", every):
@@ -56,7 +57,7 @@ def tables(lowercase: bool) -> Tables:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """The settings by which a text becomes tokens.
+    """The settings that divide a text into tokens.
 
     >>> Tokenizer(ngrams=(1, 2)).tokens("El Niño, a las 5:30")
     ['el', 'niño', 'las', '30', 'el niño', 'niño las', 'las 30']
@@ -69,16 +70,18 @@ class Tokenizer:
         low, high = self.ngrams
         if not 1 <= low <= high:
             raise VerosimError(
-                f"ngrams={self.ngrams}: the shortest and the longest, 1 ≤ shortest ≤ longest."
+                f"ngrams must be (shortest, longest) with 1 ≤ shortest ≤ longest; got "
+                f"{self.ngrams}.",
+                "Use ngrams=(1, 2) for single words and pairs of words.",
             )
 
-    def walk(
+    def visit(
         self, documents: Documents, work: Work, place: Callable[[int], str] | None = None
     ) -> None:
-        """Call work(some documents, number of the first, tables) until all of them are read.
+        """Call work(some documents, number of the first, tables) until all documents are read.
 
-        `work` returns how many it has read and why it stopped; it is called again for the rest.
-        `place` says where in the user's table the i-th document is.
+        `work` returns how many documents it has read and why it stopped. It is called again for the
+        others. `place` gives the place of the i-th document in the user's table.
         """
         start, n = 0, len(documents)
         while start < n:
@@ -95,12 +98,12 @@ class Tokenizer:
                 raise not_utf8(some, read, where)
 
     def room(self, documents: Documents) -> tuple[np.ndarray, ...]:
-        """scratch, starts, ends, hashes and ids: a document's tokens while they are looked up."""
+        """Working memory for the tokens of one document: scratch, starts, ends, hashes and ids."""
         longest = documents.longest
         low, high = self.ngrams
-        most = longest // 2 + 2  # tokens in a text: two bytes each at the least
+        most = longest // 2 + 2  # a token has at least two bytes
         return (
-            # Lowercasing lengthens a character of two bytes to three, never by more.
+            # In lower case, a character of two bytes may have three bytes, and not more.
             np.empty(2 * longest + 2 * SLACK, dtype=np.uint8),
             np.empty(most, dtype=np.int64),
             np.empty(most, dtype=np.int64),
@@ -109,7 +112,7 @@ class Tokenizer:
         )
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of one text: the same ones the compiled loops count, in plain Python."""
+        """The tokens of one text, in plain Python. The compiled loops count the same tokens."""
         found = re.findall(r"\w\w+", text.lower() if self.lowercase else text)
         low, high = self.ngrams
         return [

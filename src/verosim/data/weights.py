@@ -1,4 +1,7 @@
-"""Row weights: finite, never negative, and not all zero. Rows of zero weight do not exist."""
+"""Checks the weights of rows: finite, zero or more, and not all zero.
+
+Rows of zero weight are left out everywhere.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +12,42 @@ import numpy as np
 from verosim.data.batch import UNWEIGHTED
 from verosim.errors import VerosimError
 
+WEIGHTS_HINT = "Use finite weights of zero or more; use forget(X, y) to remove rows from a model."
+
 
 def as_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """(n,) float64, or empty when every row counts once."""
+    """(n,) float64; empty if all weights are one."""
     if sample_weight is None:
         return UNWEIGHTED
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise VerosimError(f"Sample weights are numbers, one for each row: {error}.") from None
+        raise VerosimError(
+            f"Sample weights must be numbers: {error}.", "Give one number per row."
+        ) from None
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.ndim != 1:
-        raise VerosimError(f"Sample weights must be 1D array or scalar, got shape {weights.shape}.")
+        raise VerosimError(
+            f"Sample weights must be 1D array or scalar, got shape {weights.shape}.",
+            "Give one number per row.",
+        )
     if len(weights) != n:
         raise VerosimError(
-            f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight per row."
+            f"sample_weight.shape == {weights.shape}, but the weights must have the shape {(n,)}.",
+            "Give one weight per row.",
         )
     if not np.isfinite(weights).all():
         bad = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise VerosimError(f"The weight of row {bad} is {weights[bad]}, not a finite number.")
+        raise VerosimError(
+            f"The weight of row {bad} is {weights[bad]}, which is not finite.", WEIGHTS_HINT
+        )
     if (weights < 0).any():
         bad = int(np.flatnonzero(weights < 0)[0])
-        raise VerosimError(
-            f"The weight of row {bad} is negative: {weights[bad]:g}.",
-            "weights are zero or more; models that are sums take rows out by forget(X, y).",
-        )
+        raise VerosimError(f"The weight of row {bad} is negative: {weights[bad]:g}.", WEIGHTS_HINT)
     if not weights.any():
         raise VerosimError(
-            "Sample weights must contain at least one non-zero number; every weight is zero."
+            "Sample weights must contain at least one non-zero number; every weight is zero.",
+            "Give at least one row a weight above zero.",
         )
     return weights

@@ -69,7 +69,7 @@ class TextParams(Params):
             )  # fmt: skip
             return int(read), int(state[WHY])
 
-        self.tokenizer.walk(block, work)
+        self.tokenizer.visit(block, work)
         return out
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:

@@ -1,4 +1,4 @@
-"""Where the rows are added up. An engine turns a source and a plan into a statistic."""
+"""Engines: an engine adds the rows of a source to a zero statistic."""
 
 from verosim.engines.local import (
     map_chunks,

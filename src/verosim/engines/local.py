@@ -1,8 +1,9 @@
-"""The local engine: row blocks over a thread pool.
+"""The local engine: the threads of one process add up spans of rows.
 
     summarise(source, plan) = plan + Σ over spans of rows
 
-One span a thread, cut by row number: with the same threads a run repeats bit by bit.
+Each thread has one span, defined by row numbers. With the same number of threads, a second run
+gives exactly the same bits.
 """
 
 from __future__ import annotations
@@ -26,13 +27,39 @@ from verosim.errors import VerosimError
 from verosim.linalg import one_blas_thread
 from verosim.stats import Statistic
 
-LEAST_CELLS_FOR_THREADS = 1 << 16  # cells below which threads cost more than they save
+LEAST_CELLS_FOR_THREADS = 1 << 16  # with fewer cells, starting threads costs more than it saves
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def threads() -> int:
-    """How many threads verosim uses: `use_threads`, VEROSIM_THREADS, or the cores it may run on."""
+    """The number of threads that verosim uses.
+
+    It is the number of the innermost `use_threads` block. Without such a block it is the
+    environment variable VEROSIM_THREADS. Without this variable it is the number of cores that the
+    process may use.
+
+    Returns
+    -------
+    int
+        The number of threads, at least 1.
+
+    Raises
+    ------
+    VerosimError
+        If VEROSIM_THREADS is not a whole number.
+
+    See Also
+    --------
+    use_threads : Set the number of threads for a block of code.
+
+    Examples
+    --------
+    >>> import verosim
+    >>> with verosim.use_threads(3):
+    ...     verosim.threads()
+    3
+    """
     limit = _limit.get()
     if limit is not None:
         return limit
@@ -43,7 +70,38 @@ def threads() -> int:
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Within the block, verosim uses this many threads."""
+    """Set the number of threads for a block of code.
+
+    Use it in a `with` statement. The old number is valid again after the block. The setting is
+    local to the current thread or asyncio task. Sums are added in another order with another number
+    of threads, so results may then differ in the last digits.
+
+    Parameters
+    ----------
+    count : int
+        The number of threads. Numbers below 1 mean 1.
+
+    Returns
+    -------
+    context manager
+        An object for the `with` statement. It has no value.
+
+    Raises
+    ------
+    VerosimError
+        If `count` is not a number.
+
+    See Also
+    --------
+    threads : The number of threads that verosim uses.
+
+    Examples
+    --------
+    >>> import verosim
+    >>> with verosim.use_threads(1):
+    ...     verosim.threads(), verosim.GaussianNB().fit([[1.0], [2.0]], [0, 1]).n_features_in_
+    (1, 1)
+    """
     before = _limit.set(_count(count))
     try:
         yield
@@ -55,11 +113,15 @@ def _count(value: Any) -> int:
     try:
         return max(1, int(value))
     except (TypeError, ValueError):
-        raise VerosimError(f"{value!r} is not a number of threads.") from None
+        raise VerosimError(
+            f"The number of threads must be a whole number; got {value!r}.",
+            "Set use_threads(…) or the environment variable VEROSIM_THREADS to a whole number.",
+        ) from None
 
 
 @cache
 def _lane(worker: int) -> ThreadPoolExecutor:
+    """A pool with one thread, so that the chunks of a worker are absorbed in order."""
     return ThreadPoolExecutor(1, thread_name_prefix=f"verosim-{worker}")
 
 
@@ -68,15 +130,15 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="verosim")
 
 
-if hasattr(os, "register_at_fork"):  # a forked child has the pool's memory, not its threads
+if hasattr(os, "register_at_fork"):  # a forked child process does not have the threads of the pool
     os.register_at_fork(after_in_child=_pool.cache_clear)
     os.register_at_fork(after_in_child=_lane.cache_clear)
 
 
 def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
-    """The statistic of all rows of the source, on the plan's axes or wider ones.
+    """The statistic of all rows of the source, on the axes of the plan or on wider axes.
 
-    `plan` is a zero statistic and is left as it was.
+    `plan` is a zero statistic and does not change.
     """
     if isinstance(source, TableSource):
         return _summarise_stream(source, plan)
@@ -100,12 +162,12 @@ def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
 
 
 def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
-    """Pieces go to the threads in turn, so that a run repeats bit by bit; few wait at a time."""
+    """Chunks go to the threads in turn, so that a second run gives exactly the same bits."""
     count = threads()
     chunks = source.chunks()
     parts: list[Statistic] = []
     with Progress(source.rows) as bar, one_blas_thread:
-        for chunk in chunks:  # the first rows set pivots and codes for all workers
+        for chunk in chunks:  # the first rows define pivots and codes for all workers
             first, batch = plan.copy().with_classes_of(chunk.batch())
             if len(batch):
                 first.prepare(batch)
@@ -128,7 +190,7 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
 
 
 def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
-    """work(chunk) of every piece of a table, in order, a few pieces at a time."""
+    """work(chunk) for every chunk of a table, in order. A few chunks are in memory at a time."""
     count = threads()
 
     def alone(_: int, chunk: Chunk) -> tuple[Any, int]:
@@ -144,9 +206,9 @@ def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[An
 def _in_turn(
     work: Callable[[int, Chunk], Any], chunks: Iterator[Chunk], count: int
 ) -> Iterator[Any]:
-    """work(worker, chunk): worker i has every count-th chunk, one after another; results in order.
+    """work(worker, chunk) in order: worker i has the chunks i, i + count, i + 2 count, …
 
-    An error, or an interrupt, stops the work where it is.
+    An error or an interrupt stops the work.
     """
     if count == 1:
         yield from (work(0, chunk) for chunk in chunks)
@@ -166,15 +228,17 @@ def _in_turn(
 
 
 def map_rows(work: Callable[[int, int], None], X: Any) -> None:
-    """Call work(start, stop) over blocks of the rows of X, on the threads."""
+    """Call work(start, stop) for blocks of rows of X, with all threads."""
     n = X.shape[0]
     step = max(1, int(BLOCK_CELLS / max(cells_per_row(X), 1)))
     map_jobs(lambda job: work(job * step, min(n, (job + 1) * step)), -(-n // step))
 
 
 def map_jobs(work: Callable[[int], None], count: int) -> None:
-    """Call work(0), …, work(count − 1), on the threads; work that calls this itself must see to it
-    that it `use_threads(1)`."""
+    """Call work(0), …, work(count − 1), with all threads.
+
+    If `work` calls this function too, it must do so in a `use_threads(1)` block.
+    """
     if count == 1 or threads() == 1:
         for job in range(count):
             work(job)
@@ -184,12 +248,11 @@ def map_jobs(work: Callable[[int], None], count: int) -> None:
 
 
 def spans(n: int, cells: float) -> list[int]:
-    """Bounds of one span of n rows a thread, by row number, so that a run repeats bit by bit;
-    threads cost more than they save on a few cells."""
+    """The bounds of the spans of n rows: one span per thread, and a single span for few cells."""
     count = 1 if cells < LEAST_CELLS_FOR_THREADS else max(1, min(threads(), n))
     return [n * i // count for i in range(count + 1)]
 
 
 def map_spans(work: Callable[[int, int, int], None], bounds: list[int]) -> None:
-    """Call work(span, start, stop) for the spans between bounds, on the threads."""
+    """Call work(span, start, stop) for each span between the bounds, with all threads."""
     map_jobs(lambda span: work(span, bounds[span], bounds[span + 1]), len(bounds) - 1)

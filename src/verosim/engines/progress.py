@@ -1,6 +1,6 @@
-"""A progress bar for long passes: rows, rows a second, time left where the end is known.
+"""A progress bar for long passes: rows, rows per second, and the remaining time if it is known.
 
-It shows after a second, and only if a terminal is watching.
+It appears after one second, and only on a terminal.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any, Self
 
 from verosim.terminal import watched
 
-SECONDS_BEFORE_BAR = 1.0  # seconds before anything is shown
+SECONDS_BEFORE_BAR = 1.0  # seconds before the bar appears
 
 
 class Progress:
-    """Counts rows; `with Progress(total) as bar: bar.advance(n)`."""
+    """Counts rows and shows a bar: `with Progress(total) as bar: bar.advance(n)`."""
 
     def __init__(self, total: int | None, what: str = "rows") -> None:
         self.total, self.what, self.done = total, what, 0
@@ -23,6 +23,7 @@ class Progress:
         self.task: Any = None
 
     def advance(self, rows: int) -> None:
+        """Add rows to the count, and show the bar if it is time."""
         self.done += rows
         if self.bar is not None:
             self.bar.update(self.task, completed=self.done)

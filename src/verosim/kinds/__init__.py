@@ -1,4 +1,4 @@
-"""Kinds of columns. A kind is one file and one line in the list of `registry.py`."""
+"""The kinds of columns. Each kind has one file and one entry in the list of `registry.py`."""
 
 from verosim.data.schema import Schema
 from verosim.kinds.base import Kind, Member, Part, PartKind, Settings, View

@@ -1,4 +1,4 @@
-"""Simulated cells in the Arrow type the source had."""
+"""Converts sampled cells to the Arrow type of the source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from verosim.data.schema import Column
 
 
 def arrow_type(name: str) -> pa.DataType | None:
-    """The Arrow type of that name, None if it is no type to cast to."""
+    """The Arrow type with that name, or None if a column cannot be cast to it."""
     if found := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name):
         return pa.timestamp(found[1], found[2])
     if found := re.fullmatch(r"decimal(128|256)\((\d+), (-?\d+)\)", name):
@@ -24,7 +24,7 @@ def arrow_type(name: str) -> pa.DataType | None:
 
 
 def cast(array: pa.Array, name: str) -> pa.Array:
-    """In the type of the source, where what was drawn fits it."""
+    """The array in the type of the source, or unchanged if the values do not fit that type."""
     type_ = None if name in ("text", "string", "category") else arrow_type(name)
     if type_ is None:
         return array
@@ -41,7 +41,7 @@ def cast(array: pa.Array, name: str) -> pa.Array:
 
 
 def texts(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
-    """Drawn texts as the source had them: a dictionary, text, or the type they are written in."""
+    """Sampled texts in the form of the source: a dictionary, text or the type of the source."""
     found = pa.array(drawn.tolist(), pa.string())
     if gone is not None:
         found = pa.array([None if g else t for g, t in zip(gone, found.to_pylist(), strict=True)])

@@ -1,10 +1,10 @@
-"""A kind of column is one value: how its cells are read, counted, described and simulated.
+"""A kind of column: one value that defines how cells are read, counted, modelled and sampled.
 
     column → kind → views → parts of a Product → density
 
-A part is a block of the rows with one statistic and one density; a kind says into which parts its
-columns go. Most go into one, which all columns of the kind share. A date goes into two: as a
-number beside the Gaussian columns, and as hour, weekday and month beside the categories.
+A part is a block of columns with one statistic and one density. A kind defines the parts of its
+columns. Most kinds have one part, which all columns of the kind share. A date has two parts: it is
+a number among the Gaussian columns, and hour, weekday and month among the categories.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Axes
-from verosim.data.column_kinds import ColumnKind
+from verosim.data.column_kinds import KindDescription
 from verosim.data.libraries import pa
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
@@ -28,21 +28,21 @@ Read = Callable[["pa.Array", frozenset[str]], Any]  # (cells, texts that mean mi
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of the densities; they have no influence on what is counted."""
+    """The settings of the densities. They do not change the statistics."""
 
     alpha: float = 1.0  # pseudo-count of every category, bin and token
     covariance: str = "mle"  # or "unbiased"
-    floor: float = 1e-9  # least variance, in parts of the column's total variance
+    floor: float = 1e-9  # minimum variance, as a fraction of the total variance of the column
 
 
 @dataclass(frozen=True)
 class Member:
-    """A column of the table in a part: under its own name, or in pieces with names of their own."""
+    """A column of the table in a part: under its own name, or as pieces with other names."""
 
     column: Column
     names: tuple[str, ...]
-    read: Read | None  # None where the part is made from the blocks of the others
-    in_pieces: bool = False  # then `read` gives the cells of every piece
+    read: Read | None  # None if the part is made from the blocks of other parts
+    in_pieces: bool = False  # if True, `read` gives the cells of every piece
 
 
 @dataclass(frozen=True)
@@ -60,38 +60,38 @@ class Part:
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """The column of the table that each of them belongs to."""
+        """The column of the table for each column of the block."""
         return tuple(member.column.name for member in self.members for _ in member.names)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartKind:
-    """What parts of one kind have in common."""
+    """The functions that all parts of one kind share."""
 
     name: str
-    block: Callable[[Sequence[Any], int], Any]  # (cells of each column, n) → what is absorbed
+    block: Callable[[Sequence[Any], int], Any]  # (cells of each column, n) → block
     missing: Callable[[Any, int], np.ndarray]  # (block, j) → (n,) where column j is missing
-    zero: Callable[[Axes, Part, Schema], Statistic]  # before the first row
-    seen: Callable[[Any], np.ndarray | None]  # statistic → (C, d) weight of the cells there were
+    zero: Callable[[Axes, Part, Schema], Statistic]  # the statistic before the first row
+    seen: Callable[[Any], np.ndarray | None]  # statistic → (C, d) weight of the present cells
     density: Callable[[Settings], Density]
-    check: Callable[[Part, Rows, Any], None] | None = None  # of the cells in the block
-    alone: bool = False  # whether every column has a part to itself
-    label: str = "{}"  # what a column of the part is called beside those of other parts
+    check: Callable[[Part, Rows, Any], None] | None = None  # a check of the cells of the block
+    alone: bool = False  # whether every column has its own part
+    label: str = "{}"  # the name of a column of the part, next to the columns of other parts
 
 
 @dataclass(frozen=True)
 class View:
-    """What of a column goes into a part: its cells, or pieces made of them."""
+    """The data of a column in one part: its cells, or pieces that are computed from them."""
 
     part: PartKind
     read: Read
-    pieces: tuple[str, ...] = ()  # 'hour', 'weekday' …; none if the cells go in as they are
+    pieces: tuple[str, ...] = ()  # 'hour', 'weekday' …; empty if the cells are used directly
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(ColumnKind):
+class Kind(KindDescription):
     """A kind of column."""
 
     views: tuple[View, ...]
     sample: Callable[[Column, np.ndarray, np.ndarray | None], pa.Array]
-    """(column, drawn cells, where to leave them empty) → a column in the type of the source."""
+    """(column, sampled cells, where cells are missing) → a column in the type of the source."""

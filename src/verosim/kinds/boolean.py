@@ -1,4 +1,4 @@
-"""True or false, by the smoothed share of true in every class."""
+"""Boolean columns: the density is the smoothed share of true values in each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Categories by their smoothed shares in every class; beyond a cap, rare ones share a bucket."""
+"""Category columns: the density is the smoothed share of each category in each class.
+
+If there are more categories than `max_categories`, the rare ones share one category.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from verosim.kinds import arrow, statistics
 from verosim.kinds.base import Kind, Part, PartKind, Settings, View
 from verosim.stats import Counts
 
-PIECE_CAP = 100  # more than a piece has values: hours, weekdays, months
+PIECE_CAP = 100  # hours, weekdays and months have fewer values than this
 
 
 def missing(block: CodedColumns, j: int) -> np.ndarray:
@@ -22,7 +25,7 @@ def missing(block: CodedColumns, j: int) -> np.ndarray:
 
 
 def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
-    """The cap and the frequent values of a column are the schema's; pieces keep all they have."""
+    """Counts with the limit and the frequent values of the schema; pieces keep all values."""
     caps: list[int] = []
     kept: list[tuple[str, ...]] = []
     for member in part.members:

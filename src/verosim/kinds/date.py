@@ -1,4 +1,4 @@
-"""Dates: a number among the Gaussian columns, and hour, weekday and month among the categories."""
+"""Date columns: a number among the Gaussian columns, and hour, weekday and month as categories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOCK = {"hour": range(24), "weekday": range(7), "month": range(1, 13)}
 
 
 def clock_texts(array: pa.Array, na: frozenset[str]) -> list[tuple[np.ndarray, list[str | None]]]:
-    """Hour, weekday and month as texts and where each row has them."""
+    """The texts of hour, weekday and month, and the index of each row into them."""
     parts = cells.clock_parts(array, na)
     out: list[tuple[np.ndarray, list[str | None]]] = []
     for piece, span in CLOCK.items():
@@ -27,7 +27,7 @@ def clock_texts(array: pa.Array, na: frozenset[str]) -> list[tuple[np.ndarray, l
 
 
 def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
-    """From days since 1970."""
+    """Sampled dates, from days since 1970."""
     moments = pa.array((drawn * cells.DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
     return cast(moments, column.type)
 

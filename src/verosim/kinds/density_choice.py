@@ -1,9 +1,9 @@
-"""A Gaussian or a histogram for a column of numbers, whichever tells the classes apart better.
+"""Chooses a Gaussian or a histogram for a column of numbers: the one that separates classes better.
 
     Σ w log p(class | x)  −  number of parameters          (Akaike)
 
-is compared for a Gaussian a class and for histograms of a few sizes. Rows and weights alone decide:
-a row of weight two is the row twice.
+is computed for one Gaussian per class and for histograms with several numbers of bins. w is the
+weight of a row. A row of weight two gives the same result as two equal rows.
 Reference: Akaike (1974), A new look at the statistical model identification.
 """
 
@@ -15,16 +15,16 @@ from verosim.axes.bins import edges_of
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
 
-NUMBER_KINDS = (GAUSSIAN.name, HISTOGRAM.name)  # the kinds any number can have
-BINS_TRIED = (5, 10, 20, 50)  # histograms tried
-DEFAULT_BINS = 20  # bins, where nothing chose
-LEAST_ROWS_TO_CHOOSE = 20  # rows a class below which nothing is chosen
+NUMBER_KINDS = (GAUSSIAN.name, HISTOGRAM.name)  # the kinds that any number can have
+BINS_TRIED = (5, 10, 20, 50)  # the numbers of bins that are compared
+DEFAULT_BINS = 20  # the number of bins if nothing was compared
+LEAST_ROWS_TO_CHOOSE = 20  # with fewer rows per class, the kind is a Gaussian
 
 
 def choose_density(
     x: np.ndarray, labels: np.ndarray | None, weights: np.ndarray
 ) -> tuple[str, tuple[float, ...], str]:
-    """A Gaussian, unless a histogram tells the classes apart better by more than AIC asks."""
+    """(kind, edges of the bins, reason): a histogram if its AIC is better than a Gaussian's."""
     usual = tuple(edges_of(x, weights, DEFAULT_BINS).tolist())
     if labels is None:
         return GAUSSIAN.name, usual, "numbers"
@@ -34,7 +34,7 @@ def choose_density(
     C = int(y.max(initial=0)) + 1
     if w.sum() < LEAST_ROWS_TO_CHOOSE * C or C < 2 or C > 100 or len(usual) < 3:
         return GAUSSIAN.name, usual, "numbers"
-    base = _gaussian_fit(x, y, w, C) - 2 * C  # Akaike: a parameter costs one nat
+    base = _gaussian_fit(x, y, w, C) - 2 * C  # AIC subtracts one nat per parameter
     best, edges = 0.0, usual
     for bins in BINS_TRIED:
         tried = edges_of(x, w, bins)
@@ -44,18 +44,19 @@ def choose_density(
         if gain > best + 1e-9 * w.sum():
             best, edges = gain, tuple(tried.tolist())
     if best > 0:
-        return HISTOGRAM.name, edges, f"numbers; {len(edges) - 1} bins tell the classes better"
+        reason = f"numbers; {len(edges) - 1} bins separate the classes better than a Gaussian"
+        return HISTOGRAM.name, edges, reason
     return GAUSSIAN.name, usual, "numbers"
 
 
 def _log_sum(joint: np.ndarray) -> np.ndarray:
-    """log Σ_k exp joint_k, over the first axis."""
+    """log Σ_k exp joint_k over the first axis."""
     top = joint.max(axis=0)
     return np.log(np.exp(joint - top).sum(axis=0)) + top
 
 
 def _gaussian_fit(x: np.ndarray, y: np.ndarray, w: np.ndarray, C: int) -> float:
-    """Σ w log p(class | x), by a Gaussian a class."""
+    """Σ w log p(class | x), with one Gaussian per class."""
     weight = np.bincount(y, w, C)
     z = x - np.average(x, weights=w)
     mean = np.bincount(y, w * z, C) / weight
@@ -68,7 +69,7 @@ def _gaussian_fit(x: np.ndarray, y: np.ndarray, w: np.ndarray, C: int) -> float:
 
 
 def _histogram_fit(bin_of: np.ndarray, y: np.ndarray, w: np.ndarray, C: int, bins: int) -> float:
-    """The same by a histogram a class: it is all in the counts."""
+    """Σ w log p(class | x), with one histogram per class, computed from the counts."""
     count = np.bincount(y * bins + bin_of, w, C * bins).reshape(C, bins)
     weight = count.sum(axis=1, keepdims=True)
     joint = np.log(weight / w.sum()) + np.log((count + 1) / (weight + bins))

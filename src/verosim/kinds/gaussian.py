@@ -1,4 +1,4 @@
-"""Numbers by a Gaussian in every class, columns independent: see `densities/gaussian.py`."""
+"""Numeric columns with a Gaussian in each class. The columns are independent in a class."""
 
 from __future__ import annotations
 

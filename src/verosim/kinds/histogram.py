@@ -1,4 +1,4 @@
-"""Numbers by a histogram in every class, its bins fixed by the schema."""
+"""Numeric columns with a histogram in each class. The schema stores the bins."""
 
 from __future__ import annotations
 

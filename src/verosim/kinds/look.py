@@ -1,12 +1,12 @@
-"""The first look: from the types and the first rows of a table to its schema.
+"""Makes the schema of a table from the types and the first rows of its columns.
 
-The kind of each column is found by `first_look.py`; what was guessed is said in the schema.
+`first_look.py` chooses the kind of each column. The schema states the reason of each choice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,43 +14,86 @@ from verosim.data import cells
 from verosim.data.adapters import open_table
 from verosim.data.libraries import pa
 from verosim.data.schema import Schema, as_kind, near
-from verosim.data.stream import weights_of
+from verosim.data.stream import LABEL_HINT, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
 
+if TYPE_CHECKING:
+    from verosim.typing import ColumnKind, MissingMarks, Source, Weights
+
 FIRST_LOOK_ROWS = 50_000  # rows
-COLUMNS_HINT = (
-    '"auto", "gaussian" or "histogram" for all numbers, or a dict such as {"zip": "category"}.'
-)
 
 
 def look(
-    source: Any,
+    source: Source,
     target: str | None = None,
     *,
-    columns: str | Mapping[str, str] = "auto",
-    sample_weight: Any = None,
-    na: Any = (),
+    columns: Literal["auto", "gaussian", "histogram"] | Mapping[str, ColumnKind | str] = "auto",
+    sample_weight: Weights | None = None,
+    na: MissingMarks = (),
     rows: int = FIRST_LOOK_ROWS,
     max_categories: int = 1000,
     labels: np.ndarray | None = None,
 ) -> Schema:
-    """Look at the first rows of a source and say what each column is.
+    """Choose the kind of each column of a table from its first rows.
+
+    The result is a schema. Print it to see the kind of each column, the reason, and the points to
+    check. Change it with `schema.edit`, and use it with `fit(…, schema=schema)`. `NaiveBayes` calls
+    this function if it is fitted on a table without a schema.
+
+    Text columns of a CSV file are read as numbers, dates or booleans if all their cells are. A
+    column of text is a category, free text, or an identifier, which is ignored. A column of numbers
+    is a histogram if, with the labels, its Akaike criterion
+
+        Σ w log p(class | x)  −  number of parameters
+
+    is higher than that of one Gaussian per class. x is the value and w the weight of a row. In all
+    other cases the column is Gaussian.
 
     Parameters
     ----------
-    source : any table: see :func:`verosim.query` and the page on tables
-    target : the column to predict; it helps to choose between a Gaussian and a histogram
-    columns : "auto"; "gaussian" or "histogram" for all numbers; or {name: density} where you know
-        better: gaussian, histogram, category, boolean, poisson, date, text or ignore
-    sample_weight : weights of the rows: the name of a column, or an array
-    na : texts that mean missing, besides the empty cell
-    rows : how many rows to look at
-    max_categories : how many values a category column keeps; the rest share one bucket
-    labels : an array, where they are not a column of the table
+    source : Source
+        The table: a data frame, an Arrow table, a DuckDB relation, the result of `verosim.query`, a
+        mapping of columns, a path to a CSV, Parquet or Arrow file, a folder or a glob of files, or
+        a list of tables.
+    target : str or None, default=None
+        The name of the target column. Its labels are used to choose between a Gaussian and a
+        histogram.
+    columns : {"auto", "gaussian", "histogram"} or dict from str to str, default="auto"
+        "auto" chooses the kind of all columns. "gaussian" or "histogram" is used for all columns of
+        numbers. A dict sets the kind of some columns by name: "gaussian", "histogram", "poisson",
+        "category", "boolean", "date", "text" or "ignore".
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weights of the rows, or the name of a column of weights. Rows of weight zero are left
+        out. None means that all weights are one.
+    na : iterable of str, default=()
+        The texts that mean missing, in addition to the empty cell.
+    rows : int, default=50000
+        The number of rows to read.
+    max_categories : int, default=1000
+        The number of different values that a category column keeps. The other values share one
+        category.
+    labels : ndarray of shape (n,) or None, default=None
+        The labels, if they are not a column of the table.
+
+    Returns
+    -------
+    Schema
+        The kind of each column, with the reason.
+
+    Raises
+    ------
+    VerosimError
+        If the table has no rows, if the target is not in the table, if a kind is unknown, or if
+        the source can be read only once.
+
+    See Also
+    --------
+    Schema : The result.
+    query : Open the result of a SQL query as a table.
 
     Examples
     --------
@@ -67,25 +110,27 @@ def look(
     """
     if isinstance(source, Iterator) or hasattr(source, "read_next_batch"):
         raise VerosimError(
-            "Looking at this source would use up its first rows: it can be read only once.",
-            "look at a file, a table, or the first piece of the stream.",
+            "This source can be read only once, so look would use up its first rows.",
+            "Give a file, a table, or the first batch of the stream.",
         )
     table = open_table(source)
     weight = sample_weight if isinstance(sample_weight, str) else None
     check_columns(table.names, target, weight, columns)
     if not isinstance(rows, int) or rows < 1:
-        raise VerosimError(f"rows={rows!r}: a whole number of rows to look at, one or more.")
+        raise VerosimError(
+            f"rows must be a whole number of at least 1; got {rows!r}.", "Use rows=50000."
+        )
     marks = as_na(na)
     sample = table.head(rows)
     arrays = {name: _column(sample, name, rows) for name in table.names}
     looked = min(sum(part.batch.num_rows for part in sample), rows)
     if not looked:
         raise VerosimError(
-            "The table has no rows.", "is it the right one, or a reader that was read before?"
+            "The table has no rows.", "Check the source; a reader can be read only once."
         )
     weights = _weights(sample_weight, table, sample)[:looked]
     if (weights > 0).any():
-        counted = np.flatnonzero(weights > 0)  # rows of zero weight do not exist
+        counted = np.flatnonzero(weights > 0)  # rows of zero weight are left out
         arrays = {name: array.take(counted) for name, array in arrays.items()}
         weights = weights[counted]
         labels = labels if labels is None else labels[:looked][counted]
@@ -98,8 +143,7 @@ def look(
         try:
             labels = cells.keys(arrays[target], frozenset(marks))[0]
         except cells.Unreadable as error:
-            hint = "labels are strings, whole numbers or booleans."
-            raise error.named(f"The target {target!r}, row {error.row}", hint) from None
+            raise error.named(f"The target {target!r}, row {error.row}", LABEL_HINT) from None
     declared = {
         name
         for part in sample
@@ -113,34 +157,33 @@ def look(
         if name not in (target, weight)
     )
     schema = Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
-    if columns in NUMBER_KINDS:
-        schema = schema.edit(
-            {c.name: str(columns) for c in schema.used if c.density in NUMBER_KINDS}
-        )
+    if columns == "gaussian" or columns == "histogram":
+        schema = schema.edit({c.name: columns for c in schema.used if c.density in NUMBER_KINDS})
     return schema
 
 
 def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray:
-    """The weights of the rows looked at, and maybe of more; empty if every row counts once."""
+    """The weights of at least the first rows; empty if all weights are one."""
     if isinstance(sample_weight, str):
         return np.concatenate([weights_of(sample_weight, part) for part in sample])
     return as_weights(sample_weight, table.rows or np.size(sample_weight))
 
 
 def _declared(array: pa.Array, coded: bool) -> bool:
-    """Whether the type says the column is a category."""
+    """Whether the type of the column is categorical."""
     if not isinstance(array, pa.DictionaryArray):
         return False
     return not (coded and cells.is_text(array.type))
 
 
 def as_na(na: Any) -> tuple[str, ...]:
-    """The texts that mean missing, as the user gave them: one or several."""
+    """The texts that mean missing, from one value or several."""
     if isinstance(na, str | int | float | np.number):
         na = (na,)
     if isinstance(na, Mapping):
         raise VerosimError(
-            "na is a list of texts for the whole table, not a dict.", "na=['?', 'unknown']."
+            "na must be a list of texts for the whole table, not a dict.",
+            "Use na=['?', 'unknown'].",
         )
     plain = [mark.item() if isinstance(mark, np.generic) else mark for mark in na or ()]
     forms = [form for mark in plain for form in (str(mark), cells.text_of(mark)) if form]
@@ -150,25 +193,34 @@ def as_na(na: Any) -> tuple[str, ...]:
 def check_columns(
     names: tuple[str, ...], target: str | None, weight: str | None, columns: Any
 ) -> None:
+    """Raise an error if a named column is not in the table, or if a kind is unknown."""
     for name, what in ((target, "target"), (weight, "column of weights")):
         if name is not None and name not in names:
             raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
     if target is not None and target == weight:
-        raise VerosimError(f"{target!r} cannot be both the target and the weights.")
+        raise VerosimError(
+            f"Column {target!r} cannot be both the target and the weights.",
+            "Use two different columns.",
+        )
     if isinstance(columns, str) and columns in ("auto", *NUMBER_KINDS):
         return
     if not isinstance(columns, Mapping):
-        raise VerosimError(f"columns={columns!r} is not known.", COLUMNS_HINT)
+        raise VerosimError(
+            f'columns must be "auto", "gaussian", "histogram" or a dict; got {columns!r}.',
+            'Use a dict such as columns={"zip": "category"} to set the kind of a column.',
+        )
     for name, density in columns.items():
         if name not in names:
-            raise VerosimError(f"columns: there is no column {name!r}.", near(name, names))
+            raise VerosimError(
+                f"Column {name!r} of columns= is not in the table.", near(name, names)
+            )
         as_kind(density, name)
 
 
 def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
     chunks = [cells.without_dictionary(part.batch.column(name)) for part in sample]
     types = {chunk.type for chunk in chunks}
-    if len(types) > 1:  # slices of a frame of objects may differ: text holds them all
+    if len(types) > 1:  # slices of a frame of objects may have several types
         try:
             chunked = pa.concat_tables(
                 [pa.table({"x": chunk}) for chunk in chunks], promote_options="permissive"
@@ -181,18 +233,18 @@ def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
 
 
 def target_type(table: Table, target: str, na: frozenset[str], rows: int = FIRST_LOOK_ROWS) -> str:
-    """What kind of labels a column of a table holds."""
+    """The type of the labels in a column: "integer", "boolean" or "text"."""
     return _target_type(_column(table.head(rows), target, rows), table.typed, na)
 
 
 def _target_type(array: pa.Array, typed: bool, na: frozenset[str]) -> str:
-    """integer, boolean or text: a CSV's text becomes a value only if it prints back the same."""
+    """The type of labels. A text of a CSV file is a value only if the value prints as that text."""
     kind = cells.kind_of_type(array.type)
     if kind in ("boolean", "number"):
         return "boolean" if kind == "boolean" else "integer"
     if typed:
         return "text"
-    texts = {text for text in cells.keys(array, na)[1] if text is not None}  # 1.0 as 1
+    texts = {text for text in cells.keys(array, na)[1] if text is not None}  # '1.0' became '1'
     if texts and texts <= {"True", "False"}:
         return "boolean"
     return "integer" if texts and all(_is_integer(text) for text in texts) else "text"

@@ -1,6 +1,6 @@
-"""Whether a cell is missing, where absence tells classes apart: a share in every class.
+"""The share of missing cells in each class, if missing cells help to separate the classes.
 
-No column is of this kind. The part is made from the blocks of the others, with all their columns.
+A column cannot be of this kind. The part is made from the blocks of all other parts.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from verosim.stats import Counts
 
 
 def nowhere(block: np.ndarray, j: int) -> np.ndarray:
-    """It is always known whether a cell is missing."""
+    """No cell of this part is missing, because every cell is either missing or present."""
     return np.zeros(len(block), dtype=bool)
 
 
 def seen(statistic: Counts) -> np.ndarray:
-    """The cells that were not counted as missing."""
+    """(C, d) the weight of the cells that are not missing."""
     return statistics.seen_in_presence(statistic) - statistic.arrays["count"][:, 0]
 
 

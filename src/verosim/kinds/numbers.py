@@ -1,4 +1,4 @@
-"""What the kinds of numbers share: blocks of floats, NaN where missing, and cells of their type."""
+"""Functions that the kinds of numbers share: missing cells are NaN, and samples fit the type."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def missing(block: np.ndarray, j: int) -> np.ndarray:
 
 
 def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
-    """Drawn numbers in the type of the source: rounded if it is whole, and within its range."""
+    """Sampled numbers in the type of the source: integers are rounded and within the range."""
     type_ = arrow_type(column.type)
-    if type_ is not None and pa.types.is_duration(type_):  # which are read in seconds
+    if type_ is not None and pa.types.is_duration(type_):  # durations are read in seconds
         ticks = drawn * TICKS[type_.unit]
         return pa.array(np.rint(ticks).astype(np.int64), mask=gone).cast(type_)
     if not column.whole:

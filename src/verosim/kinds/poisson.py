@@ -1,4 +1,4 @@
-"""Counts 0, 1, 2 … by a Poisson rate in every class."""
+"""Columns of counts 0, 1, 2, …, with a Poisson rate in each class."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def density(settings: Settings) -> Poisson:
 
 
 def check(part: Part, rows: Rows, block: np.ndarray) -> None:
-    """Every cell is a count, or missing."""
+    """Raise an error if a cell is not a count and not missing."""
     wrong = np.argwhere((block < 0) | (block != np.floor(block)) & ~np.isnan(block))
     if len(wrong):
         i, j = (int(v) for v in wrong[0])
         name = part.columns[j]
         raise VerosimError(
-            f"Column {name!r}, {rows.place(i)}: {block[i, j]:g} is no count, and a Poisson "
-            "column counts 0, 1, 2 …",
-            f"columns={{{name!r}: 'gaussian'}} or 'histogram'.",
+            f"Column {name!r}, {rows.place(i)}: a Poisson column must contain counts 0, 1, 2, …; "
+            f"got {block[i, j]:g}.",
+            f"Use columns={{{name!r}: 'gaussian'}} or columns={{{name!r}: 'histogram'}}.",
         )
 
 

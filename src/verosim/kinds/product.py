@@ -1,4 +1,4 @@
-"""A table as a product over kinds of columns: one statistic and one density for every part."""
+"""A table as a product of parts: each part has one statistic and one density."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verosim.stats import Product
 
 
 def plan(reader: MixedReader, groups: Groups) -> Product:
-    """The zero statistic for the rows a reader gives."""
+    """The zero statistic for the rows of a reader."""
     return Product(
         {
             part.name: part.kind.zero(
@@ -25,5 +25,5 @@ def plan(reader: MixedReader, groups: Groups) -> Product:
 
 
 def density(settings: Settings) -> ProductDensity:
-    """The densities of all kinds of parts, whether a table has columns of the kind or not."""
+    """The densities of all kinds of parts, also of kinds that the table does not have."""
     return ProductDensity({kind.name: kind.density(settings) for kind in (*part_kinds(), MISSING)})

@@ -1,4 +1,4 @@
-"""Reads tables of columns of any kinds: each column goes to the parts its kind names."""
+"""Reads tables with several kinds of columns. The kind of a column defines its parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verosim.kinds.registry import column_kinds, part_kinds
 
 
 class MixedReader(Reader):
-    """Blocks for the parts of a Product, from a schema alone.
+    """Reads the blocks of the parts of a Product. It needs only a schema.
 
     >>> from verosim import look
     >>> reader = MixedReader(look({"size": [1.5, 2.5, 1.0], "hue": ["red", "blue", "red"]}))
@@ -27,14 +27,14 @@ class MixedReader(Reader):
 
     def __init__(self, schema: Schema, gaps: bool = False) -> None:
         super().__init__(schema)
-        self.gaps = gaps  # whether what is missing is read as a part of its own
+        self.gaps = gaps  # whether missing cells are a part of their own
 
     def other_way(self, column: Column) -> str:
-        return f"columns={{{column.name!r}: {CATEGORY.name!r}}}."
+        return f"read the column as a category: columns={{{column.name!r}: {CATEGORY.name!r}}}."
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The parts of a block, in their order."""
+        """The parts of a block, in order."""
         found = [part for kind in part_kinds() for part in self._parts(kind)]
         if self.gaps:
             members = tuple(Member(c, (c.name,), None) for c in self.schema.used)
@@ -65,7 +65,7 @@ class MixedReader(Reader):
         return Member(column, names, view.read, in_pieces=True)
 
     def _piece(self, name: str, piece: str) -> str:
-        """'when.hour', or another name if the table has a column of that one."""
+        """'when.hour', or another name if the table has a column with that name."""
         made = f"{name}.{piece}"
         return made if made not in self.schema.names else f"{made} of {name}"
 
@@ -84,7 +84,7 @@ class MixedReader(Reader):
         return Parts(blocks)
 
     def _cells(self, rows: Rows, member: Member) -> list[Any]:
-        """The cells of every column of the block that is read from one of the table."""
+        """The cells of all columns of the block that come from one column of the table."""
         assert member.read is not None
         found = self.cells_of(rows, member.column, member.read)
         if found is None:
@@ -92,7 +92,7 @@ class MixedReader(Reader):
         return list(found) if member.in_pieces else [found]
 
     def _gaps(self, blocks: dict[str, Any]) -> list[Any]:
-        """(n,) each, where the cells of a column are missing, by the first part that has it."""
+        """(n,) per column: where its cells are missing, by the first part with the column."""
         first: dict[str, Any] = {}
         for part in self.parts:
             for j, owner in enumerate(part.owners):

@@ -1,4 +1,4 @@
-"""The one list of kinds of columns. A new kind is its file and a line here."""
+"""The list of all kinds of columns. A new kind needs its file and one entry here."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ for _kind in KINDS:
 
 
 def column_kinds() -> tuple[Kind, ...]:
-    """The kinds a column can be given, in the order of the list."""
+    """The kinds that a column can have, in the order of the list."""
     return tuple(kind for kind in known_kinds() if isinstance(kind, Kind))
 
 
 def part_kinds() -> tuple[PartKind, ...]:
-    """The kinds of parts their columns go into, each once."""
+    """The kinds of parts of all kinds of columns, without duplicates."""
     return tuple(dict.fromkeys(view.part for kind in column_kinds() for view in kind.views))
 
 
 def column_labels(params: Params, columns: Columns) -> tuple[str, ...]:
-    """(d,) what each of the contributions of a model is called, beside those of other parts."""
+    """(d,) the names of the contributions of a model, which differ between parts."""
     labels = {part.name: part.label for part in (*part_kinds(), MISSING)}
     return tuple(
         labels[kind].format(name) if kind else name
@@ -49,7 +49,7 @@ def column_labels(params: Params, columns: Columns) -> tuple[str, ...]:
 
 @contextmanager
 def registered(kind: Kind) -> Iterator[Kind]:
-    """A kind that is known while the block runs."""
+    """Register a kind for a `with` block."""
     register(kind)
     try:
         yield kind
@@ -61,5 +61,6 @@ def _schema(fields: dict[str, Any]) -> Schema:
     return Schema(**fields)
 
 
-# Schemas are defined below the kinds they name: one that is unpickled has to bring them along.
+# Schema is defined in `data`, which does not import the kinds. Unpickling a schema must import
+# this module, so that the kinds are registered.
 copyreg.pickle(Schema, lambda schema: (_schema, (dict(vars(schema)),)))

@@ -1,4 +1,4 @@
-"""Simulated rows as a table: the columns, types and, if wished, the holes of the original."""
+"""Sampled rows as a table with the columns, the types and, on request, the missing cells of X."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from verosim.stats import Product
 def as_table(
     reader: MixedReader, drawn: dict[str, Any], gone: dict[str, np.ndarray], native: str
 ) -> Any:
-    """What was drawn for every part, as the kind of table the model was fitted on.
+    """The sampled cells of all parts, as the kind of table that the model was fitted on.
 
-    `gone` marks, by column, the cells to leave empty.
+    `gone` marks the missing cells of each column.
     """
     sample = {kind.name: kind.sample for kind in column_kinds()}
     arrays = {}
@@ -28,8 +28,8 @@ def as_table(
         block = np.asarray(drawn[part.name])
         j = 0
         for member in part.members:
-            if not member.in_pieces:  # the number of a date, not its hour or weekday
-                cells = block if block.ndim == 1 else block[:, j]  # texts come one a row
+            if not member.in_pieces:  # use the number of a date, not its hour or weekday
+                cells = block if block.ndim == 1 else block[:, j]  # texts have the shape (n,)
                 column = member.column
                 arrays[column.name] = sample[column.density](column, cells, gone.get(column.name))
             j += len(member.names)
@@ -46,8 +46,8 @@ def as_table(
 
 
 def gap_rates(reader: MixedReader, statistic: Product) -> dict[str, np.ndarray]:
-    """By column, (C,) how often each class leaves it empty."""
-    # What counts gaps knows those of texts too.
+    """(C,) per column: the share of missing cells in each class."""
+    # The part `missing`, if there is one, also counts the missing texts.
     parts = [part for part in reader.parts if part.kind == MISSING] or reader.parts
     rates: dict[str, np.ndarray] = {}
     for part in parts:

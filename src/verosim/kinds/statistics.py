@@ -1,4 +1,4 @@
-"""Zero statistics that several kinds share, and the weight (C, d) of the cells each has seen."""
+"""Zero statistics that several kinds share, and the weight (C, d) of the cells that are present."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def seen_in_presence(statistic: Counts) -> np.ndarray:
 
 
 def seen_in_codes(statistic: Counts) -> np.ndarray:
-    """(C, d) from the counts of every column's codes."""
+    """(C, d) the sum of the counts over the codes of each column."""
     codes = statistic.axes.codes
     assert codes is not None
     count = statistic.arrays["count"][:, 0]

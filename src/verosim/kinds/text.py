@@ -1,4 +1,4 @@
-"""Free text by a multinomial of its words in every class."""
+"""Text columns: the density is a multinomial over words in each class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from verosim.stats import Tokens
 
 
 def missing(block: Documents, j: int) -> np.ndarray:
-    """A missing text and an empty one are the same."""
+    """(n,) where the text is empty. A missing text is read as an empty text."""
     return np.diff(block.offsets) == 0
 
 
@@ -24,7 +24,7 @@ def zero(axes: Axes, part: Part, schema: Schema) -> Tokens:
 
 
 def seen(statistic: Tokens) -> None:
-    """Tokens do not say how many texts were missing."""
+    """None, because the counts of tokens do not show how many texts are missing."""
 
 
 def density(settings: Settings) -> Multinomial:

@@ -17,7 +17,7 @@ from verosim.data.adapters import array_table, is_source, is_stream, open_table
 from verosim.data.labels import encode_counted, labels_of
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
-from verosim.data.stream import Labels, TableSource, check_length, kind_of_labels
+from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import as_na, check_columns, target_type
@@ -221,7 +221,7 @@ def _labels(y: Any, weights: Any, table: Table, state: State | None, classes: An
         check_length(len(y), table.rows, "labels")
     given = weights if isinstance(weights, np.ndarray) else np.empty(0)
     known = None if state is None else state.classes
-    return Labels(*encode_counted(y, given, known, classes))
+    return EncodedLabels(*encode_counted(y, given, known, classes))
 
 
 def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | None) -> Schema:

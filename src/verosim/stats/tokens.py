@@ -133,7 +133,7 @@ class Tokens(ArrayStatistic):
             return tally.read(some, by, self.tokenizer, groups, weights, folds, self.presence, room)
 
         name = self.axes.columns.name(0)
-        self.tokenizer.walk(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
+        self.tokenizer.visit(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
         self.count_rows(batch)
         self._publish(tally)
 
