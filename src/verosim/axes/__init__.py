@@ -112,6 +112,13 @@ class Axes:
 CODES_BY_NAME: dict[str, type[Codes]] = {
     kind.__name__: kind
     for kind in (
-        Bins, Categories, CellCodes, ContextCodes, JointBins, Hashed, Vocabulary, CappedCategories,
-    )  # fmt: skip
+        Bins,
+        Categories,
+        CellCodes,
+        ContextCodes,
+        JointBins,
+        Hashed,
+        Vocabulary,
+        CappedCategories,
+    )
 }

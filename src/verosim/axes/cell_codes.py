@@ -24,11 +24,21 @@ class CellCodes(Codes):
 
     fixed = True
 
-    def __init__(self, maps: np.ndarray, sizes: np.ndarray) -> None:
+    def __init__(
+        self,
+        maps: np.ndarray,
+        sizes: np.ndarray,
+        log_widths: np.ndarray | None = None,
+        cells: np.ndarray | None = None,
+    ) -> None:
         self.maps = np.ascontiguousarray(maps, dtype=np.uint8)  # (d, CELLS)
         self.sizes = np.asarray(sizes, dtype=np.int64)  # (d,) codes of every column
         self.first = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
         self.size = int(self.first[-1])
+        # (J,) log width of the bin of every code, 0 for categories and missing
+        self.log_widths = np.zeros(self.size) if log_widths is None else log_widths
+        # (d,) how many cells every column has
+        self.cells = np.full(len(self.sizes), CELLS) if cells is None else np.asarray(cells)
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -52,7 +62,21 @@ class CellCodes(Codes):
         return None
 
     def narrowed(self, columns: np.ndarray) -> CellCodes:
-        return CellCodes(self.maps[columns], self.sizes[columns])
+        at = np.concatenate([np.arange(self.first[j], self.first[j + 1]) for j in columns])
+        return CellCodes(
+            self.maps[columns], self.sizes[columns], self.log_widths[at], self.cells[columns]
+        )
+
+    def cells_of(self, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(n, d) for every code (n, d) one of its cells, drawn at random."""
+        out = np.empty(codes.shape, dtype=np.uint8)
+        for j in range(codes.shape[1]):
+            found = self.maps[j, : self.cells[j]]
+            order = np.argsort(found, kind="stable")
+            start = np.searchsorted(found[order], np.arange(self.sizes[j] + 1))
+            low, high = start[codes[:, j]], start[codes[:, j] + 1]
+            out[:, j] = order[low + (rng.random(len(codes)) * (high - low)).astype(np.intp)]
+        return out
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         j = int(np.searchsorted(self.first, code, side="right")) - 1
@@ -60,10 +84,12 @@ class CellCodes(Codes):
         return columns.name(j), "missing" if at == self.sizes[j] - 1 else f"code {at}"
 
     def state(self) -> Any:
-        return [self.sizes.tolist(), [row.tobytes() for row in self.maps]]
+        return [
+            self.sizes.tolist(), self.maps.tobytes(), self.log_widths.tolist(), self.cells.tolist(),
+        ]  # fmt: skip
 
     @classmethod
     def from_state(cls, state: Any) -> CellCodes:
-        sizes, maps = state
-        rows = [np.frombuffer(row, dtype=np.uint8) for row in maps]
-        return cls(np.array(rows).reshape(len(sizes), CELLS), np.array(sizes))
+        sizes, maps, widths, cells = state
+        table = np.frombuffer(maps, dtype=np.uint8).reshape(len(sizes), CELLS).copy()
+        return cls(table, np.array(sizes), np.array(widths, dtype=float), np.array(cells))

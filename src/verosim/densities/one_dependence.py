@@ -20,14 +20,15 @@ import numpy as np
 
 from verosim import kernels
 from verosim.densities.base import Density, into
-from verosim.densities.cells import CellParams
+from verosim.densities.coded_rows import CodedRowParams, draw
 from verosim.densities.dependence import information
 from verosim.densities.smoothing import LEFTOVER
+from verosim.errors import VerosimError
 from verosim.stats import Pairs
 
 
 @dataclass(frozen=True)
-class OneDependenceParams(CellParams):
+class OneDependenceParams(CodedRowParams):
     """The tables of an averaged one-dependence estimator. J is the number of codes."""
 
     log_parent: np.ndarray  # (J, C) log p(x_i | k), so that the prior is added outside
@@ -45,6 +46,35 @@ class OneDependenceParams(CellParams):
             block, self.codes.places, self.log_parent, self.log_child, self.log_weight, out
         )
         return out
+
+    def contributions(self, block: Any) -> np.ndarray:
+        """A sum over parents does not split by column: every column gets the same part."""
+        d = block.shape[1]
+        return np.repeat(self.log_density(block)[:, :, None] / d, d, axis=2)
+
+    def sample_codes(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """First the parent column by its weight, then its code, then the codes of the others."""
+        n, d, first = len(classes), len(self.codes.sizes), self.codes.first
+        out = np.empty((n, d), dtype=np.intp)
+        parent = rng.choice(d, size=n, p=np.exp(self.log_weight))
+        for i in range(d):
+            rows = np.flatnonzero(parent == i)
+            mass = np.exp(self.log_parent[first[i] : first[i + 1]])[:, classes[rows]].T
+            out[rows, i] = draw(mass, rng)
+            at = first[i] + out[rows, i]
+            for j in range(d):
+                if j != i:
+                    table = self.log_child[at, first[j] : first[j + 1]]  # (rows, B_j, C)
+                    mass = np.exp(table[np.arange(len(rows)), :, classes[rows]])
+                    out[rows, j] = draw(mass, rng)
+        return out
+
+    def log_likelihood(self, statistic: Any) -> np.ndarray:
+        raise VerosimError(
+            "The likelihood of averaged one-dependence estimators needs the rows, and the "
+            "statistic has only counts of pairs.",
+            "Compare models by their predictions of held-out rows: cross_validate(model, X, y).",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,3 @@
-    perceptron_classes_epoch_sparse as perceptron_classes_epoch_sparse,
-)
 from verosim.kernels.contexts import count_contexts as count_contexts
 from verosim.kernels.contexts import fill_key_slots as fill_key_slots
 from verosim.kernels.contexts import find_keys as find_keys
@@ -31,8 +29,10 @@ from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sp
 from verosim.kernels.moments import centre_groups as centre_groups
 from verosim.kernels.pairs import count_pairs as count_pairs
 from verosim.kernels.pairs import score_one_dependence as score_one_dependence
-from verosim.kernels.perceptron import (
 from verosim.kernels.perceptron import perceptron_classes_epoch as perceptron_classes_epoch
+from verosim.kernels.perceptron import (
+    perceptron_classes_epoch_sparse as perceptron_classes_epoch_sparse,
+)
 from verosim.kernels.perceptron import perceptron_epoch as perceptron_epoch
 from verosim.kernels.products import conjugate_step as conjugate_step
 from verosim.kernels.products import conjugate_turn as conjugate_turn

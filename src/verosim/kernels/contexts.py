@@ -113,18 +113,19 @@ def number_keys(wanted, keys, slots, size, out):
 
 
 @loose
-def score_contexts(cells, maps, parents, depth, keys, slots, table, out):
-    """out (n, C) = Σ_j log p(code of column j | its parents, class), backed off.
+def score_contexts(cells, maps, parents, depth, columns, backs_off, keys, slots, table, out):
+    """out (n, C) = Σ log p(code of column j | its parents, class) over `columns`.
 
-    A key of level t has in `table` (K, C) its log p_t. The key of a context alone has the factor
-    log m / (N + m) of the next lower level. A code that no row had adds nothing.
+    A key of level t has its log p_t in `table` (K, C). The key of a context alone has what a code
+    gets that the context never had: its log p or, if the model backs off, the factor with which
+    the next lower level is multiplied. A code that no row had adds nothing.
     """
-    n, d = cells.shape
+    n = len(cells)
     C = out.shape[1]
     for i in range(n):
         row = out[i]
         row[:] = 0.0
-        for j in range(d):
+        for j in columns:
             key = _key(cells, maps, parents, i, j)
             for t in range(depth[j], -1, -1):
                 number = _find(key, keys, slots)
@@ -141,4 +142,6 @@ def score_contexts(cells, maps, parents, depth, keys, slots, table, out):
                         found = table[np.uint64(number)]
                         for c in range(C):
                             row[c] += found[c]
+                    if not backs_off:
+                        break
                     key |= LEFT_OUT << (BYTE * t)
