@@ -247,6 +247,7 @@ def _unlike(mine: TokenCodes, theirs: Any, columns: Columns) -> VerosimError:
         return "a growing vocabulary" if codes.open else f"a given vocabulary of {codes.size}"
 
     return VerosimError(
-        f"Column {columns.name(0)!r} has {kind(mine)} in one model and {kind(theirs)} in the other.",
+        f"Column {columns.name(0)!r} has {kind(mine)} in one model and {kind(theirs)} in the "
+        "other.",
         "Fit both with the same settings `vocabulary` and `hashed`.",
     )
