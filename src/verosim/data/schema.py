@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verosim.axes import Columns
+from verosim.data.cell_columns import CellColumn, Structure
 from verosim.data.column_kinds import (
     DEFAULT_NUMBER_KIND,
     IGNORE,
@@ -119,6 +120,11 @@ class Schema:
         The kind of table that `sample` returns.
     named : bool
         Whether the columns have names in the source. The columns of an array have no names.
+    cells : tuple of CellColumn
+        How columns are read as cells, by models of dependent columns. It is () before such a model
+        was fitted.
+    structures : tuple of (str, Structure)
+        The bins and parents that such models have chosen, by the settings of the model.
     names : tuple of str
         The names of the columns.
     used : tuple of Column
@@ -150,6 +156,8 @@ class Schema:
     looked: int = 0
     native: str = "arrow"
     named: bool = True
+    cells: tuple[CellColumn, ...] = ()
+    structures: tuple[tuple[str, Structure], ...] = ()
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -238,7 +246,7 @@ class Schema:
             for c in self.columns
         )
         labels = "text" if self.target in columns else self.target_type
-        return replace(self, columns=changed, target_type=labels)
+        return replace(self, columns=changed, target_type=labels, cells=(), structures=())
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file.
@@ -283,7 +291,11 @@ class Schema:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
             columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
-            return cls(columns, **_tuples(raw))
+            cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
+            structures = tuple(
+                (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
+            )
+            return cls(columns, **_tuples(raw), cells=cells, structures=structures)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
                 f"The file {str(path)!r} is not a schema: {error}.",
