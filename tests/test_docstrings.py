@@ -146,7 +146,7 @@ def fitted(name: str) -> tuple:
         y = np.where(np.arange(150) % 3 == 0, -1, y)
     if name in ("CategoricalNB", "JointHistogram"):
         frame = frame[["a", "b"]].round()
-    if "estimator" in inspect.signature(make).parameters:
+    if inspect.signature(make).parameters.keys() & {"estimator", "model"}:
         return make(verosim.LDA()).fit(X, y), make(verosim.LDA()).fit(frame, y)
     if name == "Twin":
         return verosim.twin(verosim.LDA().fit(frame, y)), verosim.twin(verosim.LDA().fit(frame, y))
