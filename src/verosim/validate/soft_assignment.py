@@ -52,7 +52,7 @@ def _of_part(plan: Any, blocks: list[Any], raw: bool) -> SoftStatistic:
 
 
 class _Everywhere(ArraySource):
-    """Each row in each class, weighted by its share."""
+    """Each row in each class, weighted by its share; rows with share zero are left out."""
 
     def __init__(self, X: Any, share: np.ndarray, raw: bool) -> None:
         super().__init__(X, np.zeros(len(share), dtype=np.int32), raw=raw)
