@@ -132,7 +132,7 @@ def test_log_loss_is_not_clipped():
 def test_reliability_errors():
     with pytest.raises(VerosimError, match=r"sum to 1\.5"):
         reliability([0], [[1.0, 0.5]], [0, 1])
-    with pytest.raises(VerosimError, match="once"):
+    with pytest.raises(VerosimError, match="Either proba or log_proba must be given"):
         reliability([0])
     with pytest.raises(VerosimError, match="not one of the model's classes"):
         reliability([2], [[0.5, 0.5]], [0, 1])
@@ -673,7 +673,7 @@ class TestColumns:
         for model in (LDA(), QDA(shrinkage="cv"), JointHistogram(), TextNB()):
             with pytest.raises(VerosimError, match="temperature"):
                 calibrate(model, X, y, method="columns")
-        with pytest.raises(VerosimError, match="a number of folds"):
+        with pytest.raises(VerosimError, match="Use a number of folds"):
             calibrate(GaussianNB(), X, y, cv="loo", method="columns")
         pairs = [(np.arange(300), np.arange(300, 400))]
         with pytest.raises(VerosimError, match="just once"):
