@@ -128,7 +128,7 @@ def test_forgetting_a_gross_outlier_warns():
             model.forget(X[7:8], y[7:8])
         (text,) = [str(w.message) for w in caught if w.category is verosim.PrecisionWarning]
         assert text.startswith("Column 'x1', class 'a'")
-        assert "digits remain" in text
+        assert "digits of the variance are correct" in text
         found = model.covariances_
         spread = found if found.ndim == 1 or model.stats_.layout == "diagonal" else (
             np.diagonal(found, axis1=-2, axis2=-1)

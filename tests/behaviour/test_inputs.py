@@ -191,7 +191,7 @@ def test_text_where_numbers_belong():
 
 
 def test_not_fitted():
-    with pytest.raises(E, match=r"not fitted yet.*call fit\(X, y\) first"):
+    with pytest.raises(E, match=r"not fitted yet.*Call fit\(X, y\) first"):
         verosim.GaussianNB().predict(X)
 
 

@@ -1,6 +1,8 @@
 """The settings, attributes and methods that all Gaussian classifiers share.
 
-p(x | k) = N(x; μ_k, Σ_k)
+    p(x | k) = N(x; μ_k, Σ_k)
+
+The classifiers differ in the form of the covariances Σ_k: full or diagonal, shared or not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The decision rules of models without a fold, derived from the sums of the other folds.
 
-(fold, its rows, one rule per spec over all classes)
+    (fold, its rows, one rule per spec over all classes)
+
+A class that has no rows outside the fold gets the probability zero.
 """
 
 from __future__ import annotations

@@ -123,9 +123,7 @@ def _stratified(y: np.ndarray, count: int) -> np.ndarray:
 def _pairs(splitter: Any, y: np.ndarray, groups: Any, X: Any) -> TrainTestPairs:
     """The training and test rows of a scikit-learn splitter."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # a class with fewer rows than folds is allowed
+        warnings.simplefilter("ignore", UserWarning)  # classes may have fewer rows than folds
         try:
             rows = np.zeros((len(y), 1)) if X is None else X
             return [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows, y, groups)]

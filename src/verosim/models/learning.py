@@ -1,10 +1,12 @@
 """Learning by sums. Each function computes a statistic and derives the state from it.
 
-learn          T(rows)
-add_rows       T + T(rows)
-forget_rows    T − T(rows)
-decay          T × factor
-merge          T + T(other model)
+    learn          T(rows)
+    add_rows       T + T(rows)
+    forget_rows    T − T(rows)
+    decay          T × factor
+    merge          T + T(other model)
+
+Here T is the statistic of a model, and T(rows) is the statistic of the given rows.
 """
 
 from __future__ import annotations
@@ -92,9 +94,7 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
             "Every row would be forgotten, and a model without rows cannot predict.",
             "Keep some rows, or fit a new model.",
         )
-    _warn_of_lost_digits(
-        rest
-    )  # before the state changes, because a filter may turn it into an error
+    _warn_of_lost_digits(rest)  # before any change, because a filter may make it an error
     return derive(spec, rest, opened.schema, state.tuned, streaming=True)
 
 

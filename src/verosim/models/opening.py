@@ -1,7 +1,9 @@
 """The arguments of `fit` become a source of rows with classes and weights.
 
-fit(X, y)               arrays, as in scikit-learn
-fit(table, "target")    any table; its columns are found by name
+    fit(X, y)               arrays, as in scikit-learn
+    fit(table, "target")    any table; its columns are found by name
+
+Labels and weights are arrays, or names of columns.
 """
 
 from __future__ import annotations
@@ -248,9 +250,7 @@ def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | Non
             kind = kind if state is None else kind_of_labels(state.classes)
             schema = replace(schema, target_type=kind)
     schema = schema.edit({name: "ignore" for name in inputs.ignored if name in schema.names})
-    if (
-        target is None and state is None
-    ):  # fit(X, y) uses the rules of scikit-learn for column names
+    if target is None and state is None:  # fit(X, y): column names as in scikit-learn
         schema = replace(schema, named=feature_names(inputs.X) is not None)
     return schema
 
