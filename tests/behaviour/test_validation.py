@@ -201,7 +201,7 @@ class TestScores:
 
         found = cross_validate(verosim.LDA(), X, y, cv=5, scoring={"errors": errors})
         assert found.scores["errors"].sum() == (found.predictions != y).sum()
-        with pytest.raises(VerosimError, match="'acuracy' is not known"):
+        with pytest.raises(VerosimError, match="'acuracy' is not the name of a score"):
             cross_validate(verosim.LDA(), X, y, scoring="acuracy")
 
     def test_it_prints(self):

@@ -21,17 +21,22 @@ def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
     """Check a setting that must be a finite number within bounds."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not np.isfinite(value) or not least <= value <= most:
-        bounds = "" if least == -np.inf else f", at least {least:g}"
-        if most < np.inf:
-            bounds = f" from {least:g} to {most:g}"
-        raise VerosimError(f"{name} must be a finite number{bounds}; got {value!r}.")
+        raise _wrong_number(name, value, "finite", least, most)
 
 
 def whole(name: str, value: Any, least: float = -np.inf) -> None:
     """Check a setting that must be a whole number within bounds."""
-    finite(name, value, least)
-    if value != int(value):
-        raise VerosimError(f"{name} must be a whole number; got {value!r}.")
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or not least <= value or value != int(value):
+        raise _wrong_number(name, value, "whole", least, np.inf)
+
+
+def _wrong_number(name: str, value: Any, kind: str, least: float, most: float) -> VerosimError:
+    """The error for a setting that is not a number within bounds."""
+    bounds = "" if least == -np.inf else f", at least {least:g}"
+    if most < np.inf:
+        bounds = f" from {least:g} to {most:g}"
+    return VerosimError(f"{name} must be a {kind} number{bounds}; got {value!r}.")
 
 
 def share(name: str, value: Any, zero: bool = False) -> None:
