@@ -294,7 +294,7 @@ def test_a_failed_call_changes_nothing(rng):
 def test_a_statistic_parameter_needs_a_refit(rng):
     model, X, y = make("HistogramNB", rng)
     model.fit(X, y).set_params(bins=5)
-    with pytest.raises(verosim.VerosimError, match=r"bins changed.*fit again"):
+    with pytest.raises(verosim.VerosimError, match=r"bins changed.*Fit the model again"):
         model.predict(X)
     model.fit(X, y).predict(X)
     flags = verosim.BernoulliNB().fit(X, y).set_params(binarize=1.0)

@@ -112,7 +112,7 @@ def test_a_model_keeps_its_door(table):
     model.forget(table[["w", "x", "c"]][:3], table["y"][:3])
     np.testing.assert_array_equal(model.predict(table), model.predict(table[["c", "w", "x"]]))
     assert model.schema_.target == "y"
-    with pytest.raises(VerosimError, match="'c' is a column the model learns from"):
+    with pytest.raises(VerosimError, match="'c' is a column that the model learns from"):
         model.partial_fit(table, "c")
 
 
