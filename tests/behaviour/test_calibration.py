@@ -378,7 +378,7 @@ def test_an_estimator_like_any_other(cancer):
         Calibrated(LDA()).predict(X)
     with pytest.raises(VerosimError, match="method"):
         calibrate(LDA(), X, y, method="platt")
-    with pytest.raises(VerosimError, match="just once"):
+    with pytest.raises(VerosimError, match="exactly once"):
         calibrate(LDA(), X, y, cv=[(np.arange(300), np.arange(300, 400))])
     with pytest.raises(VerosimError, match="generative classifier"):
         calibrate(IsotonicRegression(), X, y)
@@ -676,7 +676,7 @@ class TestColumns:
         with pytest.raises(VerosimError, match="Use a number of folds"):
             calibrate(GaussianNB(), X, y, cv="loo", method="columns")
         pairs = [(np.arange(300), np.arange(300, 400))]
-        with pytest.raises(VerosimError, match="just once"):
+        with pytest.raises(VerosimError, match="exactly once"):
             calibrate(GaussianNB(), X, y, cv=pairs, method="columns")
         far = np.where(np.arange(30) == 3, np.inf, X[:1])
         with pytest.raises(VerosimError, match="infinity: column 'x3'"):

@@ -285,7 +285,7 @@ def test_complete_rows_meet_rows_with_holes(estimator, iris):
     rows, labels = np.vstack([whole[::2], X[1::2]]), np.concatenate([y[::2], y[1::2]])
     together = em(estimator).fit(rows, labels)
     assert_same_model(missing.merge(complete), together)
-    with pytest.raises(verosim.VerosimError, match=r'missing="error".*set missing="marginalise"'):
+    with pytest.raises(verosim.VerosimError, match=r'missing="error".*Use missing="marginalise"'):
         complete.merge(missing)
     before = complete.predict_proba(whole)
     complete.set_params(missing="marginalise")  # takes effect at once: nothing was lost

@@ -413,7 +413,7 @@ def test_errors(wine):
         SemiSupervised(SemiSupervised(verosim.LDA())).fit(X, labels)
     with pytest.raises(VerosimError, match="robust=True"):
         SemiSupervised(verosim.LDA(robust=True)).fit(X, labels)
-    with pytest.raises(VerosimError, match="weight=-1"):
+    with pytest.raises(VerosimError, match=r"weight must be .*; got -1"):
         SemiSupervised(verosim.LDA(), weight=-1).fit(X, labels)
     with pytest.raises(VerosimError, match="'target' is not in the table"):
         SemiSupervised(verosim.NaiveBayes()).fit({"a": [1, 2]}, "target")

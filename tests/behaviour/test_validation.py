@@ -201,7 +201,7 @@ class TestScores:
 
         found = cross_validate(verosim.LDA(), X, y, cv=5, scoring={"errors": errors})
         assert found.scores["errors"].sum() == (found.predictions != y).sum()
-        with pytest.raises(VerosimError, match="'acuracy' is not known"):
+        with pytest.raises(VerosimError, match="'acuracy' is not the name of a score"):
             cross_validate(verosim.LDA(), X, y, scoring="acuracy")
 
     def test_it_prints(self):
@@ -256,9 +256,9 @@ class TestFolds:
         assert np.isneginf(found.log_proba[3, 3])
 
     @pytest.mark.parametrize(("cv", "message"), [
-        (1, "two folds are the least"), (0, "two folds are the least"), ("fold", "no such column"),
-        (151, "151 folds of 150 rows"), (None, "not known"), ([0] * 150, "one fold"),
-        ([0, 1, 2], "not known"),
+        (1, "at least 2; got 1"), (0, "at least 2; got 0"), ("fold", "'fold' is not a column"),
+        (151, "150; got 151"), (None, "does not define folds"), ([0] * 150, "one fold"),
+        ([0, 1, 2], "does not define folds"),
     ])  # fmt: skip
     def test_bad_folds(self, iris, cv, message):
         with pytest.raises(VerosimError, match=message):

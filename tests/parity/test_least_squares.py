@@ -237,7 +237,7 @@ class TestBadInput:
             LeastSquares().fit([[1.0], [2.0]], ["a", "a"])
 
     def test_negative_ridge(self):
-        with pytest.raises(VerosimError, match="ridge=-1"):
+        with pytest.raises(VerosimError, match=r"ridge must be .*; got -1"):
             LeastSquares(-1).fit([[1.0], [2.0]], [0, 1])
 
     def test_missing_cell(self):

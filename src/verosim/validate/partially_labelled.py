@@ -169,7 +169,8 @@ def _fit_table(
         missing = frozenset(schema.na if isinstance(schema, Schema) else as_na(inputs.na))
         marks = (_marked_cells(rows, target, mark, missing) for rows in table.batches())
         hidden = _checked(np.concatenate([np.empty(0, dtype=bool), *marks]), mark)
-    part, labels = table, y
+    part: Any = table
+    labels = y
     if hidden.any():
         part, labels = _some(table, ~hidden), y if target else y[~hidden]
         sample_weight = weights[~hidden] if named is None else named
