@@ -8,6 +8,10 @@ from verosim.axes import Axes
 from verosim.data import Batch, SparseRows
 from verosim.errors import VerosimError
 
+INFINITE_CELL_HINT = (
+    "Replace the value by NaN if the model accepts missing values, or drop the row."
+)
+
 
 def bad_cell(
     axes: Axes, batch: Batch, i: int, j: int, why: str = "", hint: str | None = None
@@ -19,8 +23,7 @@ def bad_cell(
     place = f"column {axes.columns.name(j)!r}, {batch.place(i)}"
     label = axes.groups.name(int(batch.groups[i]))
     if not np.isnan(value):
-        hint = "Replace the value by NaN if the model accepts missing values, or drop the row."
-        why = ""
+        hint, why = INFINITE_CELL_HINT, ""
     return VerosimError(
         f"Input X contains {what} in {place}, class {label}{'; ' + why if why else ''}.", hint
     )
