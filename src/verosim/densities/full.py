@@ -180,7 +180,7 @@ class FullGaussian(Density):
         lines = []
         if not used.all():
             constant = [name(j) for j in np.flatnonzero(~used).tolist()]
-            lines.append(f"constant columns are not used: {listed(constant)}")
+            lines.append(f"the constant columns {listed(constant)} are not used")
         for c, columns in list(trouble.items())[:3]:
             whose = "the pooled covariance" if c is None else f"the covariance of class {label(c)}"
             rows = weight.sum() if c is None else weight[c]

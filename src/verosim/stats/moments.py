@@ -221,8 +221,8 @@ class Moments(ArrayStatistic):
             c, _, j = (int(v) for v in np.argwhere(bad)[0])
             raise VerosimError(
                 f"Class {self.axes.groups.name(c * self.axes.groups.folds)}, column "
-                f"{self.axes.columns.name(j)!r}: the variance would become negative, because some "
-                "of these rows were not learned.",
+                f"{self.axes.columns.name(j)!r}: the variance would become negative, because the "
+                "model was not fitted on some of these rows.",
                 ONLY_KNOWN_ROWS,
             )
 
