@@ -679,7 +679,7 @@ class TestColumns:
         with pytest.raises(VerosimError, match="exactly once"):
             calibrate(GaussianNB(), X, y, cv=pairs, method="columns")
         far = np.where(np.arange(30) == 3, np.inf, X[:1])
-        with pytest.raises(VerosimError, match="infinity: column 'x3'"):
+        with pytest.raises(VerosimError, match="infinity in column 'x3'"):
             calibrate(HistogramNB(), X, y, method="columns").predict(far)
         monkeypatch.setattr(contributions, "MOST_NUMBERS_KEPT", 10_000)
         with pytest.raises(VerosimError, match="a sample of the rows"):

@@ -241,5 +241,5 @@ class TestBadInput:
             LeastSquares(-1).fit([[1.0], [2.0]], [0, 1])
 
     def test_missing_cell(self):
-        with pytest.raises(VerosimError, match="NaN: column 'x0', row 1"):
+        with pytest.raises(VerosimError, match="NaN in column 'x0', row 1"):
             LeastSquares().fit([[1.0], [np.nan], [2.0]], [0, 1, 1])
