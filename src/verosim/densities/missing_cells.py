@@ -62,7 +62,7 @@ class Marginals:
         nothing, volume = np.zeros((1, d)), np.empty(r)
         for c in range(C):
             at = 0 if params.shared else c
-            kernels.fill_holes(
+            kernels.fill_missing_cells(
                 block, rows, new, params.pivot[c], params.offset[c], self.unit[at], params.used,
                 self.correlation[at], self.inverse[at], self.log_det[at], STEEP_RATIO, Z, rest,
                 volume,
