@@ -141,18 +141,26 @@ def fitted(name: str) -> tuple:
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     make = ESTIMATORS[name]
     if name == "TextNB":
-        return (make().fit(TEXTS, [1, 1, 0, 0]),)
+        texts = pd.Series(TEXTS, name="text")
+        table = pd.DataFrame({"text": TEXTS, "y": [1, 1, 0, 0]})
+        return (
+            make().fit(TEXTS, [1, 1, 0, 0]),
+            make().fit(texts, table["y"]),
+            make().fit(table, "y"),
+        )
     if name == "SemiSupervised":
         y = np.where(np.arange(150) % 3 == 0, -1, y)
     if name in ("CategoricalNB", "JointHistogram"):
         frame = frame[["a", "b"]].round()
-    if "estimator" in inspect.signature(make).parameters:
-        return make(verosim.LDA()).fit(X, y), make(verosim.LDA()).fit(frame, y)
     if name == "Twin":
         return verosim.twin(verosim.LDA().fit(frame, y)), verosim.twin(verosim.LDA().fit(frame, y))
+    if inspect.signature(make).parameters.keys() & {"estimator", "model"}:
+        return make(verosim.LDA()).fit(X, y), make(verosim.LDA()).fit(frame, y)
     models = [make().fit(frame.to_numpy(), y), make().fit(frame, y)]
-    if issubclass(make, verosim.LDA.__mro__[2]) and name != "SemiSupervised":
+    if hasattr(make, "schema_") and name != "SemiSupervised":
         models.append(make().fit(frame.assign(y=y), "y"))
+    if hasattr(make, "convergence_") and name != "SemiSupervised":
+        models.append(make(missing="marginalise").fit(frame.mask(frame > 7), y))
     return tuple(models)
 
 

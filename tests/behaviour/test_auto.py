@@ -181,7 +181,7 @@ def test_nothing_can_be_tried(mixed):
         auto(mixed, "kind", cv="loo")
     with pytest.raises(VerosimError, match="'a' in all"):
         auto(mixed[mixed.kind == "a"], "kind")
-    with pytest.raises(VerosimError, match="no generative classifier"):
+    with pytest.raises(VerosimError, match="needs a generative classifier of verosim"):
         auto(mixed, "kind", models=[object()])
 
 

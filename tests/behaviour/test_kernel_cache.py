@@ -118,7 +118,9 @@ def test_a_terminal_is_told_once(tmp_path, nowhere):
     assert on_a_terminal("import verosim.kernels.sums\n" + own, cold) == ""  # not ours
     told = on_a_terminal(ADD + "run()", cold)  # two kernels, and those that they call
     assert told.count("\n") == 1
-    assert told.strip() == "Compiling verosim for this machine: this happens once."
+    assert told.strip() == (
+        "verosim is compiling its numerical loops for this machine. This happens only once."
+    )
     assert on_a_terminal(ADD + "run()", cold) == ""  # the cache is warm
     assert "NUMBA_CACHE_DIR" in on_a_terminal(ADD + "run()", nowhere)
     in_ci = environment(NUMBA_CACHE_DIR=tmp_path / "another", CI="true")

@@ -393,7 +393,7 @@ def test_priors_without_a_row_are_those_of_the_others(rng, setting):
             left = np.bincount(classes[others], w[others], minlength=4)
             theirs = log_priors(setting, labels, left, left > 0, streaming=True)
             np.testing.assert_allclose(ours[i], theirs, rtol=0, atol=1e-14)
-    with pytest.raises(VerosimError, match="not known"):
+    with pytest.raises(VerosimError, match="not a known setting"):
         log_priors_left_out("even", labels, weight, rows.astype(int), classes, NO_WEIGHTS)
 
 

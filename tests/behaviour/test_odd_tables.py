@@ -54,7 +54,7 @@ def test_numbers_that_mean_missing(tmp_path):
             assert sum(p.arrays["cells"].sum() for p in model.stats_.leaves()) == 13, na
     with pytest.raises(VerosimError, match="not a dict"):
         NaiveBayes().fit(tmp_path / "t.csv", "y", na={"x": ["-9"]})
-    with pytest.raises(VerosimError, match="na= is for tables"):
+    with pytest.raises(VerosimError, match="na is only for tables"):
         GaussianNB().fit(np.zeros((2, 1)), [0, 1], na=-9)
 
 
@@ -98,7 +98,7 @@ def test_a_schema_without_a_target(table):
 
 def test_what_contradicts_a_schema(table):
     schema = verosim.look(table, "y")
-    with pytest.raises(VerosimError, match="na= and schema="):
+    with pytest.raises(VerosimError, match="na and schema cannot be used together"):
         NaiveBayes().fit(table, "y", schema=schema, na="?")
     with pytest.raises(VerosimError, match=r"Column 'x' is .* in the schema and poisson"):
         NaiveBayes(columns={"x": "poisson"}).fit(table, "y", schema=schema)
@@ -112,7 +112,7 @@ def test_a_model_keeps_its_door(table):
     model.forget(table[["w", "x", "c"]][:3], table["y"][:3])
     np.testing.assert_array_equal(model.predict(table), model.predict(table[["c", "w", "x"]]))
     assert model.schema_.target == "y"
-    with pytest.raises(VerosimError, match="'c' is a column the model learns from"):
+    with pytest.raises(VerosimError, match="'c' is a column that the model learns from"):
         model.partial_fit(table, "c")
 
 
@@ -298,7 +298,7 @@ def test_empty_texts_as_a_category(rng):
 def test_settings_of_the_first_fit_stay(table):
     model = NaiveBayes().fit(table, "y", na="?")
     model.partial_fit(table, "y", na="?")
-    with pytest.raises(VerosimError, match="settled by the first fit"):
+    with pytest.raises(VerosimError, match="Use the same na as in the first fit"):
         model.partial_fit(table, "y", na="-")
     other = NaiveBayes().fit(table.rename(columns={"y": "z"}), "z", na="?")
     with pytest.raises(VerosimError, match="target is 'y' in this model and 'z' in the other"):

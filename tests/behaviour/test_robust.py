@@ -271,7 +271,7 @@ def test_more_than_half_far_away_is_no_matter_of_outliers(rng):
     X = rng.normal(size=(100, 40))
     far = rng.random(X.shape) < 0.05
     X[far] *= 1e4
-    with pytest.warns(verosim.VerosimWarning, match="has no bulk"):
+    with pytest.warns(verosim.VerosimWarning, match="has no clear centre"):
         model = verosim.GaussianNB(robust=True).fit(X, np.repeat(["a", "b"], 50))
     assert model.class_count_.tolist() == [50, 50]
 
@@ -306,7 +306,7 @@ def test_rows_do_not_come_and_go(estimator):
         lambda: plain + model,
         lambda: sum([model, plain]),
     ):
-        with pytest.raises(verosim.VerosimError, match=r"robust=True.*Hint: fit again"):
+        with pytest.raises(verosim.VerosimError, match=r"robust=True.*Hint: Fit again"):
             act()
     assert not hasattr(model, "partial_fit")
     assert hasattr(plain, "partial_fit")
@@ -319,7 +319,7 @@ def test_robust_is_what_the_statistic_depends_on():
     with pytest.raises(verosim.VerosimError, match="robust changed after the rows were read"):
         model.predict(X)
     assert model.fit(X, y).predict(X).shape == (150,)
-    with pytest.raises(verosim.VerosimError, match="robust='yes'"):
+    with pytest.raises(verosim.VerosimError, match="robust must be True or False; got 'yes'"):
         verosim.LDA(robust="yes").fit(X, y)
 
 

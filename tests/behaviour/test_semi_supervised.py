@@ -403,17 +403,17 @@ def test_words_only_unlabelled_texts_have_are_learnt():
 
 def test_errors(wine):
     X, y, labels = wine
-    with pytest.raises(VerosimError, match="No row has a label: those of all 178 rows are -1"):
+    with pytest.raises(VerosimError, match="No row has a label: the labels of all 178 rows are -1"):
         SemiSupervised(verosim.LDA()).fit(X, np.full(len(y), -1))
-    with pytest.raises(VerosimError, match=r"All labels are 1, but for 59 rows.*or None"):
+    with pytest.raises(VerosimError, match=r"Only one class has .* 1; the other 59 rows.*or None"):
         SemiSupervised(verosim.LDA()).fit(X, np.where(y == 0, -1, 1))
     with pytest.raises(VerosimError, match="needs a generative classifier"):
         SemiSupervised("LDA").fit(X, labels)
-    with pytest.raises(VerosimError, match="wrap the model inside"):
+    with pytest.raises(VerosimError, match="Use the generative classifier inside"):
         SemiSupervised(SemiSupervised(verosim.LDA())).fit(X, labels)
     with pytest.raises(VerosimError, match="robust=True"):
         SemiSupervised(verosim.LDA(robust=True)).fit(X, labels)
-    with pytest.raises(VerosimError, match="weight=-1"):
+    with pytest.raises(VerosimError, match=r"weight must be .*; got -1"):
         SemiSupervised(verosim.LDA(), weight=-1).fit(X, labels)
     with pytest.raises(VerosimError, match="'target' is not in the table"):
         SemiSupervised(verosim.NaiveBayes()).fit({"a": [1, 2]}, "target")

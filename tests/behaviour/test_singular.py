@@ -29,7 +29,7 @@ def test_one_warning_names_class_and_columns(estimator, collinear):
     text = str(caught[0].message)
     assert "constant columns 'x4'" in text
     assert ("class 'a'" in text) == (estimator is verosim.QDA)
-    assert any(f"'x{j}'" in text.split("dependent:")[1] for j in (0, 1, 3))
+    assert any(f"'x{j}'" in text.split("dependent columns:")[1] for j in (0, 1, 3))
     assert caught[0].filename == __file__
     assert model.score(X, y) > 0.6
     with pytest.raises(verosim.VerosimError, match="singular"):

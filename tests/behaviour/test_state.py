@@ -70,9 +70,9 @@ def test_states_that_are_wrong():
     with pytest.raises(verosim.VerosimError, match="'Momentum' is not a kind of statistic"):
         from_state({**state, "kind": "Momentum"})
     short = {**state["arrays"], "sum": state["arrays"]["sum"][:2]}
-    with pytest.raises(verosim.VerosimError, match=r"'sum' of Moments has the shape \(3, 1, 3\)"):
+    with pytest.raises(verosim.VerosimError, match=r"'sum' of Moments must have shape \(3, 1, 3\)"):
         from_state({**state, "arrays": short})
-    with pytest.raises(verosim.VerosimError, match="holds nothing"):
+    with pytest.raises(verosim.VerosimError, match="the state has no such array"):
         from_state({**state, "lows": {}})
     with pytest.raises(verosim.VerosimError, match="'Slots' is not a kind of codes"):
         from_state({**state, "axes": {**state["axes"], "codes": ["Slots", []]}})

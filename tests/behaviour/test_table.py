@@ -334,7 +334,7 @@ def test_infinity_is_named():
     with pytest.raises(VerosimError, match=r"infinity.*column 'x', row 1"):
         NaiveBayes().fit(table, "y")
     model = NaiveBayes().fit({**table, "x": [1.0, 5.0, 2.0, 3.0]}, "y")
-    with pytest.raises(VerosimError, match="infinity: column 'x', row 0"):
+    with pytest.raises(VerosimError, match="infinity in column 'x', row 0"):
         model.predict({"x": [np.inf]})
 
 

@@ -263,9 +263,9 @@ def test_not_converged_is_said(rng, machine):
     [
         ({"C": 0}, "C=0"),
         ({"C": "one"}, "C='one'"),
-        ({"loss": "log"}, "loss='log'"),
-        ({"solver": "sgd"}, "solver='sgd'"),
-        ({"tol": -1}, "tol=-1"),
+        ({"loss": "log"}, "loss must be one of .*; got 'log'"),
+        ({"solver": "sgd"}, "solver must be one of .*; got 'sgd'"),
+        ({"tol": -1}, "tol must be .*; got -1"),
         ({"max_iter": 0.5}, "max_iter"),
         ({"max_iter": 2.5}, "whole number"),
         ({"intercept_scaling": 0}, "intercept_scaling=0"),

@@ -1,4 +1,9 @@
-"""Bayes' rule: priors and densities in, joint, posterior, evidence and samples out."""
+"""Bayes' rule: from priors and densities to scores, posteriors, densities of rows, and samples.
+
+    p(k | x) = π_k p(x | k) / Σ_j π_j p(x | j)
+
+Reference: Duda, Hart & Stork (2001), Pattern Classification, §2.1–2.4.
+"""
 
 from verosim.bayes.boundary import Quadratic, boundary
 from verosim.bayes.linear import LinearScores, signed_distances

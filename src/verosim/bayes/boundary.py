@@ -1,24 +1,65 @@
-"""Where two classes tie: the quadratic xᵀA x + bᵀx + c = 0.
+"""The boundary between two Gaussian classes: the points where both have the same score.
 
-    A = −½(Σ_i⁻¹ − Σ_j⁻¹),   b = Σ_i⁻¹μ_i − Σ_j⁻¹μ_j,
+    q(x) = xᵀA x + bᵀx + c = 0
+    A = −½(Σ_i⁻¹ − Σ_j⁻¹),   b = Σ_i⁻¹μ_i − Σ_j⁻¹μ_j
     c = −½(μ_iᵀΣ_i⁻¹μ_i − μ_jᵀΣ_j⁻¹μ_j) − ½(log|Σ_i| − log|Σ_j|) + log(π_i/π_j)
 
-A hyperplane when the covariances are equal. The equation is kept about a centre near the data,
-so that it evaluates exactly far from the origin; `A, b, c` are its coefficients in x itself.
+If the covariances are equal, A = 0 and the boundary is a hyperplane. The equation is stored
+relative to a centre near the data, so that it is exact far from the origin.
+Reference: Duda, Hart & Stork (2001), Pattern Classification, §2.6.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from verosim.densities.located import Located
 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """q(x) = xᵀA x + bᵀx + c, positive on the first class's side.
+    """A quadratic function of a row, which describes the boundary between two classes.
 
+        q(x) = xᵀA x + bᵀx + c
+
+    q(x) is positive where the first class has the larger score, negative where the second class
+    has the larger score, and zero on the boundary. Call the object with rows to evaluate q. Print
+    it to see the equation q(x) = 0.
+
+    Attributes
+    ----------
+    A : ndarray of shape (d, d)
+        The symmetric matrix of the quadratic term. It is zero if the boundary is a hyperplane.
+    b : ndarray of shape (d,)
+        The coefficients of the linear term.
+    c : float
+        The constant term.
+    names : tuple of str
+        The names of the columns, for printing. If empty, they are x0, x1, and so on.
+    centred : tuple of (ndarray, ndarray, float) or None
+        A centre, and the values of b and c relative to this centre. If given, q is evaluated with
+        x − centre, which is more precise far from the origin.
+    is_linear : bool
+        Whether A is zero.
+
+    See Also
+    --------
+    boundary : The quadratic function of two Gaussian classes.
+
+    References
+    ----------
+    Duda, Hart & Stork (2001), Pattern Classification, §2.6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from verosim.bayes import Quadratic
     >>> circle = Quadratic(np.eye(2), np.zeros(2), -1.0)
     >>> print(circle)
     1 x0² + 1 x1² − 1 = 0
@@ -30,7 +71,7 @@ class Quadratic:
     b: np.ndarray  # (d,)
     c: float
     names: tuple[str, ...] = ()
-    centred: tuple[np.ndarray, np.ndarray, float] | None = None  # centre, and b and c about it
+    centred: tuple[np.ndarray, np.ndarray, float] | None = None  # centre (d,), b (d,) and c
 
     @classmethod
     def about(
@@ -41,7 +82,28 @@ class Quadratic:
         c: float,
         names: tuple[str, ...] = (),
     ) -> Quadratic:
-        """zᵀA z + bᵀz + c with z = x − centre, kept so for evaluation."""
+        """A quadratic function that is given relative to a centre.
+
+            q(x) = zᵀA z + bᵀz + c,   z = x − centre
+
+        Parameters
+        ----------
+        centre : ndarray of shape (d,)
+            The centre. Choose a point near the data.
+        A : ndarray of shape (d, d)
+            The symmetric matrix of the quadratic term.
+        b : ndarray of shape (d,)
+            The coefficients of the linear term in z.
+        c : float
+            The constant term in z.
+        names : tuple of str, default=()
+            The names of the columns, for printing.
+
+        Returns
+        -------
+        Quadratic
+            The function. Its attributes A, b and c are the coefficients in x.
+        """
         return cls(
             A, b - 2 * A @ centre, float(c - b @ centre + centre @ A @ centre), names,
             (centre, b, float(c)),
@@ -51,7 +113,8 @@ class Quadratic:
     def is_linear(self) -> bool:
         return not self.A.any()
 
-    def __call__(self, X: Any) -> np.ndarray:
+    def __call__(self, X: ArrayLike) -> np.ndarray:
+        """(n,) the values q(x) of rows (n, d); a number for one row (d,)."""
         Z = np.asarray(X, dtype=np.float64)
         b, c = self.b, self.c
         if self.centred is not None:
@@ -79,17 +142,60 @@ class Quadratic:
 
 
 def boundary(
-    params: Any, log_prior: np.ndarray, i: int, j: int, names: tuple[str, ...]
+    params: Located, log_prior: np.ndarray, i: int, j: int, names: tuple[str, ...]
 ) -> Quadratic:
-    """δ_i(x) − δ_j(x) of Gaussian `params` (`Located`), about the midpoint of the two means."""
+    """The boundary between two classes with Gaussian densities.
+
+    The function is the difference of the discriminants of two classes:
+
+        q(x) = δ_i(x) − δ_j(x),   δ_k(x) = log π_k + log p(x | k)
+
+    It is positive where class i has the larger posterior. It is quadratic in x, and linear if the
+    two classes share one covariance. The centre of the function is the midpoint of the two means.
+
+    Parameters
+    ----------
+    params : Located
+        The parameters of Gaussian densities with C classes and d columns, such as the result of
+        `FullGaussian.estimate` or `DiagonalGaussian.estimate`.
+    log_prior : ndarray of shape (C,)
+        The logarithms of the class priors π_k.
+    i : int
+        The number of the first class.
+    j : int
+        The number of the second class.
+    names : tuple of str
+        The names of the columns, for printing. If empty, they are x0, x1, and so on.
+
+    Returns
+    -------
+    Quadratic
+        The function q.
+
+    References
+    ----------
+    Duda, Hart & Stork (2001), Pattern Classification, §2.6.
+    Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from verosim.bayes import boundary
+    >>> from verosim.densities import DiagonalGaussian
+    >>> from verosim.testing import statistic_of
+    >>> X = np.array([[1.0], [3.0], [7.0], [9.0]])
+    >>> params = DiagonalGaussian(shared=True).estimate(statistic_of(X, [0, 0, 1, 1]))
+    >>> print(boundary(params, np.log([0.5, 0.5]), 0, 1, ("x",)))
+    −6 x + 30 = 0
+    """
     pivot = params.pivot[i]
     shift_i = params.offset[i]
     shift_j = (params.pivot[j] - pivot) + params.offset[j]
     centre = pivot + (shift_i + shift_j) / 2
-    to_i, to_j = shift_i - (centre - pivot), shift_j - (centre - pivot)  # μ − centre
-    precision_i, log_det_i = params.precision_of(i)
+    to_i, to_j = shift_i - (centre - pivot), shift_j - (centre - pivot)  # (d,) μ − centre
+    precision_i, log_det_i = params.precision_of(i)  # (d, d)
     precision_j, log_det_j = params.precision_of(j)
-    weight_i, weight_j = precision_i @ to_i, precision_j @ to_j
+    weight_i, weight_j = precision_i @ to_i, precision_j @ to_j  # (d,)
     A = np.zeros_like(precision_i) if params.shared else -0.5 * (precision_i - precision_j)
     constant = (
         -0.5 * (to_i @ weight_i - to_j @ weight_j)

@@ -1,9 +1,11 @@
-"""Linear scores: what a discriminative classifier fits, and signed distances to its boundaries.
+"""Linear scores, and the signed distances of rows to the boundaries between classes.
 
-    y_k(x) = w_kᵀx + b_k,   of two classes r(x) = y(x)/‖w‖,
-    of several r_k(x) = min_{j ≠ k} (y_k − y_j)/‖w_k − w_j‖
+    y_k(x) = w_kᵀx + b_k
+    two classes:      r(x) = y(x)/‖w‖
+    several classes:  r_k(x) = min_{j ≠ k} (y_k − y_j)/‖w_k − w_j‖
 
-Inside the region of class k, r_k is the distance to its nearest face; outside it is negative.
+Inside the region of class k, r_k is the distance to the nearest boundary. Outside the region it is
+negative.
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.
 """
 
@@ -11,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,21 +27,84 @@ from verosim.linalg import padded
 
 @dataclass(frozen=True)
 class LinearScores(ClassScores):
-    """A linear function for each class; of two classes one may do, and the first then scores 0."""
+    """Linear scores of classes, one linear function per class.
+
+        y_k(x) = w_kᵀx + b_k
+
+    w_k are the weights and b_k the intercept of class k. For two classes one function is enough: it
+    is the score of the second class, and the score of the first class is 0. A `Decision` with
+    linear scores predicts the class with the largest score plus log prior.
+
+    Attributes
+    ----------
+    form : LinearForm
+        The weights and intercepts, relative to a point near the data.
+    linear_form : LinearForm or None
+        The form if it has one function per class; None if it has only one function.
+    weights : tuple of (ndarray, ndarray)
+        The weights (C, d) and intercepts (C,). For two classes, the weights (1, d) and intercept
+        (1,) of the difference between the second and the first class.
+
+    See Also
+    --------
+    signed_distances : The distances of rows to the boundaries.
+
+    References
+    ----------
+    Bishop (2006), Pattern Recognition and Machine Learning, §4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from verosim.bayes import LinearScores
+    >>> scores = LinearScores.of(np.array([[2.0, -1.0]]), np.array([0.5]))
+    >>> scores.log_ratio(np.array([[1.0, 1.0], [0.0, 3.0]]))
+    array([[ 0. ,  1.5],
+           [ 0. , -2.5]])
+    """
 
     form: LinearForm
 
     @classmethod
     def of(cls, coef: np.ndarray, intercept: np.ndarray) -> LinearScores:
-        """From weights (1 or C, d) and intercepts (1 or C,)."""
-        origin = np.zeros(coef.shape[1])
+        """Linear scores from weights and intercepts.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (1, d) or (C, d)
+            The weights. One row is the function of the second of two classes.
+        intercept : ndarray of shape (1,) or (C,)
+            The intercepts.
+
+        Returns
+        -------
+        LinearScores
+            The scores.
+        """
+        origin = np.zeros(coef.shape[1])  # (d,)
         return cls(LinearForm(origin, origin, coef, intercept))
 
     @property
     def linear_form(self) -> LinearForm | None:
         return self.form if len(self.form.coef) > 1 else None
 
-    def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+    def log_ratio(
+        self, block: np.ndarray | SparseRows, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The scores y_k(x) of rows.
+
+        Parameters
+        ----------
+        block : ndarray or SparseRows of shape (n, d)
+            The rows.
+        out : ndarray of shape (n, C) or None, default=None
+            The array for the result. If None, a new array is made.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The scores.
+        """
         functions = len(self.form.coef)
         out = into(out, (len(block), max(functions, 2)))
         if functions == 1:
@@ -49,13 +113,29 @@ class LinearScores(ClassScores):
             return out
         return self._values(block, out)
 
-    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """The scores themselves: they are no density, and all that is known of a row."""
+    def log_density(
+        self, block: np.ndarray | SparseRows, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The scores y_k(x) of rows, in place of a log density.
+
+        A discriminative classifier has no density p(x | k), so this method returns the scores.
+
+        Parameters
+        ----------
+        block : ndarray or SparseRows of shape (n, d)
+            The rows.
+        out : ndarray of shape (n, C) or None, default=None
+            The array for the result. If None, a new array is made.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The scores.
+        """
         return self.log_ratio(block, out)
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """(C, d) and (C,): w_k and b_k; of two classes (1, d) and (1,), their difference."""
         coef, intercept = self.form.coef, self._stored_bias
         if len(coef) == 2:
             return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
@@ -63,12 +143,12 @@ class LinearScores(ClassScores):
 
     @property
     def _stored_bias(self) -> np.ndarray:
-        """The scores of a row of zeros."""
+        """(1,) or (C,) the scores of a row of zeros."""
         form = self.form
         return form.bias - form.coef @ (form.pivot + form.centre)
 
-    def _values(self, block: Any, out: np.ndarray) -> np.ndarray:
-        """(n, functions)."""
+    def _values(self, block: np.ndarray | SparseRows, out: np.ndarray) -> np.ndarray:
+        """(n, 1) or (n, C) the values of the linear functions."""
         if not isinstance(block, SparseRows):
             return self.form.scores(block, out)
         table, bias = self._stored
@@ -79,20 +159,76 @@ class LinearScores(ClassScores):
 
     @cached_property
     def _stored(self) -> tuple[np.ndarray, np.ndarray]:
-        """The weights as the sparse kernel reads them, and the scores of a row of zeros."""
+        """The weights (d, C) for the sparse kernel, and the scores (C,) of a row of zeros."""
         return padded(np.ascontiguousarray(self.form.coef.T)), self._stored_bias
 
-    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
-        if isinstance(block, SparseRows):  # the kernel skips missing cells
+    def check(
+        self, block: np.ndarray | SparseRows, scores: np.ndarray, columns: Columns, start: int
+    ) -> None:
+        """Raise an error that names the cell if a row has a cell that is NaN or infinite.
+
+        Parameters
+        ----------
+        block : ndarray or SparseRows of shape (n, d)
+            The rows.
+        scores : ndarray of shape (n, C)
+            The scores of the rows.
+        columns : Columns
+            The names of the columns.
+        start : int
+            The number of the first row of the block.
+
+        Raises
+        ------
+        VerosimError
+            If a cell is NaN or infinite.
+        """
+        if isinstance(block, SparseRows):  # the kernel skips missing cells, so check the cells
             scores = block.data[block.stored]
         if not np.isfinite(scores).all():
             error = not_a_number(block, columns, start)
             if error is not None:
-                raise VerosimError(error.what, "fill the cell, or a generative model skips it.")
+                raise VerosimError(
+                    error.what,
+                    "Replace the value by a finite number, or use a generative model that accepts "
+                    "missing values.",
+                )
 
 
 def signed_distances(scores: np.ndarray, coef: np.ndarray) -> np.ndarray:
-    """Distances from decision values: (n,) of two classes, (n, C) of several."""
+    """The signed distances of rows to the boundaries between classes with linear scores.
+
+    For two classes with one linear function y, and for several classes with functions y_k:
+
+        r(x) = y(x)/‖w‖,      r_k(x) = min_{j ≠ k} (y_k(x) − y_j(x)) / ‖w_k − w_j‖
+
+    where w are the weights. For several classes, r_k is positive for rows in the region of class k,
+    and it is the distance to the nearest boundary of this region. If two classes have the same
+    weights, there is no boundary between them, and the distance is infinite.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, C)
+        The values of the linear functions: (n,) for two classes, (n, C) for several classes.
+    coef : ndarray of shape (1, d), (d,) or (C, d)
+        The weights of the linear functions.
+
+    Returns
+    -------
+    ndarray of shape (n,) or (n, C)
+        The distances, in the same shape as `scores`.
+
+    References
+    ----------
+    Bishop (2006), Pattern Recognition and Machine Learning, §4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from verosim.bayes import signed_distances
+    >>> signed_distances(np.array([10.0, -5.0]), np.array([[3.0, 4.0]]))
+    array([ 2., -1.])
+    """
     if scores.ndim == 1:
         return _over(scores, float(np.linalg.norm(coef)))
     C = len(coef)
@@ -106,7 +242,7 @@ def signed_distances(scores: np.ndarray, coef: np.ndarray) -> np.ndarray:
 
 
 def _over(values: np.ndarray, norm: float) -> np.ndarray:
-    """values / norm; where there is no hyperplane, its side at infinity."""
+    """values / norm; if the norm is 0, infinity with the sign of the value, and 0 for 0."""
     if norm > 0:
         return values / norm
     return np.where(values == 0, 0.0, np.copysign(np.inf, values))

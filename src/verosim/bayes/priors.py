@@ -1,13 +1,19 @@
-"""Class priors: π_k = n_k/n, Laplace's (n_k + 1)/(n + K), uniform, or the user's own.
+"""Class priors: shares of the rows, smoothed shares, equal priors, or priors given by the user.
 
-Without row i its weight and its count leave its class, π_k = (n_k − w_i [k = y_i]) / (n − w_i), and
-likewise Laplace's and uniform ones; a class whose only row it was has none.
+    π_k = n_k / n        (n_k + 1) / (n + C)        1 / C
+
+Leave-one-out priors subtract the weight w_i of row i from its class y_i:
+
+    π_k = (n_k − w_i [k = y_i]) / (n − w_i)
+
+A class without other rows has prior 0.
+Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.2.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,18 +21,67 @@ from verosim.axes.groups import plain_label
 from verosim.densities.leave_one_out import Removal
 from verosim.errors import VerosimError, listed
 
+if TYPE_CHECKING:
+    from verosim.typing import Priors
+
 
 def log_priors(
-    setting: Any,
+    setting: Priors,
     classes: np.ndarray,
     weight: np.ndarray,
     present: np.ndarray,
     streaming: bool = False,
 ) -> np.ndarray:
-    """(C,) log π_k; −∞ for a class with no rows.
+    """The logarithms of the class priors.
 
-    A prior given to a class with no rows is an error, unless `streaming`: then classes come and
-    go, and the mass of those not there is shared out among the others.
+    The prior π_k of class k is one of
+
+        π_k = n_k / n                share of the rows     (setting None)
+        π_k = (n_k + 1) / (n + C)    smoothed share        ("laplace")
+        π_k = 1 / C                  equal priors          ("uniform")
+
+    or a number given by the user. n_k is the weight of class k, n the total weight and C the number
+    of classes with rows. The result is log π_k, and −∞ for a class with prior 0.
+
+    Parameters
+    ----------
+    setting : None, {"laplace", "uniform"}, array-like or dict
+        The kind of priors, or the priors: an array-like in the order of `classes`, or a dict from
+        label to number. Given priors must be non-negative and sum to 1.
+    classes : ndarray of shape (C,)
+        The class labels.
+    weight : ndarray of shape (C,)
+        The total weight of the rows of each class.
+    present : ndarray of shape (C,), bool
+        Whether each class has rows.
+    streaming : bool, default=False
+        If False, a positive given prior of a class without rows is an error. If True, this prior
+        is divided among the other classes in proportion to their priors.
+
+    Returns
+    -------
+    ndarray of shape (C,)
+        The logarithms of the priors.
+
+    Raises
+    ------
+    VerosimError
+        If the setting is unknown, if given priors are wrong, or if all weights are zero.
+
+    References
+    ----------
+    Bishop (2006), Pattern Recognition and Machine Learning, §4.2.2.
+    Laplace (1774), Mémoire sur la probabilité des causes par les événements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from verosim.bayes import log_priors
+    >>> classes, weight = np.array(["a", "b"]), np.array([3.0, 1.0])
+    >>> np.exp(log_priors(None, classes, weight, weight > 0)).round(3)
+    array([0.75, 0.25])
+    >>> np.exp(log_priors("laplace", classes, weight, weight > 0)).round(3)
+    array([0.667, 0.333])
     """
     if setting is None or isinstance(setting, str):
         mass = _mass(setting, weight, present)
@@ -34,23 +89,23 @@ def log_priors(
         mass = _given(setting, classes, streaming)
         if streaming:
             mass = np.where(present, mass, 0.0)
-        idle = [str(plain_label(c)) for c in classes[(mass > 0) & ~present].tolist()]
-        if idle:
+        empty = [str(plain_label(c)) for c in classes[(mass > 0) & ~present].tolist()]
+        if empty:
             raise VerosimError(
-                f"Class {listed(idle)} has no rows, so it cannot be given prior mass.",
-                "leave it out of priors until rows of it have been seen.",
+                f"Class {listed(empty)} has no rows, but priors gives it a positive probability.",
+                "Set the prior of a class without rows to 0.",
             )
     if not mass.sum() > 0:
         raise VerosimError(
-            "No class has any weight left: everything has faded away.",
-            "fit again, or decay less.",
+            "The weights of all classes are zero, so there are no priors.",
+            "Fit the model again, or use a decay factor closer to 1.",
         )
     with np.errstate(divide="ignore"):
         return np.log(mass / mass.sum())
 
 
 def _mass(setting: str | None, weight: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """The priors that a word asks for, not yet divided by their sum; of one row or of many."""
+    """The priors of a named setting, before the division by their sum; (C,) or (n, C)."""
     if setting is None:
         return np.where(present, weight, 0.0)
     if setting == "laplace":
@@ -58,12 +113,13 @@ def _mass(setting: str | None, weight: np.ndarray, present: np.ndarray) -> np.nd
     if setting == "uniform":
         return present.astype(float)
     raise VerosimError(
-        f"priors={setting!r} is not known.",
-        'None, "laplace", "uniform", an array in the order of classes_, or a dict.',
+        f"priors={setting!r} is not a known setting.",
+        'Use None, "laplace", "uniform", an array in the order of classes_, or a dict by label.',
     )
 
 
 def _given(setting: Any, classes: np.ndarray, streaming: bool) -> np.ndarray:
+    """(C,) the priors that the user gives, checked."""
     labels = classes.tolist()
     if isinstance(setting, Mapping):
         by_label = {plain_label(label): _number(p) for label, p in setting.items()}
@@ -75,32 +131,40 @@ def _given(setting: Any, classes: np.ndarray, streaming: bool) -> np.ndarray:
         if unknown or left_out:
             what = f"unknown classes {listed(unknown)}" if unknown else (
                 f"no prior for class {listed(left_out)}")  # fmt: skip
-            raise VerosimError(f"priors: {what}.", f"the classes are {labels[:10]}.")
+            raise VerosimError(
+                f"The argument priors has {what}.",
+                f"Give one prior for each of the classes {labels[:10]}.",
+            )
         mass = np.array([by_label[label] for label in labels])
     else:
         mass = np.array([_number(p) for p in np.asarray(setting, dtype=object).ravel()])
         if mass.shape != (len(labels),):
             raise VerosimError(
-                f"priors has shape {mass.shape} and there are {len(labels)} classes.",
-                f"one number per class, in the order {labels[:10]}, or a dict by label.",
+                f"priors must have one number for each of the {len(labels)} classes; got "
+                f"{len(mass)} numbers.",
+                f"Give the priors in the order {labels[:10]}, or as a dict by label.",
             )
     if not np.isfinite(mass).all() or (mass < 0).any() or abs(mass.sum() - 1) > 1e-6:
         raise VerosimError(
-            f"priors must be non-negative and sum to 1; these sum to {mass.sum():g}.",
-            "divide them by their sum.",
+            f"priors must be non-negative and must sum to 1; got priors that sum to "
+            f"{mass.sum():g}.",
+            "Divide the priors by their sum.",
         )
     return mass
 
 
 def _number(value: Any) -> float:
+    """A prior as a float."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise VerosimError(f"priors holds {value!r}, which is not a number.") from None
+        raise VerosimError(
+            f"priors must contain numbers; got {value!r}.", "Give one number for each class."
+        ) from None
 
 
-def free_priors(setting: Any, classes: int) -> int:
-    """How many priors were estimated: K − 1, or none if they were fixed."""
+def free_priors(setting: Priors, classes: int) -> int:
+    """The number of estimated priors: C − 1, or 0 if the priors are fixed."""
     fixed = setting is not None and not (isinstance(setting, str) and setting == "laplace")
     return 0 if fixed else classes - 1
 
@@ -109,22 +173,35 @@ def free_priors(setting: Any, classes: int) -> int:
 
 
 def log_priors_left_out(
-    setting: Any,
+    setting: Priors,
     labels: np.ndarray,
     statistic_weight: np.ndarray,
     statistic_rows: np.ndarray,
     classes: np.ndarray,
     weights: np.ndarray,
 ) -> np.ndarray:
-    """(n, C) log π_k as `log_priors` gives them without each row; −∞ for a class it leaves empty.
+    """(n, C) the logarithms of the priors without each row; −∞ for a class without other rows.
 
     Parameters
     ----------
-    setting : the priors of a model: None, "laplace", "uniform", an array or a dict by label
-    labels : (C,) of the classes
-    statistic_weight, statistic_rows : (C,) of all rows
-    classes : (n,) class numbers
-    weights : (n,) of the rows, empty if all are one. A row of weight zero takes nothing with it
+    setting : None, {"laplace", "uniform"}, array-like or dict
+        The priors of the model.
+    labels : ndarray of shape (C,)
+        The class labels.
+    statistic_weight : ndarray of shape (C,)
+        The weight of each class, with all rows.
+    statistic_rows : ndarray of shape (C,)
+        The number of rows of each class, with all rows.
+    classes : ndarray of shape (n,)
+        The class number of each row.
+    weights : ndarray of shape (n,) or (0,)
+        The weights of the rows; empty if all weights are 1. A row of weight zero does not change
+        the priors.
+
+    Returns
+    -------
+    ndarray of shape (n, C)
+        The logarithms of the priors.
 
     Examples
     --------
@@ -153,7 +230,7 @@ def log_priors_left_out(
 def _given_left_out(
     setting: Any, labels: np.ndarray, weight: np.ndarray, there: np.ndarray
 ) -> np.ndarray:
-    """The user's own priors, which depend on a row only by whether its class is still there."""
+    """(n, C) given priors; they change only if the class of the row has no other rows."""
     out = np.full(weight.shape, -np.inf)
     kinds, which = np.unique(there, axis=0, return_inverse=True)
     for t, present in enumerate(kinds):

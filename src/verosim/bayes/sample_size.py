@@ -1,7 +1,11 @@
-"""How many rows are enough, and how many numbers a model must learn from them.
+"""How many rows are enough, and how many parameters a model estimates from them.
 
-priors within ε of the truth, all K with probability 1 − δ:  n ≥ log(2K/δ) / (2ε²)
-(Hoeffding's inequality and a union bound), or, of n rows,   ε ≤ √(log(2K/δ) / (2n))
+    n ≥ log(2C/δ) / (2ε²)   or, for n rows,   ε = √(log(2C/δ) / (2n))
+
+With n rows, all C estimated priors are within ε of the true priors with probability 1 − δ. This
+follows from the inequality of Hoeffding and a union bound over the classes.
+Reference: Hoeffding (1963), Probability inequalities for sums of bounded random variables, Journal
+of the American Statistical Association 58, 13–30.
 """
 
 from __future__ import annotations
@@ -12,11 +16,46 @@ from verosim.errors import VerosimError
 
 
 def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
-    """Rows that put all K priors within `epsilon` with probability 1 − `delta`.
+    """How many rows make all class priors precise.
 
-    n ≥ log(2K/δ) / (2ε²). Hoeffding (1963), Probability inequalities for sums of bounded
-    random variables.
+    The estimated prior of a class is its share of the rows. With this number of rows, all
+    estimated priors are within `epsilon` of the true priors with probability 1 − `delta`:
 
+        n ≥ log(2C/δ) / (2ε²)
+
+    where C is the number of classes, ε is `epsilon` and δ is `delta`.
+
+    Parameters
+    ----------
+    epsilon : float
+        The largest error of a prior, between 0 and 1.
+    delta : float
+        The probability that some prior has a larger error, between 0 and 1.
+    n_classes : int
+        The number of classes, at least 1.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Raises
+    ------
+    VerosimError
+        If an argument is outside its range.
+
+    See Also
+    --------
+    prior_error : The error for a given number of rows.
+
+    References
+    ----------
+    Hoeffding (1963), Probability inequalities for sums of bounded random variables, Journal of the
+    American Statistical Association 58, 13–30.
+
+    Examples
+    --------
+    >>> from verosim.theory import rows_for_priors
     >>> rows_for_priors(0.01, 0.05, n_classes=3)
     23938
     """
@@ -26,24 +65,97 @@ def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
 
 
 def prior_error(n_rows: float, delta: float, n_classes: int) -> float:
-    """How far from the truth the priors of n rows are, all K with probability 1 − `delta`.
+    """The largest error of the class priors for a given number of rows.
 
-    ε = √(log(2K/δ) / (2n)). Hoeffding (1963), Probability inequalities for sums of bounded
-    random variables.
+    All estimated priors are within ε of the true priors with probability 1 − `delta`:
 
+        ε = √(log(2C/δ) / (2n))
+
+    where n is the number of rows, C the number of classes and δ is `delta`.
+
+    Parameters
+    ----------
+    n_rows : float
+        The number of rows, above 0.
+    delta : float
+        The probability that some prior has a larger error, between 0 and 1.
+    n_classes : int
+        The number of classes, at least 1.
+
+    Returns
+    -------
+    float
+        The error ε.
+
+    Raises
+    ------
+    VerosimError
+        If an argument is outside its range.
+
+    See Also
+    --------
+    rows_for_priors : The number of rows for a given error.
+
+    References
+    ----------
+    Hoeffding (1963), Probability inequalities for sums of bounded random variables, Journal of the
+    American Statistical Association 58, 13–30.
+
+    Examples
+    --------
+    >>> from verosim.theory import prior_error
     >>> round(prior_error(23938, 0.05, n_classes=3), 4)
     0.01
     """
     _between(delta=delta)
     _whole(n_classes=n_classes)
     if not n_rows > 0:
-        raise VerosimError(f"n_rows={n_rows}: more than none are needed.")
+        raise VerosimError(f"n_rows must be above 0; got {n_rows}.", "Use the number of rows.")
     return math.sqrt(math.log(2 * n_classes / delta) / (2 * n_rows))
 
 
 def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int:
-    """Rows, in order of magnitude, to learn one Gaussian per class: K d²/ε².
+    """How many rows are needed to learn one full Gaussian per class.
 
+    The result is an order of magnitude. It leaves out constants and logarithms:
+
+        n ≈ C d² / ε²
+
+    where C is the number of classes, d the number of columns and ε the total variation distance
+    between the estimated and the true density.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns d, at least 1.
+    epsilon : float
+        The total variation distance ε, between 0 and 1.
+    n_classes : int, default=1
+        The number of classes C, at least 1.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Raises
+    ------
+    VerosimError
+        If an argument is outside its range.
+
+    See Also
+    --------
+    rows_for_histogram : The number of rows for histograms.
+
+    References
+    ----------
+    Ashtiani, Ben-David, Harvey, Liaw, Mehrabian & Plan (2020), Near-optimal sample complexity
+    bounds for robust learning of Gaussian mixtures via compression schemes, Journal of the ACM 67,
+    article 32.
+
+    Examples
+    --------
+    >>> from verosim.theory import rows_for_gaussian
     >>> rows_for_gaussian(10, 0.1)
     10000
     """
@@ -55,8 +167,50 @@ def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int
 def rows_for_histogram(
     n_columns: int, bins: int, per_cell: int = 10, *, naive: bool = False
 ) -> int:
-    """Rows for `per_cell` in every cell: B^d·m for the joint histogram, d·B·m for naive Bayes.
+    """How many rows put a given number of rows into each cell of a histogram.
 
+    A joint histogram has one cell for each combination of bins. Naive Bayes has one histogram per
+    column, so it needs far fewer rows:
+
+        n = B^d · m   (joint)       n = d · B · m   (naive Bayes)
+
+    where B is the number of bins per column, d the number of columns and m the number of rows per
+    cell.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns d, at least 1.
+    bins : int
+        The number of bins B per column, at least 1.
+    per_cell : int, default=10
+        The number of rows m per cell, at least 1.
+    naive : bool, default=False
+        If True, count the cells of one histogram per column. If False, count the cells of one
+        joint histogram.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Raises
+    ------
+    VerosimError
+        If an argument is outside its range.
+
+    See Also
+    --------
+    rows_for_gaussian : The number of rows for full Gaussians.
+
+    References
+    ----------
+    Bellman (1961), Adaptive Control Processes: A Guided Tour, Princeton University Press.
+    Bishop (2006), Pattern Recognition and Machine Learning, §1.4.
+
+    Examples
+    --------
+    >>> from verosim.theory import rows_for_histogram
     >>> rows_for_histogram(6, bins=10), rows_for_histogram(6, bins=10, naive=True)
     (10000000, 600)
     """
@@ -66,11 +220,43 @@ def rows_for_histogram(
 
 
 def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10) -> dict[str, int]:
-    """Free parameters of every model for d columns and K classes; kNN keeps all d·n numbers.
+    """How many free parameters each model has.
 
-    K − 1 priors, Kd means, d(d + 1)/2 per full covariance, d per diagonal, B − 1 per column of
-    `bins` values. ComplementNB has fixed priors.
+    A model with C classes and d columns has C − 1 priors, plus:
 
+        C d                 means
+        d (d + 1) / 2       for each full covariance
+        d                   for each diagonal covariance
+        B − 1               for each class and column with B values
+
+    ComplementNB has no free priors. For comparison, a nearest-neighbour classifier stores all
+    d · n numbers of the training rows.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns d.
+    n_classes : int
+        The number of classes C.
+    n_rows : int
+        The number of training rows n. Only the entry "kNN" depends on it.
+    bins : int, default=10
+        The number of values or bins B per column.
+
+    Returns
+    -------
+    dict of str to int
+        The number of free parameters by the name of the model.
+
+    References
+    ----------
+    Bishop (2006), Pattern Recognition and Machine Learning, §4.2.
+    Friedman (1989), Regularized discriminant analysis, Journal of the American Statistical
+    Association 84, 165–175.
+
+    Examples
+    --------
+    >>> from verosim.theory import parameter_counts
     >>> parameter_counts(2, 2, n_rows=100)["QDA"]
     11
     """
@@ -94,12 +280,16 @@ def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10
 
 
 def _whole(**numbers: int) -> None:
+    """Raise an error if a number is below 1."""
     for name, value in numbers.items():
         if value < 1:
-            raise VerosimError(f"{name}={value}: at least one is needed.")
+            raise VerosimError(f"{name} must be at least 1; got {value}.", f"Use {name}=1 or more.")
 
 
 def _between(**shares: float) -> None:
+    """Raise an error if a number is not between 0 and 1."""
     for name, value in shares.items():
         if not 0 < value < 1:
-            raise VerosimError(f"{name}={value}: a number between 0 and 1 is needed.")
+            raise VerosimError(
+                f"{name} must be between 0 and 1; got {value}.", f"Use, for example, {name}=0.05."
+            )

@@ -1,4 +1,7 @@
-"""Densities: from a statistic to the parameters of p(x | class), and from those to numbers."""
+"""Densities: they estimate the parameters of p(x | k) from a statistic, and score rows with them.
+
+statistic → density.estimate → parameters → log p(x | k)
+"""
 
 from verosim.densities.base import (
     ClassScores,

@@ -1,9 +1,10 @@
-"""A density holds hyperparameters only; estimating turns a statistic into parameters.
+"""Base classes: a density has hyperparameters, and `estimate` turns a statistic into parameters.
 
     statistic → estimate → Params → log p(x | k)
 
-Smoothing, floors and shrinkage live here, never in the statistic: asking again with other
-settings needs no data.
+Smoothing, floors and shrinkage belong to the density and never change the statistic. A new
+estimate with other settings therefore needs no data.
+Reference: Bickel & Doksum (2001), Mathematical Statistics, §1.5–1.6.
 """
 
 from __future__ import annotations
@@ -24,16 +25,22 @@ from verosim.data import SparseRows
 from verosim.data.sources import as_block
 from verosim.densities.leave_one_out import Scorer, refit
 from verosim.errors import SingularWarning, VerosimError
+from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 if TYPE_CHECKING:
     from verosim.densities.features import Expansion
 
-_filters = Lock()  # filters of warnings belong to the process
+_filters = Lock()  # the filters of warnings are global, so only one thread changes them at a time
 
 
 @dataclass(frozen=True)
 class LinearForm:
-    """log p(x | k) = coef_k · ((x − pivot) − centre) + bias_k + what all classes share."""
+    """Scores that are linear in x: one function per class.
+
+        log p(x | k) = coef_k · ((x − pivot) − centre) + bias_k + r(x)
+
+    where r(x) is the same for all classes.
+    """
 
     pivot: np.ndarray  # (d,)
     centre: np.ndarray  # (d,)
@@ -41,12 +48,12 @@ class LinearForm:
     bias: np.ndarray  # (C,)
 
     def scores(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """(n, C) of complete rows."""
+        """(n, C) the scores of complete rows."""
         out = into(out, (len(block), len(self.coef)))
         if self._from_zero:
             np.matmul(block, self.coef.T, out=out)
         else:
-            Z = np.empty(block.shape)
+            Z = np.empty(block.shape)  # (n, d)
             kernels.centre_rows(block, self.pivot, self.centre, Z)
             np.matmul(Z, self.coef.T, out=out)
         out += self.bias
@@ -57,7 +64,7 @@ class LinearForm:
         return not self.pivot.any() and not self.centre.any()
 
     def about(self, other: LinearForm | None) -> bool:
-        """Whether both read the rows about one point."""
+        """Whether both forms have the same pivot and the same centre."""
         return (
             other is not None
             and np.array_equal(self.pivot, other.pivot)
@@ -66,23 +73,37 @@ class LinearForm:
 
 
 class ClassScores(ABC):
-    """What tells C classes apart: a score each, up to a term they share."""
+    """One score per class for each row, up to a term that is the same for all classes."""
 
     def read(self, rows: Any) -> Any:
-        """Rows of the user's matrix as the kernels take them."""
+        """Rows of a matrix in the form that the scores need.
+
+        Parameters
+        ----------
+        rows : ndarray or sparse rows, n rows
+            The rows.
+
+        Returns
+        -------
+        ndarray or sparse rows, n rows
+            The same rows. An array is contiguous, with float32 or float64 cells.
+        """
         return as_block(rows)
 
     @abstractmethod
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """(n, C) log p(x | k) up to a term all classes share: enough for a posterior."""
+        """(n, C) log p(x | k) up to a term that is the same for all classes.
+
+        This is enough to compute a posterior.
+        """
 
     @property
     def linear_form(self) -> LinearForm | None:
-        """The scores as a linear function of a complete row, where they are one."""
+        """The scores as linear functions of a complete row; None if they are not linear."""
         return None
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
-        """A score that is not a number points at a cell that is not one: name it."""
+        """Raise an error that names the bad cell if a score is not finite."""
         if np.isfinite(scores).all():
             return
         error = not_a_number(block, columns, start, nan=bool(np.isnan(scores).any()))
@@ -91,7 +112,8 @@ class ClassScores(ABC):
 
 
 def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> VerosimError | None:
-    """The complaint about the first infinite cell of these rows, or else the first NaN."""
+    """The error for the first infinite cell of these rows, or for the first NaN; None if there is
+    no such cell."""
     values = block.data[block.stored] if isinstance(block, SparseRows) else block
     infinite = np.argwhere(np.isinf(values))
     bad = infinite if len(infinite) or not nan else np.argwhere(np.isnan(values))
@@ -99,19 +121,20 @@ def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> 
         return None
     name = "infinity" if len(infinite) else "NaN"
     i, j = block.place(int(bad[0][0])) if isinstance(block, SparseRows) else bad[0]
-    where = f": column {columns.name(int(j))!r}, row {start + int(i)}"
+    where = f"column {columns.name(int(j))!r}, row {start + int(i)}"
     hint = (
-        "replace it with NaN where the model skips missing cells, or drop the row."
+        INFINITE_CELL_HINT
         if name == "infinity"
-        else 'missing="marginalise", if the model has it, predicts from the other columns.'
+        else 'Set missing="marginalise" if the model has this parameter, or fill the missing '
+        "values."
     )
-    return VerosimError(f"Input X contains {name}{where}.", hint)
+    return VerosimError(f"Input X contains {name} in {where}.", hint)
 
 
 class Params(ClassScores):
-    """Frozen parameters of p(x | k) for C classes over d columns."""
+    """The estimated parameters of p(x | k) for C classes and d columns."""
 
-    n_parameters: int  # free parameters, priors not counted
+    n_parameters: int  # number of free parameters, without the priors
 
     @abstractmethod
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
@@ -122,22 +145,22 @@ class Params(ClassScores):
 
     @property
     def generative(self) -> Params:
-        """The parameters of p(x | k) proper, where the scores that decide are something else."""
+        """The parameters of p(x | k), if the scores that decide are not this density."""
         return self
 
     @abstractmethod
     def contributions(self, block: Any) -> np.ndarray:
-        """(n, C, d) each column's part of log p(x | k); they sum to it."""
+        """(n, C, d) the part of each column in log p(x | k); the sum over columns is the total."""
 
     @abstractmethod
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(n, d) one row for each class number."""
+        """(n, d) random rows, one for each class number in `classes`."""
 
     @abstractmethod
     def log_likelihood(self, statistic: Any) -> np.ndarray:
-        """(C,) Σ over the statistic's rows of log p(x | class of the row), without the rows."""
+        """(C,) Σ_i log p(x_i | k) over the rows of each class, computed from the statistic."""
 
-    # What it can do: asked of the object, never tested by its class ---------------------------
+    # Capabilities: callers read these properties and never test the class ----------------------
 
     @property
     def is_gaussian(self) -> bool:
@@ -146,68 +169,74 @@ class Params(ClassScores):
 
     @property
     def covariance_form(self) -> str | None:
-        """ "full" or "diagonal" for one Gaussian of all columns, None for any other density."""
+        """The form of the covariance, "full" or "diagonal"; None if this is not one Gaussian."""
         return None
 
     @property
     def one_covariance(self) -> bool:
-        """Whether the classes of a Gaussian share their covariance."""
+        """Whether all classes of a Gaussian have the same covariance."""
         return False
 
     def expansion(self, statistic: Any) -> Expansion:
-        """The features in which log p(x | k) is linear, named by the statistic's columns."""
+        """The features in which log p(x | k) is linear, with the names of the columns."""
         raise VerosimError(
-            f"{type(self).__name__} has no features in which it is linear.",
-            "LDA, QDA, RDA, NaiveLDA and the naive Bayes models have.",
+            "The scores of this model are not linear in known features.",
+            "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
         )
 
     def named_parts(self) -> Iterator[tuple[str, Params]]:
-        """The independent parts by name; itself, without a name, if it is of one piece."""
+        """The independent parts with their names; ("", self) if there is only one part."""
         yield "", self
 
     def column_parts(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
-        """The columns of the `contributions`, part by part with the kind of each part; "" where
-        there is one part only."""
+        """For each part, its kind and its columns, in the order of `contributions`.
+
+        The kind is "" if there is only one part.
+        """
         yield "", columns
 
 
 class Density(ABC):
-    """Hyperparameters of a family; `estimate` reads a statistic and never changes it."""
+    """A family of densities with its hyperparameters; `estimate` never changes the statistic."""
 
     @abstractmethod
     def estimate(self, statistic: Any) -> Params:
-        """The parameters the statistic gives."""
+        """Estimate the parameters from the statistic."""
 
     def estimate_quietly(self, statistic: Any) -> Params:
-        """As `estimate`, without a warning where a covariance is singular."""
+        """Estimate the parameters without warnings about singular covariances."""
         with _filters, warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularWarning)
             return self.estimate(statistic)
 
-    # What it can do: asked of the object, never tested by its class ---------------------------
+    # Capabilities: callers read these properties and never test the class ----------------------
 
     @property
     def has_independent_columns(self) -> bool:
-        """Whether log p(x | k) is a sum over columns, a density of its own for each."""
+        """Whether log p(x | k) is a sum of one log density per column."""
         return False
 
     @property
     def is_additive(self) -> bool:
-        """Whether, beyond that, each column's density comes from that column's sums alone."""
+        """Whether, in addition, the density of each column depends only on the sums of that
+        column."""
         return self.has_independent_columns
 
     def leave_one_out(self, statistic: Any) -> Scorer:
-        """What scores rows by the estimate without each; without a closed form, estimated again."""
+        """A function that scores each row by the estimate without this row.
+
+        Without a closed form, the density is estimated again for each row.
+        """
         return refit.scorer(self, statistic)
 
     @classmethod
     def estimate_family(cls, densities: Sequence[Any], statistic: Any) -> list[Params]:
-        """The parameters of several densities of this class; a family may share work here."""
+        """Estimate several densities of this class; a subclass can share work between them."""
         return [density.estimate(statistic) for density in densities]
 
 
 def estimate_all(densities: Sequence[Density], statistic: Any) -> list[Params]:
-    """The parameters of several densities from one statistic; each family shares its work.
+    """Estimate several densities from one statistic; densities of one class share work.
 
     Examples
     --------
@@ -229,4 +258,5 @@ def estimate_all(densities: Sequence[Density], statistic: Any) -> list[Params]:
 
 
 def into(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
+    """The array `out`, or a new array of this shape if `out` is None."""
     return np.empty(shape) if out is None else out

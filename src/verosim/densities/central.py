@@ -1,8 +1,10 @@
-"""From sums about a pivot to moments about the mean: what every Gaussian estimate reads.
+"""Moments about the mean, computed from sums about a pivot. All Gaussian estimates use them.
 
     offset = S/W,   squares = Q − S²/W,   scatter = M − S Sᵀ/W
 
-Whatever is smaller than eps × the largest sum ever held is rounding error, not variance.
+A value below eps times the largest value that the sum ever had is a rounding error.
+Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance, The American
+Statistician 37, 242–247.
 """
 
 from __future__ import annotations
@@ -16,28 +18,31 @@ from verosim.errors import VerosimError
 from verosim.linalg import EPS
 from verosim.stats import Moments
 
-LEAST_FREEDOM = 1e-9  # degrees of freedom, in parts of the weight, below which there are none
-SEPARATOR = 1e-9  # variance, in parts of the total, of a column constant within every class
+LEAST_FREEDOM = 1e-9  # degrees of freedom / weight below which the degrees of freedom are zero
+SEPARATOR = 1e-9  # variance / total variance of a column that is constant within every class
 
 
 @dataclass(frozen=True)
 class PivotSums:
-    """Sums about a pivot for C classes; (…, C, d) of several sets of rows at once."""
+    """Sums about a pivot for C classes; (…, C, d) for several sets of rows."""
 
     present: np.ndarray  # (…, C) bool
     class_weight: np.ndarray  # (…, C)
-    pivot: np.ndarray  # (C, d), NaN where unset
+    pivot: np.ndarray  # (C, d), NaN if unset
     weight: np.ndarray  # (…, C, d)
-    sum: np.ndarray  # (…, C, d), and what rounding left out of it
-    sum_low: np.ndarray
-    square: np.ndarray | None = None  # (…, C, d), None where classes share their squares
-    square_low: np.ndarray | None = None
-    absorbed: np.ndarray | None = None
+    sum: np.ndarray  # (…, C, d)
+    sum_low: np.ndarray  # (…, C, d) low part of the compensated sum
+    square: np.ndarray | None = None  # (…, C, d), None if the squares are pooled over classes
+    square_low: np.ndarray | None = None  # (…, C, d)
+    absorbed: np.ndarray | None = None  # (…, C, d)
 
     @classmethod
     def of(cls, statistic: Moments) -> PivotSums:
         if statistic.axes.groups.folds != 1:
-            raise VerosimError("Estimation takes one fold.", "use `total('fold')` or `fold(f)`.")
+            raise VerosimError(
+                f"A density is estimated from one fold; got {statistic.axes.groups.folds} folds.",
+                "Use statistic.total('fold') for all rows, or statistic.fold(f) for one fold.",
+            )
         arrays, lows = statistic.arrays, statistic.lows
         first = (
             (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0), arrays["weight"][:, 0],
@@ -55,7 +60,7 @@ class PivotSums:
 
 
 class Centred:
-    """What estimation reads off pivot sums: weights, offsets, central squares and their noise."""
+    """Weights, offsets, squares about the mean and their rounding errors, from pivot sums."""
 
     squares: np.ndarray  # (…, C, d)
     noise: np.ndarray  # (…, C, d)
@@ -69,13 +74,13 @@ class Centred:
         some = W > 0
         safe = np.where(some, W, 1.0)
         self.weight = W  # (…, C, d)
-        # A class with no value in a column takes its place from the others.
+        # A class without values in a column takes its pivot from the other classes.
         reference = _first(sums.pivot, np.isfinite(sums.pivot))
         self.pivot = np.where(np.isfinite(sums.pivot), sums.pivot, reference)  # (C, d)
         S, S_low = sums.sum, sums.sum_low
         offset = np.where(some, (S + S_low) / safe, 0.0)
-        step = self.pivot - _first(self.pivot, some)[..., None, :]  # from one common point
-        shift = step + offset  # (…, C, d) means about it
+        step = self.pivot - _first(self.pivot, some)[..., None, :]  # pivot − common origin
+        shift = step + offset  # (…, C, d) mean − common origin
         total = W.sum(axis=-2)
         centre = (W * shift).sum(axis=-2) / np.where(total > 0, total, 1.0)
         self.offset = np.where(some, offset, centre[..., None, :] - step)
@@ -86,7 +91,7 @@ class Centred:
         central = (sums.square - S * (S / safe)) + (sums.square_low - 2 * (S / safe) * S_low)
         self.squares = np.where(some, np.maximum(central, 0.0), 0.0)
         noise = np.where(some, EPS * sums.absorbed, 0.0)
-        # What cancels to nothing was exact all along: these values are constant.
+        # Sums that cancel to exactly zero have no rounding error: the values are constant.
         self.noise = np.where(np.abs(central) > EPS * noise, noise, 0.0)
         between = (W * (shift - centre[..., None, :]) ** 2).sum(axis=-2)
         spread, noise = self.squares.sum(axis=-2) + between, noise.sum(axis=-2)
@@ -94,7 +99,7 @@ class Centred:
 
 
 class Scatter(Centred):
-    """Scatter of every class about its own mean, S_k = M_k − S Sᵀ/W, and their pooled sum."""
+    """The scatter of each class about its mean, S_k = M_k − S Sᵀ/W, and the sum over classes."""
 
     def __init__(self, statistic: Moments) -> None:
         super().__init__(statistic)
@@ -105,6 +110,7 @@ class Scatter(Centred):
         W = np.where(self.class_weight > 0, self.class_weight, 1.0)
         S = np.where(self.present[:, None], S, 0.0)
         if self.pooled_only:
+            # (d, d) and (d,)
             self.pooled = arrays["scatter"][0] - S.T @ (S / W[:, None]) + lows["scatter"][0]
             self.pooled_peak = arrays["absorbed"][0]
             centre, shift = self.reference_mean()
@@ -113,22 +119,26 @@ class Scatter(Centred):
             noise = EPS * self.pooled_peak
             self.total_variance = above(spread, noise) / self.class_weight.sum()
             return
-        outer = S[:, :, None] * (S / W[:, None])[:, None, :]
+        outer = S[:, :, None] * (S / W[:, None])[:, None, :]  # (C, d, d)
         self.each = (arrays["scatter"][:, 0] - outer) + lows["scatter"][:, 0]
         self.each[~self.present] = 0.0
-        self.peak = np.where(self.present[:, None], arrays["absorbed"][:, 0], 0.0)
+        self.peak = np.where(self.present[:, None], arrays["absorbed"][:, 0], 0.0)  # (C, d)
         self.pooled = self.each.sum(axis=0)
         self.pooled_peak = self.peak.sum(axis=0)
 
     def reference_mean(self) -> tuple[np.ndarray, np.ndarray]:
-        """The overall mean and the class means about one class's pivot."""
+        """The overall mean (d,) and the class means (C, d), relative to the first pivot."""
         shift = (self.pivot - self.pivot[0]) + self.offset
         return (self.class_weight @ shift) / self.class_weight.sum(), shift
 
     def mix(
         self, c: int | None, pooling: float, estimator: str
     ) -> tuple[np.ndarray, float, float, np.ndarray]:
-        """Friedman's pooled scatter, its weight, its degrees of freedom, its error budget."""
+        """Friedman's mixture of the scatter of class c and the pooled scatter.
+
+        Returns the scatter (d, d), its weight, its degrees of freedom, and the largest values that
+        its sums of squares had (d,). If c is None, the scatter is the pooled one.
+        """
         lost = float(estimator == "unbiased")
         W = float(self.class_weight.sum())
         K = int(self.present.sum())
@@ -136,9 +146,9 @@ class Scatter(Centred):
             return self.pooled, W, W - lost * K, self.pooled_peak
         if self.pooled_only:
             raise VerosimError(
-                "This model kept one scatter for all classes, and per-class covariances need "
-                "one each.",
-                "fit again with this setting.",
+                "One covariance per class needs sums per class, and this model has only the sums "
+                "over all classes.",
+                "Fit the model again with this setting.",
             )
         own = float(self.class_weight[c])
         return (
@@ -149,7 +159,7 @@ class Scatter(Centred):
         )
 
     def pooled_variance(self, estimator: str) -> np.ndarray:
-        """(d,) within-class variance of each column; a sliver of the total where there is none."""
+        """(d,) within-class variance of each column, or 1e-9 of the total variance if it is 0."""
         _, W, freedom, _ = self.mix(None, 1.0, estimator)
         within = self.pooled.diagonal() / (freedom if freedom > 0 else W)
         noise = EPS * self.pooled_peak / W
@@ -157,21 +167,21 @@ class Scatter(Centred):
 
     @cached_property
     def about_means(self) -> Moments:
-        """The sums about the mean of every class."""
+        """The sums about the mean of each class."""
         return self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
 
     @cached_property
     def quartics(self) -> np.ndarray:
-        """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²: the sums about the pivot, moved to the mean."""
+        """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²."""
         if self.pooled_only:
             raise VerosimError(
-                'shrinkage="ledoit_wolf" needs the scatter of every class, and this model kept '
-                "only their sum.",
-                'fit again with this setting, or use shrinkage="oas".',
+                'shrinkage="ledoit_wolf" needs sums per class, and this model has only the sums '
+                "over all classes.",
+                'Fit the model again with this setting, or use shrinkage="oas".',
             )
         found, noise = self.fourth_powers
-        # Forgetting a gross outlier can leave nothing of a fourth power: then what a Gaussian
-        # has, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
+        # After a large outlier is forgotten, a fourth power can be pure rounding error. Then the
+        # value of a Gaussian is used, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
         W = np.where(self.class_weight > 0, self.class_weight, 1.0)
         each = self.each / self.scale
         gaussian = (np.trace(each, axis1=1, axis2=2) ** 2 + 2 * (each**2).sum(axis=(1, 2))) / W
@@ -180,7 +190,7 @@ class Scatter(Centred):
 
     @cached_property
     def fourth_powers(self) -> tuple[np.ndarray, np.ndarray]:
-        """(C,) Σw‖x − μ_k‖⁴ as the sums have it and their rounding error, in units of `scale`²."""
+        """(C,) Σw‖x − μ_k‖⁴ from the sums, and (C,) its rounding error, in units of `scale`²."""
         about, unit = self.about_means, self.scale
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             found = (about.arrays["quartic"][:, 0] + about.lows["quartic"][:, 0]) / unit / unit
@@ -189,27 +199,28 @@ class Scatter(Centred):
 
     @property
     def is_ordinary(self) -> bool:
-        """Whether fourth powers of the unit are within the range of a double."""
+        """Whether the fourth power of the unit is within the range of a float64."""
         return 1e-70 < self.scale < 1e70
 
     @property
     def scale(self) -> float:
-        """The mean within-class variance: the unit of fourth powers."""
+        """The mean within-class variance, which is the unit of squares."""
         mean = float(np.trace(self.pooled)) / max(len(self.pooled), 1) / self.class_weight.sum()
         return mean if mean > 0 else 1.0
 
     def mixed_quartic(self, c: int | None, pooling: float) -> float:
+        """Σw‖x − μ‖⁴ of Friedman's mixture for class c, or of all classes if c is None."""
         pooled = float(self.quartics[self.present].sum())
         return pooled if c is None else float((1 - pooling) * self.quartics[c] + pooling * pooled)
 
 
 def above(spread: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """A spread is no less than its noise, unless it is none at all."""
+    """The spread, raised to its rounding error if it is smaller; 0 if it is exactly zero."""
     return np.where(spread > EPS * noise, np.maximum(spread, noise), 0.0)
 
 
 def _first(pivot: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """(…, d) per column the pivot (C, d) of the first class that is there; 0 where none is."""
+    """(…, d) for each column, the pivot of the first class with values; 0 if there is none."""
     first = np.argmax(there, axis=-2)  # (…, d)
     picked = pivot[first, np.arange(pivot.shape[1])]
     return np.where(there.any(axis=-2), picked, 0.0)

@@ -1,11 +1,13 @@
-"""Densities of columns that are present or absent, or come in amounts such as tokens.
+"""Densities of columns that are present or absent, or that have amounts such as token counts.
 
-    Bernoulli     φ_i|k = (n_ik + α) / (n_k + 2α)              absent columns count
-    multinomial   φ_i|k = (ñ_ik + α) / (ñ_k + α V)             absent columns do not
-    complement    as multinomial, from the counts of all other classes
+    Bernoulli     φ_i|k = (n_ik + α) / (n_k + 2α)     absent columns change the score
+    multinomial   φ_i|k = (ñ_ik + α) / (ñ_k + α V)    absent columns do not change the score
+    complement    the multinomial formula with the counts of all other classes
 
+n_ik is the weight of the rows of class k with column i, ñ_ik the total amount of column i in class
+k, α the smoothing and V the number of columns.
 References: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
-classification; Rennie et al. (2003), Tackling the poor assumptions of naive Bayes.
+classification; Rennie et al. (2003), Tackling the poor assumptions of naive Bayes text classifiers.
 """
 
 from __future__ import annotations
@@ -29,14 +31,16 @@ from verosim.kernels.constants import STRETCH
 from verosim.linalg import padded
 from verosim.stats import Counts, Tokens
 
-MOST_TOKENS = 1e15  # in a simulated row
+MOST_TOKENS = 1e15  # largest mean number of tokens in a simulated row
 
 
 def by_class(table: np.ndarray) -> np.ndarray:
-    """(C,) sums of the rows of (C, d): in stretches, for one sum over 100 000 columns, each
-    added to the last, loses five digits."""
+    """(C,) the sums of the rows of a table (C, d), added in blocks of columns.
+
+    One running sum over 100 000 columns would lose five digits.
+    """
     if table.flags.c_contiguous or not table.size:
-        return table.sum(axis=1)  # numpy adds these pairwise
+        return table.sum(axis=1)  # numpy uses pairwise summation here
     return np.add.reduceat(table.T, np.arange(0, table.shape[1], STRETCH), axis=0).sum(axis=0)
 
 
@@ -44,11 +48,11 @@ def by_class(table: np.ndarray) -> np.ndarray:
 class ColumnParams(Params):
     """Scores that are linear in the presence, or the amount, of each column."""
 
-    table: np.ndarray  # (d, C) per unit, or when present less when absent
-    absent: np.ndarray  # (d, C) when absent; (0, C) for amounts, where absence says nothing
+    table: np.ndarray  # (d, C) score per unit of amount, or score if present − score if absent
+    absent: np.ndarray  # (d, C) score if absent; (0, C) for amounts, where absence scores 0
     presence: bool
     threshold: float
-    length: np.ndarray  # (C,) mean row total, for sampling amounts
+    length: np.ndarray  # (C,) mean total of a row, needed to draw amounts
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -65,7 +69,7 @@ class ColumnParams(Params):
 
     @cached_property
     def base(self) -> np.ndarray:
-        """(C,) the score of a row with nothing in it."""
+        """(C,) the score of an empty row."""
         return by_class(self.absent.T)
 
     @cached_property
@@ -81,15 +85,15 @@ class ColumnParams(Params):
             )  # fmt: skip
             return out
         amounts = self._present(block).astype(np.float64) if self.presence else block
-        holes = np.isnan(block)
-        if holes.any():
-            amounts = np.where(holes, 0.0, amounts)
+        missing = np.isnan(block)  # (n, d)
+        if missing.any():
+            amounts = np.where(missing, 0.0, amounts)
         np.matmul(amounts, self.table, out=out)
         out += self.base
         if self.presence:
-            if holes.any():
-                out -= holes @ self.absent
-            out[np.isinf(block).any(axis=1)] = np.nan  # reported by `check`
+            if missing.any():
+                out -= missing @ self.absent
+            out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
         return out
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
@@ -106,8 +110,9 @@ class ColumnParams(Params):
             return self.threshold + (rng.random(chance.shape) < chance).astype(np.float64)
         if self.length.max() > MOST_TOKENS:
             raise VerosimError(
-                f"Rows of {self.length.max():.1e} tokens are too long to simulate.",
-                "amounts this large are no counts: divide them by their unit.",
+                f"The mean total of a row must be at most {MOST_TOKENS:.0e} to draw samples; got "
+                f"{self.length.max():.1e}.",
+                "Divide the amounts by a constant and fit the model again.",
             )
         lengths = rng.poisson(self.length[classes])
         share = mass / mass.sum(axis=0)
@@ -134,9 +139,9 @@ class ColumnParams(Params):
 
 @dataclass(frozen=True)
 class ComplementParams(ColumnParams):
-    """Decides by complement scores; p(x | k) is the multinomial of the same counts."""
+    """Complement scores decide between classes; p(x | k) is the multinomial of the same counts."""
 
-    own: np.ndarray  # (d, C) log φ of that multinomial
+    own: np.ndarray  # (d, C) log φ of the multinomial
 
     @property
     def log_mass(self) -> np.ndarray:
@@ -156,7 +161,7 @@ class ComplementParams(ColumnParams):
 def _column_fields(
     statistic: Counts | Tokens, table: np.ndarray, absent: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """(C, d) tables to the fields of ColumnParams."""
+    """The fields of ColumnParams from tables of shape (C, d)."""
     count = statistic.arrays["count"][:, 0]
     weight = statistic.weight[:, 0]
     return {
@@ -169,7 +174,7 @@ def _column_fields(
 
 
 def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
-    """(C, d) log of the smoothed share of every column in its class's total."""
+    """(C, d) log of the smoothed share of each column in the total of its class."""
     count = statistic.arrays["count"][:, 0].T
     out = np.empty(count.shape)
     kernels.log_shares(count, alpha, out)
@@ -178,9 +183,9 @@ def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ColumnDensity(Density):
-    """A density of columns, or of the tokens of texts, which are columns that are not spelt out.
+    """A density of columns, or of the tokens of texts.
 
-    Tokens whose total count is below `min_count` are unknown: V does not count them.
+    Tokens with a total count below `min_count` are treated as unknown and do not count in V.
     """
 
     alpha: float = 1.0
@@ -188,7 +193,7 @@ class ColumnDensity(Density):
 
     @property
     def pseudo_count(self) -> float:
-        """α, never quite zero."""
+        """α, but at least 1e-10."""
         return max(self.alpha, LEAST_ALPHA)
 
     def estimate(self, statistic: Counts | Tokens) -> Params:
@@ -203,9 +208,9 @@ class ColumnDensity(Density):
 
 @dataclass(frozen=True)
 class Bernoulli(ColumnDensity):
-    """Presence or absence of every column."""
+    """Presence or absence of each column: p(x | k) = Π φ_i^x_i (1 − φ_i)^(1 − x_i)."""
 
-    constants: bool = True  # False ignores a column that is always, or never, there
+    constants: bool = True  # False ignores columns that are present in all rows or in none
 
     has_independent_columns = True
 
@@ -217,7 +222,7 @@ class Bernoulli(ColumnDensity):
         seen = statistic.weight[:, 0, None]
         if "missing" in statistic.arrays:
             seen = seen - statistic.arrays["missing"][:, 0]
-        if not self.constants:  # such a column is alike in all classes
+        if not self.constants:  # a constant column gets the same counts in all classes
             n, N = count.sum(axis=0), np.maximum(seen.sum(axis=0), 0.0)
             alike = (n <= LEFTOVER * N) | (N - n <= LEFTOVER * N)
             count, seen = np.where(alike, n, count), np.where(alike, N, seen)
@@ -230,7 +235,7 @@ class Bernoulli(ColumnDensity):
 
 @dataclass(frozen=True)
 class Multinomial(ColumnDensity):
-    """A sequence of tokens: p(x | k) = Π φ_i^x_i, the chance of the row's tokens in their order."""
+    """Counts of tokens: p(x | k) = Π φ_i^x_i, the probability of the tokens in a fixed order."""
 
     def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
         return multinomial.multinomial(self, statistic)
@@ -241,7 +246,7 @@ class Multinomial(ColumnDensity):
 
 @dataclass(frozen=True)
 class Complement(ColumnDensity):
-    """Scores from the counts of all other classes: −log φ̃_i|k, normalised if `norm`."""
+    """Scores −log φ̃_i|k from the counts of all other classes; normalised if `norm` is true."""
 
     norm: bool = False
 

@@ -1,8 +1,9 @@
-"""Densities of codes: one category, or one bin, in every column.
+"""Densities of codes: each column has one category or one bin.
 
     φ_ij|k = (n_ijk + α) / (n_ik + α B_i)
 
-with B_i the number of values column i has. A value never seen gets its smoothed share too.
+where n_ijk is the weight of the rows of class k with value j in column i, α the smoothing and B_i
+the number of values of column i. A value that was not in the training rows has n_ijk = 0.
 Reference: Mitchell (1997), Machine Learning, §6.9.
 """
 
@@ -26,9 +27,11 @@ from verosim.stats import Counts
 
 @dataclass(frozen=True)
 class CodeParams(Params):
+    """The log shares of all codes."""
+
     codes: Codes
-    table: np.ndarray  # (K + columns, C) log φ of every code, then of an unseen value
-    kinds: np.ndarray  # (columns,) how many values a column has, B_i
+    table: np.ndarray  # (K + d, C) log φ of each code, then of an unseen value of each column
+    kinds: np.ndarray  # (d,) B_i, the number of values of each column
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -53,12 +56,12 @@ class CodeParams(Params):
         return np.swapaxes(parts, 1, 2)
 
     def log_mass(self) -> np.ndarray:
-        """(K, C) log of the smoothed share of every code."""
+        """(K, C) log of the smoothed share of each code."""
         return self.table[: self.codes.size]
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         first, mass = self.codes.first, np.exp(self.log_mass())
-        drawn = np.full((len(classes), len(first) - 1), -1, dtype=np.intp)
+        drawn = np.full((len(classes), len(first) - 1), -1, dtype=np.intp)  # (n, d)
         for c in np.unique(classes):
             at = np.flatnonzero(classes == c)
             for j in range(len(first) - 1):
@@ -68,13 +71,13 @@ class CodeParams(Params):
         return self.values(drawn, rng)
 
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(n, d) what the drawn codes stand for; a column with no values stays missing."""
+        """(n, d) the values of the drawn codes; a column without values stays missing."""
         assert isinstance(self.codes, Categories)
         flat = [v for values in self.codes.values for v in values]
         if all(isinstance(v, int | float) for v in flat) and (drawn >= 0).all():
             return np.array(flat)[drawn]
         out = np.empty(len(flat) + 1, dtype=object)
-        out[:-1] = flat  # code −1 reads the last, None
+        out[:-1] = flat  # code −1 reads the last entry, None
         return out[drawn]
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
@@ -93,7 +96,8 @@ class CodeParams(Params):
         return Indicators(tuple(names), self.table.T, np.zeros(C), np.ones(len(names)), codes)
 
     def _places(self, codes: Any) -> np.ndarray:
-        """Which row of the table each of the statistic's codes reads; strangers the spare one."""
+        """(K,) the row of the table for each code of a statistic; unknown values use the row of an
+        unseen value."""
         if not isinstance(codes, Categories) or not isinstance(self.codes, Categories):
             return np.arange(codes.size)
         return np.array(
@@ -110,23 +114,23 @@ class CodeParams(Params):
 
 @dataclass(frozen=True)
 class Categorical(Density):
-    """Smoothed shares of categories. A value never seen has its α share, in every class."""
+    """Smoothed shares of categories. An unseen value has the share of a count of zero."""
 
     alpha: float = 1.0
-    constants: bool = True  # False ignores a column that shows one value
+    constants: bool = True  # False ignores columns with a single value
 
     has_independent_columns = True
 
     @property
     def fixed_values(self) -> bool:
-        """Whether the values of a column are given, whether or not a row has them."""
+        """Whether the values of a column are fixed and do not depend on the rows."""
         return False
 
     def leave_one_out(self, statistic: Counts) -> Scorer:
         return categorical.scorer(self, statistic)
 
     def log_volume(self, codes: Any, block: Any, at: np.ndarray) -> np.ndarray:
-        """(n,) log volume of the cells (n, d) of some rows, coded `at`; a category has none."""
+        """(n,) log volume of the cells of some rows with codes `at` (n, d); 0 for categories."""
         return np.zeros(len(at))
 
     def estimate(self, statistic: Counts) -> CodeParams:
@@ -140,7 +144,7 @@ class Categorical(Density):
         return CodeParams(codes, np.ascontiguousarray(log_mass.T), kinds)
 
     def kinds(self, statistic: Counts) -> np.ndarray:
-        """(d,) how many values each column has, B_i: those some row stands for."""
+        """(d,) B_i, the number of values of each column that occur in at least one row."""
         codes = statistic.axes.codes
         assert codes is not None
         exists = statistic.arrays["cells"].sum(axis=0) > 0
@@ -148,7 +152,7 @@ class Categorical(Density):
         return np.bincount(codes.column_of()[exists], minlength=columns).astype(float)
 
     def shares(self, statistic: Counts, codes: Codes, kinds: np.ndarray) -> np.ndarray:
-        """(C, K + d) smoothed mass of every code, then of an unseen value of every column."""
+        """(C, K + d) smoothed share of each code, then of an unseen value of each column."""
         weight = statistic.weight[:, 0, None]
         count = statistic.arrays["count"][:, 0]  # (C, K)
         count = np.where(count > LEFTOVER * weight, count, 0.0)
@@ -159,7 +163,7 @@ class Categorical(Density):
         denominator = total + self.alpha * kinds
         mass = np.concatenate([count, np.zeros((len(count), d))], axis=1) + self.alpha
         column = np.concatenate([codes.column_of(), np.arange(d)])
-        # A class that never showed a column says nothing about it: all values alike.
+        # If a class has no values in a column, all values of the column have the same share.
         blank = ~(denominator > 0)
         uniform = 1 / np.maximum(kinds, 1)
         mass = np.where(

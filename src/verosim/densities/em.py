@@ -1,12 +1,12 @@
-"""Full Gaussians from rows with missing cells: maximum likelihood of what was observed, by EM.
+"""Full Gaussians from rows with missing cells: EM maximises the likelihood of the observed cells.
 
-    E: the expected sums of complete rows, given what was shown and (μ, Σ)
-    M: (μ, Σ) from these sums, as from those of a complete table
+    E step: the expected sums of complete rows, given the observed cells and (μ, Σ)
+    M step: (μ, Σ) from these sums, with the formulas for complete rows
 
-and again, until both agree; no iteration lowers the likelihood. The sums of each class × pattern
-of missing cells are all the E step needs, so EM runs on the statistic alone. It is right where
-cells are missing at random: whether one is missing may depend on the class and on the cells that
-are shown, not on its own value.
+Both steps repeat until the estimates converge. Without regularisation no iteration lowers the
+likelihood. The E step needs only the sums per class and pattern of missing cells, so EM reads no
+rows. The estimate is valid if cells are missing at random: a missing cell may depend on the class
+and on the observed cells, but not on its own value.
 References: Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM
 algorithm; Varadhan & Roland (2008), Simple and globally convergent methods for accelerating the
 convergence of any EM algorithm.
@@ -27,20 +27,22 @@ from verosim.densities.observed import Observed, Theta
 from verosim.errors import ConvergenceWarning, listed, warn
 from verosim.stats import Moments, Patterns
 
-SETTLED_STEP = 1e-9  # deviations: steps as short as this that grow no shorter are rounding
-PATIENCE_STEPS = 10  # steps
+# A step shorter than this, in standard deviations, is a rounding error if no shorter step follows
+# within PATIENCE_STEPS steps.
+SETTLED_STEP = 1e-9
+PATIENCE_STEPS = 10
 
 
 @dataclass(frozen=True, repr=False)
 class Convergence:
-    """How EM went. `log_likelihood` is that of all observed cells, before each iteration."""
+    """The course of EM. `log_likelihood` is that of all observed cells before each iteration."""
 
     iterations: int
     converged: bool
-    log_likelihood: np.ndarray
+    log_likelihood: np.ndarray  # (iterations,)
 
     def __repr__(self) -> str:
-        state = "converged" if self.converged else "stopped before it had converged"
+        state = "converged" if self.converged else "stopped before it converged"
         lines = [f"EM: {self.iterations} iterations, {state}"]
         if self.iterations:
             lines.append(f"{'iteration':>9}  {'log-likelihood':>16}  {'gain':>10}")
@@ -57,10 +59,12 @@ class Convergence:
 
 @dataclass(frozen=True)
 class EMParams(FullParams):
+    """Full Gaussians with the course of EM."""
+
     convergence: Convergence | None = None
 
     def log_likelihood(self, statistic: Moments | Patterns) -> np.ndarray:
-        """(C,) Σ log p of the cells the rows show."""
+        """(C,) Σ log p of the observed cells of the rows."""
         if isinstance(statistic, Moments):
             return super().log_likelihood(statistic)
         observed = Observed(statistic, self.used)
@@ -69,14 +73,15 @@ class EMParams(FullParams):
 
 @dataclass(frozen=True)
 class EMGaussian(Density):
-    """The full Gaussian of rows with missing cells; of complete rows, exactly the plain one.
+    """The full Gaussian of rows with missing cells.
 
-    Regularised settings (pooling between 0 and 1, shrinkage, floor) regularise every M step.
+    For complete rows it is exactly the Gaussian without EM. Pooling between 0 and 1, shrinkage and
+    floor are applied in every M step.
     """
 
     gaussian: FullGaussian = field(default_factory=lambda: FullGaussian(missing="marginalise"))
-    tolerance: float = 1e-12  # distance to the limit, in deviations
-    most: int = 2000  # iterations
+    tolerance: float = 1e-12  # largest distance to the limit, in standard deviations
+    most: int = 2000  # largest number of iterations
 
     def estimate(self, statistic: Moments | Patterns) -> EMParams:
         whole = statistic.complete
@@ -94,7 +99,7 @@ class EMGaussian(Density):
         return _with(params, convergence)
 
     def leave_one_out(self, statistic: Moments | Patterns) -> Scorer:
-        """Of complete rows, the plain Gaussian's; else EM, again for every row."""
+        """The closed form if all rows are complete; otherwise EM again for each row."""
         whole = statistic.complete
         if whole is None:
             return super().leave_one_out(statistic)
@@ -103,7 +108,7 @@ class EMGaussian(Density):
     def _iterate(self, observed: Observed) -> tuple[FullParams, Convergence, Trouble]:
         gaussian = self.gaussian
         pooled = gaussian.pooling == 1
-        # Without regularisation, and only then, the M step maximises the likelihood.
+        # The M step maximises the likelihood only without regularisation.
         exact = gaussian.pooling in (0, 1) and gaussian.shrinkage is None and gaussian.floor == 0
         trouble = observed.hopeless(pooled) if exact else {}
         mle = replace(gaussian, covariance="mle")
@@ -119,9 +124,9 @@ class EMGaussian(Density):
         )
         if not converged:
             warn(
-                f"EM over missing cells stopped after {self.most} iterations, before its "
-                "estimates had settled: too little was observed of some columns together. "
-                "Shrinkage settles what the data leave open.",
+                f"EM for missing values stopped after {self.most} iterations before it converged, "
+                "because too few rows have values in some columns together. "
+                "Set shrinkage, or drop the columns with most missing values.",
                 ConvergenceWarning,
             )
         trouble = dict(sorted(trouble.items(), key=lambda item: item[0] or 0))
@@ -137,29 +142,31 @@ def _climb(
     tolerance: float,
     most: int,
 ) -> tuple[list[float], bool, Moments]:
-    """Iterate EM to its limit: two steps, and then a leap along them (SQUAREM).
+    """Iterate EM until it converges: two plain steps, then one extrapolation (SQUAREM).
 
-    With r = θ₁ − θ₀, v = θ₂ − 2θ₁ + θ₀ and a = ‖r‖/‖v‖, the leap is θ₀ + 2a r + a² v. One that
-    lowers the likelihood (of an estimate that does not maximise it: lengthens the step) is not
-    taken. Steps shrink by a factor q, so θ₂ is ‖θ₂ − θ₁‖ q/(1 − q) from the limit.
+        θ = θ₀ + 2a r + a² v,   r = θ₁ − θ₀,   v = θ₂ − 2θ₁ + θ₀,   a = ‖r‖/‖v‖
+
+    An extrapolation that lowers the likelihood is rejected. If the M step does not maximise the
+    likelihood, an extrapolation is rejected if the next step is longer. Steps shrink by a factor
+    q, so the distance of θ₂ to the limit is ‖θ₂ − θ₁‖ q/(1 − q).
     """
     history: list[float] = []
-    trail: list[tuple[Theta, float]] = []  # where plain steps began, and how long they were
-    retreat: Theta | None = None  # where to go on if the leap was no good
+    trail: list[tuple[Theta, float]] = []  # the start and the length of each plain step
+    retreat: Theta | None = None  # the estimate to continue from if the extrapolation is rejected
     completed: Moments | None = None
     slowest = 0.0
-    least, waited = np.inf, 0  # the shortest step so far, and how many came since
+    least, waited = np.inf, 0  # the shortest step so far, and the number of steps since then
     for _ in range(most):
         known = len(trouble)
         try:
             log_likelihood, found, after = step(theta)
-        except np.linalg.LinAlgError:  # a leap out of the covariances
+        except np.linalg.LinAlgError:  # the extrapolated matrix is not a covariance
             if retreat is None:
                 break
             theta, retreat, trail = retreat, None, []
             continue
         size = _distance(theta, after)
-        changed = len(trouble) > known  # singular from now on: another estimate
+        changed = len(trouble) > known  # a covariance became singular: the M step is different now
         if retreat is not None:
             climbs = exact and not known
             worse = log_likelihood < history[-1] if climbs else size > trail[-1][1]
@@ -175,7 +182,7 @@ def _climb(
         theta = after
         least, waited = (size, 0) if size < 0.5 * least else (least, waited + 1)
         if size <= 1e-3 * tolerance or (least <= SETTLED_STEP and waited >= PATIENCE_STEPS):
-            return history, True, completed  # there, or as near as rounding lets it come
+            return history, True, completed  # at the limit, or as near as rounding allows
         if len(trail) < 2:
             continue
         rate = size / trail[0][1]
@@ -190,7 +197,7 @@ def _climb(
 
 
 def _distance(a: Theta, b: Theta) -> float:
-    """The largest change of a mean or covariance, in deviations of b."""
+    """The largest change of a mean or covariance from a to b, in standard deviations of b."""
     deviation = np.sqrt(np.diagonal(b[1], axis1=1, axis2=2))
     means = np.abs(b[0] - a[0]) / deviation
     covariances = np.abs(b[1] - a[1]) / (deviation[:, :, None] * deviation[:, None, :])
@@ -198,20 +205,21 @@ def _distance(a: Theta, b: Theta) -> float:
 
 
 def _leap(a: Theta, b: Theta, c: Theta) -> Theta:
+    """The SQUAREM extrapolation from three successive estimates."""
     r = [y - x for x, y in zip(a, b, strict=True)]
     v = [(z - y) - d for y, z, d in zip(b, c, r, strict=True)]
     long, bend = (np.sqrt(sum(float((x**2).sum()) for x in part)) for part in (r, v))
     if bend == 0:
         return c
-    alpha = max(long / bend, 1.0)  # −a; 1 gives θ₂
+    alpha = max(long / bend, 1.0)  # the value 1 gives θ₂
     mean, covariance = (x + 2 * alpha * d + alpha**2 * e for x, d, e in zip(a, r, v, strict=True))
     return mean, covariance
 
 
 def _placed(params: FullParams, missed: np.ndarray) -> FullParams:
-    """A class that never shows a column takes its mean there from the others.
+    """Set the mean of a class in a column without values to the mean of the other classes.
 
-    Nothing observed depends on it: EM leaves it where it began.
+    The observed cells do not depend on this mean, so EM does not change it.
     """
     if not missed.any():
         return params
@@ -224,16 +232,20 @@ def _placed(params: FullParams, missed: np.ndarray) -> FullParams:
 
 
 def _unshown(statistic: Patterns, missed: np.ndarray, shared: bool) -> tuple[str, ...]:
+    """Messages about classes without values in some columns."""
     name, label = statistic.axes.columns.name, statistic.axes.groups.name
     what = "mean" if shared else "mean and variance"
     lines = []
     for c in np.flatnonzero(missed.any(axis=1)).tolist():
         which = listed([name(j) for j in np.flatnonzero(missed[c]).tolist()])
-        lines.append(f"class {label(c)} never shows {which}, {what} taken from the other classes")
-    more = (f"so it is with {len(lines) - 3} more classes",) if len(lines) > 3 else ()
+        lines.append(
+            f"class {label(c)} has no values in {which} (the other classes give its {what} there)"
+        )
+    more = (f"{len(lines) - 3} more classes have columns without values",) if len(lines) > 3 else ()
     return (*lines[:3], *more)
 
 
 def _with(params: FullParams, convergence: Convergence) -> EMParams:
+    """The parameters together with the course of EM."""
     inside = {one.name: getattr(params, one.name) for one in fields(FullParams)}
     return EMParams(**inside, convergence=convergence)

@@ -1,10 +1,11 @@
-"""The features in which log p(x | k) is linear, and the weights on them in closed form.
+"""The features φ(x) in which log p(x | k) is linear, with the weights of the density.
 
-    log p(x | k) = w_kᵀφ(x) + b_k + what classes share
+    log p(x | k) = w_kᵀφ(x) + b_k + r(x)
 
-φ(x) is x for one shared covariance, x and its squares for a variance per class, x and all products
-for a covariance per class, indicators for categories and bins, amounts for counts. Logistic
-regression on φ is the discriminative twin of the density: the same surfaces, other weights.
+where r(x) is the same for all classes. φ(x) is x for one shared covariance, x and its squares for
+one variance per class, x and all products for one covariance per class, indicators for categories
+and bins, and amounts for counts. Logistic regression on φ is the discriminative twin of the
+density: it has boundaries of the same form with other weights.
 Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers.
 """
 
@@ -29,49 +30,50 @@ MISSING_FEATURE = "{} is missing"
 
 @dataclass(frozen=True)
 class Expansion(ABC):
-    """φ, and the density's own weights on it."""
+    """The features φ(x) with their names, and the weights of the density on them."""
 
-    names: tuple[str, ...]  # F of them
-    coef: np.ndarray  # (C, F)
+    names: tuple[str, ...]  # one name per feature, m in total
+    coef: np.ndarray  # (C, m)
     bias: np.ndarray  # (C,) without the priors
-    scale: np.ndarray  # (F,) the unit in which a weight is penalised
+    scale: np.ndarray  # (m,) the unit in which each weight is penalised
 
     @abstractmethod
     def features(self, block: Any) -> Any:
-        """(n, F) of rows as the densities read them: an array, or CSR."""
+        """(n, m) the features of rows, as an array or a CSR matrix."""
 
     def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        """The intercepts as people read them."""
+        """(C,) the intercepts for features that are not centred."""
         return bias
 
 
 @dataclass(frozen=True)
 class Deviations(Expansion):
-    """z = x − m, m near the middle of the data; a missing cell has z = 0."""
+    """The features z = x − (pivot + centre); a missing cell has z = 0."""
 
     pivot: np.ndarray  # (d,)
-    centre: np.ndarray  # (d,) m = pivot + centre
+    centre: np.ndarray  # (d,) pivot + centre is near the mean of the data
     columns: Columns
-    marks_missing: bool  # whether missing cells have features of their own
+    marks_missing: bool  # whether each column has one more feature that marks missing cells
 
     def features(self, block: Any) -> np.ndarray:
         dense = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
         Z = np.empty(dense.shape)
         kernels.centre_rows(dense, self.pivot, self.centre, Z)
-        holes = np.isnan(Z)
-        if np.isinf(Z).any() or (not self.marks_missing and holes.any()):
+        missing = np.isnan(Z)  # (n, d)
+        if np.isinf(Z).any() or (not self.marks_missing and missing.any()):
             error = not_a_number(dense, self.columns, 0)
             if error is not None:
                 raise VerosimError(
                     error.what,
-                    "full covariances weigh a missing cell in no linear way; GaussianNB, NaiveLDA "
-                    "and NaiveBayes do.",
+                    "Use the twin of GaussianNB, NaiveLDA or NaiveBayes, which accepts missing "
+                    "values, or fill the missing values.",
                 )
-        Z[holes] = 0.0
+        Z[missing] = 0.0
         parts = self.powers(Z)
-        return np.concatenate([*parts, holes] if self.marks_missing else parts, axis=1)
+        return np.concatenate([*parts, missing] if self.marks_missing else parts, axis=1)
 
     def powers(self, Z: np.ndarray) -> list[np.ndarray]:
+        """The features of centred rows Z (n, d), as blocks of columns."""
         return [Z]
 
     def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -80,17 +82,17 @@ class Deviations(Expansion):
 
 
 class Squares(Deviations):
-    """z and z², column by column."""
+    """The features z and z² of each column."""
 
     def powers(self, Z: np.ndarray) -> list[np.ndarray]:
         return [Z, Z * Z]
 
     def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        return bias  # of features about the middle
+        return bias  # the features stay centred
 
 
 class SquaresAndProducts(Squares):
-    """z and every z_i z_j."""
+    """The features z and all products z_i z_j."""
 
     def powers(self, Z: np.ndarray) -> list[np.ndarray]:
         i, j = np.triu_indices(Z.shape[1])
@@ -99,7 +101,7 @@ class SquaresAndProducts(Squares):
 
 @dataclass(frozen=True)
 class Amounts(Expansion):
-    """Amounts of columns, of which a missing cell has none."""
+    """The amounts of the columns; a missing cell has amount 0."""
 
     def features(self, block: Any) -> Any:
         if not isinstance(block, SparseRows):
@@ -112,7 +114,7 @@ class Amounts(Expansion):
 
 @dataclass(frozen=True)
 class Presence(Expansion):
-    """Whether a column exceeds a threshold, and whether it is missing."""
+    """Two indicators per column: the value is above a threshold, and the value is missing."""
 
     threshold: float
 
@@ -129,12 +131,12 @@ class Presence(Expansion):
 
 @dataclass(frozen=True)
 class Indicators(Expansion):
-    """One feature for each value or bin of each column, and one for a value never seen."""
+    """One indicator per value or bin of each column, and one per column for unseen values."""
 
     codes: Codes
 
     def features(self, block: Any) -> Any:
-        codes, _ = self.codes.encode(block)  # (n, columns)
+        codes, _ = self.codes.encode(block)  # (n, d)
         there = codes >= 0
         counts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         places = codes[there]
@@ -144,7 +146,7 @@ class Indicators(Expansion):
 
 @dataclass(frozen=True)
 class TokenAmounts(Expansion):
-    """How often, or whether, each known token occurs in a text."""
+    """How often each known token occurs in a text; with `presence`, 0 or 1."""
 
     codes: Vocabulary
     tokenizer: Tokenizer
@@ -157,7 +159,7 @@ class TokenAmounts(Expansion):
 
 @dataclass(frozen=True)
 class SideBySide(Expansion):
-    """The features of independent parts."""
+    """The features of independent parts, concatenated."""
 
     parts: dict[str, Expansion]
 

@@ -1,11 +1,13 @@
-"""Gaussians with full covariance: QDA, LDA and everything between them (RDA).
+"""Gaussians with full covariances: QDA, LDA, and RDA, which is between them.
 
     log p(x | k) = −½ [ d log 2π + log|Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) ]
     Σ_k(λ) = ((1 − λ) S_k + λ S) / ((1 − λ) W_k + λ W)          pooling λ
-    Σ_k(λ, γ) = (1 − γ) Σ_k(λ) + γ (tr Σ_k(λ)/d) I              sphericity γ
+    Σ_k(λ, γ) = (1 − γ) Σ_k(λ) + γ (tr Σ_k(λ)/d) I              shrinkage γ
 
-with S_k the scatter of class k about its mean and S their sum. λ = 0 is QDA, λ = 1 LDA.
-Reference: Friedman (1989), Regularized discriminant analysis.
+S_k is the scatter of class k about its mean, W_k its weight, and S and W are the sums over classes.
+λ = 0 is QDA and λ = 1 is LDA.
+Reference: Friedman (1989), Regularized discriminant analysis, Journal of the American Statistical
+Association 84, 165–175.
 """
 
 from __future__ import annotations
@@ -33,18 +35,19 @@ from verosim.linalg import (
 )
 from verosim.stats import Moments, Statistic
 
-Trouble = dict[int | None, np.ndarray]  # singular classes (None: pooled), their columns to blame
+# Singular classes (None for the pooled covariance), with the columns that make them singular.
+Trouble = dict[int | None, np.ndarray]
 
 
 class SharedScatter:
-    """What several settings of one statistic have in common: its scatter and its spectra."""
+    """The scatter and the eigendecompositions that several settings of one statistic share."""
 
     def __init__(self, statistic: Moments) -> None:
         self.scatter = Scatter(statistic)
         self._spectra: dict[Hashable, Spectrum] = {}
 
     def spectrum(self, key: Hashable, covariance: np.ndarray) -> Spectrum:
-        """One eigendecomposition, which serves every shrinkage of that covariance."""
+        """The eigendecomposition of a covariance, computed once for all its shrinkages."""
         if key not in self._spectra:
             self._spectra[key] = Spectrum.of(covariance)
         return self._spectra[key]
@@ -52,12 +55,12 @@ class SharedScatter:
 
 @dataclass(frozen=True)
 class FullGaussian(Density):
-    """One family for QDA (pooling 0), LDA (pooling 1) and Friedman's square between them."""
+    """Full Gaussians with Friedman's pooling and shrinkage; pooling 0 is QDA, pooling 1 is LDA."""
 
-    pooling: float = 0.0
-    covariance: str = "mle"
-    shrinkage: float | str | None = None  # sphericity
-    floor: float = 0.0
+    pooling: float = 0.0  # λ
+    covariance: str = "mle"  # "mle" or "unbiased"
+    shrinkage: float | str | None = None  # γ, "ledoit_wolf" or "oas"
+    floor: float = 0.0  # smallest variance, as a share of the total variance of the column
     on_singular: str = "fallback"
     missing: str = "error"
 
@@ -69,12 +72,12 @@ class FullGaussian(Density):
 
     def estimate_quietly(self, statistic: Moments) -> FullParams:
         if self.on_singular == "raise":
-            return self.estimate(statistic)  # an error, and no warning
+            return self.estimate(statistic)  # it raises an error and never warns
         return self.solve(statistic, {})
 
     @classmethod
     def estimate_family(cls, densities: Sequence[Self], statistic: Moments) -> list[Params]:
-        """One scatter for all settings, and one eigendecomposition for all shrinkages."""
+        """Estimate several settings with one scatter and one eigendecomposition per covariance."""
         shared = SharedScatter(statistic)
         return [density.estimate(statistic, shared) for density in densities]
 
@@ -84,8 +87,11 @@ class FullGaussian(Density):
     def solve(
         self, statistic: Moments, trouble: Trouble, shared: SharedScatter | None = None
     ) -> FullParams:
-        """The parameters. What was singular, and so fell back, is put in `trouble`; what already
-        is there falls back whether or not it is singular this time."""
+        """Estimate the parameters, with a fallback for singular covariances.
+
+        Singular covariances are added to `trouble`. A covariance that is already in `trouble` uses
+        the fallback even if it is not singular now.
+        """
         scatter = Scatter(statistic) if shared is None else shared.scatter
         one = self.pooling == 1
         present: list[int] = np.flatnonzero(scatter.present).tolist()
@@ -93,7 +99,7 @@ class FullGaussian(Density):
         used = scatter.total_variance > 0
         d = len(used)
         C = 1 if one else len(scatter.present)
-        covariances = np.tile(np.eye(d), (C, 1, 1))  # of a class with no rows, never used
+        covariances = np.tile(np.eye(d), (C, 1, 1))  # (C or 1, d, d); unused if a class is empty
         factors = [Factor(np.eye(int(used.sum())), 0.0)] * C
         for c in wanted:
             at = c or 0
@@ -113,11 +119,12 @@ class FullGaussian(Density):
         trouble: Trouble,
         shared: SharedScatter | None,
     ) -> tuple[np.ndarray, Factor]:
+        """The covariance (d, d) of class c, or the pooled one if c is None, and its factor."""
         S, W, freedom, peak = scatter.mix(c, self.pooling, self.covariance)
         at = np.flatnonzero(used)
         square = np.ix_(at, at)
         diagonal = S.diagonal()
-        least = EPS * peak  # the rounding error in a sum of squares, to a small factor
+        least = EPS * peak  # the approximate rounding error of a sum of squares
         known = diagonal > 16 * least
         noise = np.where(known, np.maximum(EPS, least / np.where(known, diagonal, 1.0)), 1.0)
         S = np.where(known[:, None] & known, S, 0.0)
@@ -137,21 +144,21 @@ class FullGaussian(Density):
         if found is None or c in trouble:
             if c not in trouble:
                 trouble[c] = at[dependent_columns(sigma[square], noise[at])]
-            # As if d more rows had been seen whose covariance is the pooled diagonal.
+            # This is the same as adding d rows with the pooled diagonal as covariance.
             a = len(at) / (W + len(at))
             fallback = scatter.pooled_variance(self.covariance)
             sigma = (1 - a) * sigma
             diagonal = sigma.diagonal() + a * fallback
             sigma.flat[:: len(S) + 1] = np.maximum(diagonal, SEPARATOR * scatter.total_variance)
             found = factor(sigma[square], np.zeros(len(at)))
-            if found is None:  # not even so: keep the diagonal alone
+            if found is None:  # still singular: use only the diagonal
                 sigma = np.diag(np.maximum(sigma.diagonal(), fallback))
                 found = factor(sigma[square], np.zeros(len(at)))
         assert found is not None
         return sigma, found
 
     def intensity(self, scatter: Scatter, c: int | None, mle: np.ndarray, W: float) -> float:
-        """How much of (tr Σ/d) I goes into the covariance of class c, or of all."""
+        """The shrinkage γ of the covariance of class c, or of the pooled one if c is None."""
         if self.shrinkage == "oas":
             return oas(mle / scatter.scale, W)
         if self.shrinkage == "ledoit_wolf":
@@ -167,31 +174,37 @@ class FullGaussian(Density):
         trouble: Trouble,
         more: tuple[str, ...] = (),
     ) -> None:
-        """One message for everything that was singular, naming classes and columns."""
+        """Raise or warn once about all singular covariances, with their classes and columns."""
         name, label = statistic.axes.columns.name, statistic.axes.groups.name
         weight, used = statistic.weight[:, 0], params.used
         lines = []
         if not used.all():
             constant = [name(j) for j in np.flatnonzero(~used).tolist()]
-            lines.append(f"constant columns {listed(constant)} are left out")
+            lines.append(f"the constant columns {listed(constant)} are not used")
         for c, columns in list(trouble.items())[:3]:
             whose = "the pooled covariance" if c is None else f"the covariance of class {label(c)}"
             rows = weight.sum() if c is None else weight[c]
-            why = f"{rows:g} rows for {int(used.sum())} columns"
+            why = f"{rows:g} rows, {int(used.sum())} columns"
             if len(columns):
                 which = listed([name(j) for j in columns.tolist()])
-                why = f"{why}; constant or dependent: {which}"
+                why = f"{why}; constant or linearly dependent columns: {which}"
             lines.append(f"{whose} is singular ({why})")
         if len(trouble) > 3:
-            lines.append(f"so are those of {len(trouble) - 3} more classes")
+            lines.append(f"the covariances of {len(trouble) - 3} more classes are singular")
         lines.extend(more)
         if not lines:
             return
         if self.on_singular == "raise":
             raise VerosimError(
-                "; ".join(lines) + ".",
-                'drop those columns, set shrinkage="ledoit_wolf", or on_singular="fallback".',
+                _sentence(lines),
+                'Drop these columns, set shrinkage="ledoit_wolf", or set on_singular="fallback".',
             )
         if trouble:
-            lines.append("shrunk towards the pooled diagonal")
-        warn("; ".join(lines) + ".", SingularWarning)
+            lines.append("singular covariances are shrunk towards the pooled diagonal")
+        warn(_sentence(lines), SingularWarning)
+
+
+def _sentence(lines: list[str]) -> str:
+    """One sentence from several statements."""
+    text = "; ".join(lines)
+    return f"{text[0].upper()}{text[1:]}."

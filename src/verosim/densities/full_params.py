@@ -1,9 +1,10 @@
-"""Parameters of Gaussians with full covariances, one for each class or one for all.
+"""Parameters of Gaussians with full covariances, one per class or one for all classes.
 
     log p(x | k) = −½ [ d log 2π + log|Σ_k| + (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) ]
 
-Σ is kept with a whitener W, W Σ Wᵀ = I, so that a squared distance is a sum of squares. Rows with
-missing cells are scored by the exact marginal of what they show.
+Each Σ is stored with a whitener W, a matrix with W Σ Wᵀ = I, so that a squared distance is a sum of
+squares. Rows with missing cells are scored by the exact marginal of the columns with values.
+Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §4.3.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from verosim import kernels
 from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.base import into
 from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
-from verosim.densities.holes import Marginals, by_pattern, holes
 from verosim.densities.located import Located
+from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
 from verosim.errors import VerosimError
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import Factor, factor
@@ -27,12 +28,14 @@ from verosim.stats import Moments, Statistic
 
 @dataclass(frozen=True)
 class FullParams(Located):
+    """Means, covariances, and the whiteners of the covariances."""
+
     pivot: np.ndarray  # (C, d)
     offset: np.ndarray  # (C, d)
     covariance_: np.ndarray  # (C or 1, d, d)
-    whitener: np.ndarray  # (C or 1, d, d), zero rows for columns left out
-    log_det: np.ndarray  # (C or 1,)
-    share: np.ndarray  # (C,)
+    whitener: np.ndarray  # (C or 1, d, d); zero rows for columns that are not used
+    log_det: np.ndarray  # (C or 1,) log|Σ|
+    share: np.ndarray  # (C,) share of each class in the total weight
     used: np.ndarray  # (d,) bool: False for constant columns
     shared: bool  # one covariance for all classes
     marginalise: bool = False
@@ -40,7 +43,7 @@ class FullParams(Located):
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
-        C, d = len(self.pivot), int(self.used.sum())  # constant columns have none
+        C, d = len(self.pivot), int(self.used.sum())  # constant columns have no parameters
         return C * d + len(self.whitener) * d * (d + 1) // 2
 
     def squared_distance(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -63,9 +66,10 @@ class FullParams(Located):
 
     @cached_property
     def _stacked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """One pivot, all whiteners side by side and the whitened means: one product serves all.
+        """One pivot (d,), all whiteners (d, C · d or d) and the whitened means (C, d).
 
-        None where classes lie so far apart, 10⁴ deviations, that it would cost digits.
+        With these, one matrix product gives the distances to all classes. None if the classes are
+        more than 10⁴ standard deviations apart, because the product would lose digits.
         """
         pivot, means = self.about_one_pivot
         whiteners = np.broadcast_to(self.whitener, (len(means), *self.whitener.shape[1:]))
@@ -76,6 +80,7 @@ class FullParams(Located):
         return pivot, np.ascontiguousarray(table), shift
 
     def _squared_distance_far(self, block: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """(n, C) squared distances, class by class, for classes that are far apart."""
         Z, Y, norm = np.empty(block.shape), np.empty(block.shape), np.empty((len(block), 1))
         centred = np.zeros((1, block.shape[1]))
         for c in range(len(self.pivot)):
@@ -89,7 +94,7 @@ class FullParams(Located):
         out = self.squared_distance(block, out)
         out += self.used.sum() * LOG_2PI + self.log_det
         out *= -0.5
-        if self._has_holes(out):
+        if self._needs_marginals(out):
             rows, new = by_pattern(block, out)
             squares, level = self._marginals.distances(self, block, rows, new)
             out[rows] = -0.5 * (squares + level)
@@ -99,11 +104,12 @@ class FullParams(Located):
         if not self.shared or self.far_apart:
             return self.log_density(block, out)
         out = self.linear_scores(block, out)
-        if self._has_holes(out):
+        if self._needs_marginals(out):
             self._marginals.linear_scores(self, block, *by_pattern(block, out), out)
         return out
 
-    def _has_holes(self, scores: np.ndarray) -> bool:
+    def _needs_marginals(self, scores: np.ndarray) -> bool:
+        """Whether some rows have missing cells and are scored by their marginals."""
         return self.marginalise and bool(np.isnan(scores).any())
 
     @cached_property
@@ -116,7 +122,7 @@ class FullParams(Located):
 
     def mahalanobis(self, block: np.ndarray) -> np.ndarray:
         squares = self.squared_distance(block)
-        if self._has_holes(squares):
+        if self._needs_marginals(squares):
             rows, new = by_pattern(block, squares)
             squares[rows] = self._marginals.distances(self, block, rows, new)[0]
         return np.sqrt(squares)
@@ -124,7 +130,7 @@ class FullParams(Located):
     def contributions(self, block: np.ndarray) -> np.ndarray:
         if self.marginalise and np.isnan(block).any():
             out = np.zeros((len(block), *self.pivot.shape))
-            for at, seen in holes(block):
+            for at, seen in rows_by_pattern(block):
                 if not len(seen):
                     continue
                 rest = np.ascontiguousarray(block[np.ix_(at, seen)])
@@ -144,7 +150,7 @@ class FullParams(Located):
 
     @cached_property
     def root(self) -> np.ndarray:
-        """(C or 1, d, d) A with A Aᵀ = Σ, for sampling: the inverse of the whitener."""
+        """(C or 1, d, d) A with A Aᵀ = Σ, the inverse of the whitener; used to draw samples."""
         out = np.zeros_like(self.whitener)
         at = np.ix_(np.flatnonzero(self.used), np.flatnonzero(self.used))
         for c, W in enumerate(self.whitener):
@@ -169,7 +175,11 @@ class FullParams(Located):
 
     def log_likelihood(self, statistic: Moments) -> np.ndarray:
         if statistic.layout != "full":
-            raise VerosimError("Only the scatter of each class gives its likelihood.")
+            raise VerosimError(
+                "The likelihood of each class needs sums per class, and this model has only the "
+                "sums over all classes.",
+                "Compare models by their predictions on held-out rows.",
+            )
         about = statistic.about(self.pivot)
         W, S, M = (about.arrays[name][:, 0] for name in ("weight", "sum", "scatter"))
         cross = S[:, :, None] * self.offset[:, None, :]
@@ -194,7 +204,7 @@ class FullParams(Located):
         return self.precision[at], float(self.log_det[at])
 
     def expansion(self, statistic: Statistic) -> Expansion:
-        """z and, where each class has its covariance, all products z_i z_j."""
+        """The features z and, if each class has its own covariance, all products z_i z_j."""
         columns = statistic.axes.columns
         names, scale = tuple(columns), self.deviations
         pivot, centre, shift = self.reference
@@ -216,11 +226,12 @@ class FullParams(Located):
         )  # fmt: skip
 
     def expected(self, block: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
-        """The rows with their missing cells replaced by what the model expects there.
+        """The rows with each missing cell replaced by its expected value.
 
-        E[x_m | x_o] = Σ_k p(k | x_o) (μ_km + B_k (x_o − μ_ko)),   B_k = Σ_mo Σ_oo⁻¹
+            E[x_m | x_o] = Σ_k p(k | x_o) (μ_km + B_k (x_o − μ_ko)),   B_k = Σ_mo Σ_oo⁻¹
 
-        Without `marginalise` the rows are returned as they are.
+        where o are the columns with values and m the missing ones. Without `marginalise` the rows
+        are returned unchanged.
         """
         if not self.marginalise or not np.isnan(block).any():
             return block
@@ -229,7 +240,7 @@ class FullParams(Located):
         posterior /= posterior.sum(axis=1, keepdims=True)
         pivot, shift = self.about_one_pivot
         out = block.astype(np.float64)
-        for at, seen in holes(block):
+        for at, seen in rows_by_pattern(block):
             hidden = np.setdiff1d(np.arange(len(pivot)), seen)
             seen = seen[self.used[seen]]
             rows, filled = out[np.ix_(at, seen)], np.zeros((len(at), len(hidden)))
@@ -252,7 +263,7 @@ def make_params(
     factors: list[Factor] | None = None,
     marginalise: bool = False,
 ) -> FullParams:
-    """Factor the covariances over the used columns and lay the whiteners out over all."""
+    """Parameters from covariances: factor the used columns, and fill the others with zeros."""
     C, d = len(covariance), pivot.shape[1]
     at = np.flatnonzero(used)
     if factors is None:

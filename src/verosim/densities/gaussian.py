@@ -1,9 +1,10 @@
-"""Gaussians with diagonal covariance: naive Bayes (one per class) and naive LDA (one shared).
+"""Gaussians with diagonal covariances: one per class (naive Bayes) or one for all (naive LDA).
 
     log p(x | k) = −½ Σ_j [ log 2πσ²_kj + (x_j − μ_kj)² / σ²_kj ]
 
-The mean is kept as pivot + offset and used as (x − pivot) − offset, exact far from zero.
-A missing cell is left out, which is its exact marginal.
+The mean is stored as pivot + offset, and x − μ is computed as (x − pivot) − offset, which is exact
+far from zero. Missing cells are skipped, which gives the exact marginal.
+Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §6.6.3.
 """
 
 from __future__ import annotations
@@ -28,31 +29,36 @@ from verosim.stats import Moments
 
 @dataclass(frozen=True)
 class DiagonalParams(Located):
+    """Means and variances of each class and column."""
+
     pivot: np.ndarray  # (C, d)
     offset: np.ndarray  # (C, d)
-    variance: np.ndarray  # (C, d); 0 where a column is constant and says nothing
-    share: np.ndarray  # (C,)
+    variance: np.ndarray  # (C, d); 0 for a constant column, which is not used
+    share: np.ndarray  # (C,) share of each class in the total weight
     shared: bool  # one variance for all classes
     covariance_form = "diagonal"
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
-        C, d = len(self.pivot), int((self.variance > 0).any(axis=0).sum())  # constants have none
+        # Constant columns have no parameters.
+        C, d = len(self.pivot), int((self.variance > 0).any(axis=0).sum())
         return C * d + (d if self.shared else C * d)
 
     @cached_property
     def precision(self) -> np.ndarray:
+        """(C, d) 1/σ²; 0 for a constant column."""
         used = self.variance > 0
         return np.where(used, 1 / np.where(used, self.variance, 1), 0.0)
 
     @cached_property
     def log_cell(self) -> np.ndarray:
+        """(C, d) −½ log 2πσ²; 0 for a constant column."""
         used = self.variance > 0
         return np.where(used, -0.5 * (LOG_2PI + np.log(np.where(used, self.variance, 1))), 0.0)
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.pivot)))
-        if isinstance(block, SparseRows) and self._zero_is_far:  # the sparse form would cancel
+        if isinstance(block, SparseRows) and self._zero_is_far:  # the sparse form loses digits
             for rows, dense in block.dense_blocks():
                 self.log_density(dense, out[rows])
         elif isinstance(block, SparseRows):
@@ -70,7 +76,10 @@ class DiagonalParams(Located):
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pivots and offsets of the means; one pivot (1, d) if all lie within 10⁴ deviations."""
+        """Pivots (C, d) and offsets (C, d) of the means.
+
+        There is one pivot (1, d) if all pivots are within 10⁴ standard deviations of it.
+        """
         pivot, shift = self.about_one_pivot
         if ((self.pivot - pivot) ** 2 * self.precision).max(initial=0.0) < 1e8:
             return pivot[None], shift
@@ -78,7 +87,7 @@ class DiagonalParams(Located):
 
     @cached_property
     def _zero_is_far(self) -> bool:
-        """Whether a zero is more than a hundred deviations from some mean."""
+        """Whether zero is more than 100 standard deviations from some mean."""
         return bool((self.means**2 * self.precision).max(initial=0) > 1e4)
 
     def solve(self, shift: np.ndarray) -> np.ndarray:
@@ -92,12 +101,13 @@ class DiagonalParams(Located):
                 return self.log_density(block, out)
             return self._sparse_linear_scores(block, out)
         out = self.linear_scores(block, out)
-        holes = np.isnan(out).any(axis=1)
-        if holes.any():  # a missing cell has no linear form: marginalise those rows
-            out[holes] = self.log_density(np.ascontiguousarray(block[holes]))
+        incomplete = np.isnan(out).any(axis=1)  # (n,)
+        if incomplete.any():  # the linear form needs complete rows: use the marginal instead
+            out[incomplete] = self.log_density(np.ascontiguousarray(block[incomplete]))
         return out
 
     def _sparse_linear_scores(self, block: SparseRows, out: np.ndarray | None) -> np.ndarray:
+        """(n, C) linear scores of sparse rows without missing cells."""
         coef, bias = self.linear
         pivot, centre, _ = self.reference
         out = into(out, (len(block), len(coef)))
@@ -149,7 +159,10 @@ class DiagonalParams(Located):
         return np.diag(self.precision[k]), float(np.log(self.variance[k][used]).sum())
 
     def expansion(self, statistic: Moments) -> Expansion:
-        """z and, where each class has its variances, z²; a missing cell takes its term back."""
+        """The features z and, if each class has its own variances, z², and one mark per column.
+
+        The weight of the mark of a missing cell cancels the constant term of its column.
+        """
         columns = statistic.axes.columns
         names, scale = tuple(columns), self.deviations
         pivot, centre, shift = self.reference
@@ -170,29 +183,27 @@ class DiagonalParams(Located):
 
 @dataclass(frozen=True)
 class DiagonalGaussian(Density):
-    """Variances per class, or one shared by all.
+    """Gaussians with one variance per class and column, or one per column for all classes.
 
-    covariance: 'mle' divides by W, 'unbiased' by W − 1 (shared: W − K).
-    floor: a variance is at least floor × the column's total variance.
-    shrinkage: (1 − a) σ²_j + a mean_j σ²_j.
+    With shrinkage a, the variance of column j is (1 − a) σ²_j + a · mean of σ² over the columns.
     """
 
     shared: bool = False
-    covariance: str = "mle"
-    shrinkage: float | str | None = None
-    floor: float = 1e-9
+    covariance: str = "mle"  # "mle" divides by W; "unbiased" by W − 1, or W − C if shared
+    shrinkage: float | str | None = None  # a, or a name if a is estimated
+    floor: float = 1e-9  # smallest variance, as a share of the total variance of the column
 
     has_independent_columns = True
 
     @property
     def is_additive(self) -> bool:
-        return self.shrinkage is None  # shrinking goes towards the mean variance of all columns
+        return self.shrinkage is None  # shrinkage uses the mean variance of all columns
 
     def estimate(self, statistic: Moments) -> DiagonalParams:
         return self.from_moments(Centred(statistic))
 
     def from_moments(self, moments: Centred) -> DiagonalParams:
-        """The parameters of one or of several sets of sums, (…, C, d)."""
+        """The parameters from one set of sums, or from several sets of shape (…, C, d)."""
         total = moments.class_weight.sum(axis=-1, keepdims=True)
         share = moments.class_weight / np.where(total > 0, total, 1.0)
         return DiagonalParams(
@@ -203,7 +214,7 @@ class DiagonalGaussian(Density):
         return diagonal.gaussian(self, statistic)
 
     def variances(self, moments: Centred) -> np.ndarray:
-        """(…, C, d) the variances of one or of several sets of sums; 0 in constant columns."""
+        """(…, C, d) the variances from one or several sets of sums; 0 for constant columns."""
         W, squares = moments.weight, moments.squares
         lost = float(self.covariance == "unbiased")
         everyone = W.sum(axis=-2, keepdims=True)  # (…, 1, d)
@@ -217,7 +228,7 @@ class DiagonalGaussian(Density):
                 variance = squares / (W - lost)
                 noise = moments.noise / W
             pooled = squares.sum(axis=-2, keepdims=True) / everyone
-        # One row, where one degree of freedom is lost, says nothing of variance: pool.
+        # Without degrees of freedom, the variance of all classes together is used.
         freedom = everyone - lost * classes if self.shared else W - lost
         free = freedom > LEAST_FREEDOM * (everyone if self.shared else W)
         variance = np.where(free, variance, pooled)
@@ -226,15 +237,15 @@ class DiagonalGaussian(Density):
         used = total > 0
         variance = self._shrunk(variance, moments, used)
         variance = np.maximum(variance, self.floor * total)
-        variance = np.where(variance > 0, variance, EPS * total)  # no floor still leaves a density
+        variance = np.where(variance > 0, variance, EPS * total)  # positive even with floor 0
         variance = np.maximum(variance, np.where(np.isfinite(noise), noise, 0.0))
-        # A class that never showed a column is taken to be like everybody there.
+        # A class without values in a column gets the total variance of the column.
         if not self.shared:
             variance = np.where(W > 0, variance, total)
         return np.where(used, variance, 0.0)
 
     def _shrunk(self, variance: np.ndarray, moments: Centred, used: np.ndarray) -> np.ndarray:
-        """(1 − a) σ² + a mean σ² over the columns (…, 1, d) in use that a class has shown."""
+        """(1 − a) σ² + a · mean of σ², over the used columns in which a class has values."""
         at = np.flatnonzero(used.any(axis=tuple(range(used.ndim - 1))))
         if self.shrinkage is None or not len(at):
             return variance
@@ -254,11 +265,12 @@ class DiagonalGaussian(Density):
         return out
 
     def intensity(self, variance: np.ndarray, apart: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The share of the mean variance that minimises expected squared error.
+        """The shrinkage a that minimises the expected squared error.
 
-        Σ_j Var(σ̂²_j) / Σ_j (σ̂²_j − mean)², with Var(σ̂²) = 2σ⁴/n of a Gaussian: the Ledoit–Wolf
-        ratio restricted to a diagonal, where the density itself supplies the fourth moment.
-        variance and its distance `apart` from its mean are (…, d).
+            a = Σ_j Var(σ̂²_j) / Σ_j (σ̂²_j − mean)²,   Var(σ̂²) = 2σ⁴/n for a Gaussian
+
+        This is the ratio of Ledoit and Wolf for a diagonal matrix, with the fourth moment of a
+        Gaussian. `variance` and its difference `apart` from the mean have shape (…, d).
         """
         if not isinstance(self.shrinkage, str):
             assert self.shrinkage is not None

@@ -1,9 +1,11 @@
-"""Histograms as densities: smoothed shares of bins, or of joint cells, over their volume.
+"""Histograms as densities: the smoothed share of a bin or joint cell, divided by its volume.
 
     p(x_j | k) = (n_bjk + α) / (n_jk + α B_j) / width_b          one column
-    p(x | k)   = (n_ck + α) / (n_k + α B^d) / volume_c           all columns at once
+    p(x | k)   = (n_ck + α) / (n_k + α B^d) / volume_c           all columns together
 
-The end bins are open; as densities they are as wide as drawn.
+b is the bin of x_j and c the joint cell of x. The first and the last bin also take all values
+outside the range, but their width is that of the bin.
+Reference: Scott (2015), Multivariate Density Estimation, §3.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ from verosim.stats import Counts
 
 @dataclass(frozen=True)
 class BinParams(CodeParams):
-    """The table holds log mass − log width."""
+    """Histograms per column; the table has log share − log width of each bin."""
 
     def read(self, rows: Any) -> Any:
         return as_block(rows)
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = super().log_density(block, out)
-        out[np.isinf(block).any(axis=1)] = np.nan  # reported by `check`
+        out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
         return out
 
     def log_mass(self) -> np.ndarray:
@@ -45,7 +47,10 @@ class BinParams(CodeParams):
 
 @dataclass(frozen=True)
 class CellParams(CodeParams):
-    """The table holds log mass; a row's own cell, occupied or not, gives the volume."""
+    """A joint histogram; the table has the log share of each cell.
+
+    The volume is that of the cell of the row, even if no training row is in that cell.
+    """
 
     codes: JointBins
 
@@ -56,11 +61,11 @@ class CellParams(CodeParams):
         out = super().log_density(block, out)
         bins = self.codes.bins
         out -= log_widths(bins)[bins.encode(block)[0]].sum(axis=1)[:, None]
-        out[~np.isfinite(block).all(axis=1)] = np.nan  # reported by `check`
+        out[~np.isfinite(block).all(axis=1)] = np.nan  # `check` raises the error
         return out
 
     def contributions(self, block: Any) -> np.ndarray:
-        """A joint cell belongs to no column: each gets the same part."""
+        """(n, C, d) equal parts for all columns, because a joint cell has no parts."""
         d = block.shape[1]
         return np.repeat(self.log_density(block)[:, :, None] / d, d, axis=2)
 
@@ -76,15 +81,15 @@ class CellParams(CodeParams):
 
     def expansion(self, statistic: Counts) -> Expansion:
         raise VerosimError(
-            "A joint histogram has a share for every cell and class: logistic regression on its "
-            "cells would be the same model.",
-            "twin(HistogramNB()…) regresses on the bins of each column.",
+            "A joint histogram has no discriminative twin, because logistic regression on its "
+            "cells is the same model.",
+            "Use the twin of HistogramNB, which regresses on the bins of each column.",
         )
 
 
 @dataclass(frozen=True)
 class Histogram(Categorical):
-    """A histogram per column."""
+    """One histogram per column."""
 
     fixed_values = True
 
@@ -94,7 +99,7 @@ class Histogram(Categorical):
     def estimate(self, statistic: Counts) -> BinParams:
         codes = statistic.axes.codes
         assert isinstance(codes, Bins)
-        kinds = codes.counts().astype(float)  # every bin exists, whether or not a row fell in it
+        kinds = codes.counts().astype(float)  # (d,) all bins, also those without rows
         log_mass = np.log(self.shares(statistic, codes, kinds))
         log_mass[:, : codes.size] -= log_widths(codes)
         return BinParams(codes, np.ascontiguousarray(log_mass.T), kinds)
@@ -102,7 +107,7 @@ class Histogram(Categorical):
 
 @dataclass(frozen=True)
 class JointHistogramDensity(Categorical):
-    """One histogram over all columns; all B^d cells share the smoothing."""
+    """One histogram over all columns; the smoothing is spread over all B^d cells."""
 
     has_independent_columns = False
 
@@ -120,6 +125,6 @@ class JointHistogramDensity(Categorical):
 
 
 def log_widths(bins: Bins) -> np.ndarray:
-    """(K,) log width of every bin; the one bin of a constant column counts as 1."""
+    """(K,) log width of each bin; the single bin of a constant column has width 1."""
     low, high = bins.bounds()
     return np.log(np.where(high > low, high - low, 1.0))

@@ -1,10 +1,12 @@
-"""Parameters with a mean per class, kept as pivot + offset, and the linear scores they give.
+"""Parameters with one mean per class, and their linear scores if all classes share a covariance.
 
-    log p(x | k) = w_kᵀ(x − μ) + b_k + what classes share,
+    log p(x | k) = w_kᵀ(x − μ) + b_k + r(x)
     w_k = Σ⁻¹(μ_k − μ),   b_k = −½ (μ_k − μ)ᵀ w_k
 
-where the classes share their covariance Σ; μ is the overall mean. A mean is used as
-(x − pivot) − offset, which is exact far from zero.
+Σ is the shared covariance, μ the overall mean, and r(x) is the same for all classes. A mean is
+stored as pivot + offset, and x − μ_k is computed as (x − pivot) − offset, which is exact far from
+zero.
+Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §4.3.
 """
 
 from __future__ import annotations
@@ -18,36 +20,37 @@ from verosim.densities.base import LinearForm, Params
 
 
 class Located(Params):
-    """Parameters with a mean per class, kept as pivot + offset."""
+    """Parameters with one mean per class, stored as pivot + offset."""
 
     pivot: np.ndarray  # (C, d)
     offset: np.ndarray  # (C, d)
-    share: np.ndarray  # (C,) share of the rows, which places the common reference
+    share: np.ndarray  # (C,) share of each class in the total weight; it defines the overall mean
     shared: bool  # one covariance for all classes
     is_gaussian = True
 
     @property
     def means(self) -> np.ndarray:
+        """(C, d) the mean of each class."""
         return self.pivot + self.offset
 
     @cached_property
     def reference(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The overall mean as pivot (d,) + offset (d,), and each class mean about it (C, d)."""
+        """The overall mean as pivot (d,) + offset (d,), and class means − overall mean (C, d)."""
         pivot, shift = self.about_one_pivot
         centre = self.share @ shift
         return pivot, centre, shift - centre
 
     @cached_property
     def about_one_pivot(self) -> tuple[np.ndarray, np.ndarray]:
-        """The largest class's pivot (d,) and every class mean about it (C, d)."""
+        """The pivot of the largest class (d,), and class means − this pivot (C, d)."""
         pivot = self.pivot[int(np.argmax(self.share))]
         return pivot, (self.pivot - pivot) + self.offset
 
     @cached_property
     def linear(self) -> tuple[np.ndarray, np.ndarray]:
-        """(C, d) and (C,): log p(x | k) = w_k·(x − reference) + b_k + what classes share.
+        """The weights w_k (C, d) and the constants b_k (C,) of the linear scores.
 
-        w_k = Σ⁻¹(μ_k − μ),  b_k = −½ (μ_k − μ)ᵀ w_k.
+        w_k = Σ⁻¹(μ_k − μ),   b_k = −½ (μ_k − μ)ᵀ w_k
         """
         shift = self.reference[2]
         coef = self.solve(shift)
@@ -55,20 +58,20 @@ class Located(Params):
 
     @abstractmethod
     def solve(self, shift: np.ndarray) -> np.ndarray:
-        """Σ⁻¹ applied to rows, Σ the shared covariance."""
+        """Σ⁻¹ times each row of `shift`, where Σ is the shared covariance."""
 
     @abstractmethod
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
-        """Σ_k⁻¹ (d, d) and log|Σ_k| over the columns in use."""
+        """Σ_k⁻¹ (d, d) and log|Σ_k| over the used columns."""
 
     @property
     @abstractmethod
     def variances(self) -> np.ndarray:
-        """(C or 1, d) σ²_kj of every class and column."""
+        """(C or 1, d) σ²_kj of each class and column."""
 
     @property
     def deviations(self) -> np.ndarray:
-        """(d,) deviation of every column over all classes, 1 for a constant one."""
+        """(d,) the standard deviation of each column over all classes; 1 for a constant column."""
         shift = self.reference[2]
         within = np.broadcast_to(self.variances, shift.shape)
         deviation = np.sqrt(self.share @ (within + shift**2))
@@ -76,7 +79,7 @@ class Located(Params):
 
     @abstractmethod
     def marginal(self, columns: np.ndarray) -> Params:
-        """The parameters of p(x_columns | k): the other columns integrated out."""
+        """The parameters of the marginal density of some columns."""
 
     @property
     def one_covariance(self) -> bool:
@@ -84,7 +87,10 @@ class Located(Params):
 
     @cached_property
     def far_apart(self) -> bool:
-        """Whether classes lie so far apart that linear scores would cancel: 10⁵ deviations."""
+        """Whether classes are more than 10⁵ standard deviations apart.
+
+        Linear scores would then lose too many digits.
+        """
         return bool(-2 * self.linear[1].min() > 1e10)
 
     @property
@@ -94,6 +100,7 @@ class Located(Params):
         return self._form
 
     def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        """(n, C) the linear scores of complete rows."""
         return self._form.scores(block, out)
 
     @cached_property

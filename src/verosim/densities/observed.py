@@ -1,11 +1,12 @@
-"""The E step on statistics: from cohorts and a Gaussian to the expected sums of complete rows.
+"""The E step of EM: the expected sums of complete rows, from the sums of cohorts and a Gaussian.
 
-For rows that show columns o and miss m, with z = x − μ and B = Σ_mo Σ_oo⁻¹,
+For rows with values in columns o and missing cells in columns m, with z = x − μ,
 
     E[z_m] = B z_o,   E[z_m z_oᵀ] = B z_o z_oᵀ,   E[z_m z_mᵀ] = B z_o z_oᵀ Bᵀ + V
+    B = Σ_mo Σ_oo⁻¹ = −V P_mo,   V = Σ_mm − B Σ_om = P_mm⁻¹,   P = Σ⁻¹
 
-with V = Σ_mm − B Σ_om, is linear in the sums of a cohort, so no row is needed. With P = Σ⁻¹, one
-inverse a class, V = P_mm⁻¹ and B = −V P_mo: cohorts that miss as many columns are done at once.
+These are linear in the sums of a cohort, so no rows are needed. P is computed once per class.
+Cohorts with the same number of missing columns are computed together.
 Reference: Little & Rubin (2002), Statistical Analysis with Missing Data, §11.2.
 """
 
@@ -22,16 +23,19 @@ from verosim.densities.full_params import FullParams
 from verosim.kernels.constants import LOG_2PI
 from verosim.stats import Moments, Patterns
 
-E_STEP_LOSS = 1e4  # what an E step may lose against sums: regressions of nearly dependent columns
+# Rounding errors of an E step relative to those of sums; nearly dependent columns increase them.
+E_STEP_LOSS = 1e4
 
-Theta = tuple[np.ndarray, np.ndarray]  # means (C, d) and covariances (C or 1, d, d), in units
+# Means (C, d) and covariances (C or 1, d, d), in units of the standard deviations.
+Theta = tuple[np.ndarray, np.ndarray]
 
 
 class Observed:
-    """The cohorts as the likelihood reads them: weight, mean, and scatter about it.
+    """The weight, the mean, and the scatter about the mean of each cohort.
 
-    Means are about a pivot a class, and everything is in units of the columns' deviations, so
-    nothing hangs on where the data lie or what they are measured in. Only `used` columns are held.
+    Means are relative to one pivot per class, and all numbers are in units of the standard
+    deviations of the columns. The results therefore do not depend on the origin and the units of
+    the data. Only the `used` columns are stored. I is the number of cohorts.
     """
 
     def __init__(self, statistic: Patterns, used: np.ndarray | None = None) -> None:
@@ -49,37 +53,38 @@ class Observed:
         arrays, lows = parts.arrays, parts.lows
         weight = np.where(arrays["rows"][:, 0] > 0, arrays["weight"][:, 0], 0.0)
         shown = statistic.shown[:, self.at]
-        # Rows that show nothing say nothing, unless a class has no others.
-        telling = np.zeros(len(centred.present), dtype=bool)
-        telling[owner[(weight > 0) & shown.any(axis=1)]] = True
-        kept = np.flatnonzero((weight > 0) & (shown.any(axis=1) | ~telling[owner]))
+        # Rows without any value are dropped, unless a class has only such rows.
+        observed = np.zeros(len(centred.present), dtype=bool)  # (C,)
+        observed[owner[(weight > 0) & shown.any(axis=1)]] = True
+        kept = np.flatnonzero((weight > 0) & (shown.any(axis=1) | ~observed[owner]))
         kept = kept[np.argsort((~shown[kept]).sum(axis=1), kind="stable")]
-        self.owner, self.weight = owner[kept], weight[kept]
-        self.shown = shown[kept]  # (I, d), fewest missing first
-        self.rows = np.bincount(self.owner, arrays["rows"][kept, 0], len(telling))
-        self.class_weight = np.bincount(self.owner, self.weight, len(telling))
+        self.owner, self.weight = owner[kept], weight[kept]  # (I,), (I,)
+        self.shown = shown[kept]  # (I, d), sorted by the number of missing columns
+        self.rows = np.bincount(self.owner, arrays["rows"][kept, 0], len(observed))  # (C,)
+        self.class_weight = np.bincount(self.owner, self.weight, len(observed))  # (C,)
         some = np.ix_(kept, self.at)
         unit = self.unit[self.at]
         S = (arrays["sum"][:, 0] + lows["sum"][:, 0])[some]
         step = arrays["pivot"][some] - centred.pivot[np.ix_(self.owner, self.at)]
         mean = S / self.weight[:, None]
-        self.mean = np.where(self.shown, step + mean, 0.0) / unit
+        self.mean = np.where(self.shown, step + mean, 0.0) / unit  # (I, d)
         block = np.ix_(kept, self.at, self.at)
         M = arrays["scatter"][:, 0][block] - S[:, :, None] * mean[:, None, :]
-        self.scatter = (M + lows["scatter"][:, 0][block]) / (unit[:, None] * unit)
-        self.members = [np.flatnonzero(self.owner == c) for c in range(len(telling))]
-        self.within = np.stack([self.scatter[of].sum(axis=0) for of in self.members])
-        cells_shown = LOG_2PI * self.shown.sum(axis=1) + 2 * self.shown @ np.log(unit)
-        self.log_volume = np.bincount(self.owner, self.weight * cells_shown, len(telling))
+        self.scatter = (M + lows["scatter"][:, 0][block]) / (unit[:, None] * unit)  # (I, d, d)
+        self.members = [np.flatnonzero(self.owner == c) for c in range(len(observed))]
+        self.within = np.stack([self.scatter[of].sum(axis=0) for of in self.members])  # (C, d, d)
+        cells_shown = LOG_2PI * self.shown.sum(axis=1) + 2 * self.shown @ np.log(unit)  # (I,)
+        self.log_volume = np.bincount(self.owner, self.weight * cells_shown, len(observed))  # (C,)
 
     def start(self, shared: bool) -> Theta:
-        """Means of the cells that are there, and their pooled variances."""
+        """The start of EM: the means and the pooled variances of the observed cells."""
         C, d = len(self.class_weight), len(self.at)
         return self.centred.offset[:, self.at] / self.unit[self.at], np.tile(
             np.eye(d), (1 if shared else C, 1, 1)
         )
 
     def place(self, params: FullParams) -> Theta:
+        """Parameters in the units and relative to the pivots of this object."""
         unit = self.unit[self.at]
         mean = ((params.pivot - self.centred.pivot) + params.offset)[:, self.at] / unit
         square = np.ix_(np.arange(len(params.covariance_)), self.at, self.at)
@@ -88,7 +93,7 @@ class Observed:
     def expect(
         self, mean: np.ndarray, covariance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(C,) log-likelihood, and the expected Σw z and Σw z zᵀ, z = x − mean."""
+        """(C,) log-likelihood, and the expected Σw z (C, d) and Σw z zᵀ (C, d, d), z = x − mean."""
         C, d = mean.shape
         L = np.linalg.cholesky(covariance)
         inverse = np.linalg.inv(L)
@@ -125,12 +130,12 @@ class Observed:
             weighted = self.weight[of, None] * z[of]
             first[c] = weighted.sum(axis=0)
             second[c] += weighted.T @ z[of]
-            # Expected cells lie where zᵀPz is least, and that is z_oᵀ Σ_oo⁻¹ z_o.
+            # The expected cells minimise zᵀPz, and the minimum is z_oᵀ Σ_oo⁻¹ z_o.
             score[c] += (weighted * (z[of] @ P[c])).sum()
         return -0.5 * score, first, second
 
     def _groups(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Cohorts that miss the same number of columns, and the columns (I, q) they miss."""
+        """Cohorts with the same number q of missing columns, and these columns (cohorts, q)."""
         missing, d = (~self.shown).sum(axis=1), self.shown.shape[1]
         bounds = np.searchsorted(missing, np.arange(1, d + 2))
         for q in range(1, d + 1):
@@ -141,7 +146,7 @@ class Observed:
                 yield some, np.nonzero(~self.shown[some])[1].reshape(-1, q)
 
     def completed(self, mean: np.ndarray, first: np.ndarray, second: np.ndarray) -> Moments:
-        """The expected sums as the statistic of a complete table, about the pivots."""
+        """The expected sums as the statistic of complete rows, about the pivots."""
         out = Moments(self.axes, layout="full")
         W = self.class_weight
         shift = first / np.where(W > 0, W, 1.0)[:, None]
@@ -160,12 +165,12 @@ class Observed:
         cells = self.centred.weight
         grown = np.where(cells > 0, W[:, None] / np.where(cells > 0, cells, 1.0), 0.0)
         arrays["absorbed"][:, 0] = E_STEP_LOSS * grown * self.available.arrays["absorbed"][:, 0]
-        arrays["absorbed_quartic"][...] = np.inf  # of fourth powers nothing is known
+        arrays["absorbed_quartic"][...] = np.inf  # the fourth powers are unknown
         out.note_peaks()
         return out
 
     def hopeless(self, pooled: bool) -> Trouble:
-        """Covariances no more than singular, whatever the missing cells were."""
+        """Covariances that are singular for all possible values of the missing cells."""
         squares, noise = self.centred.squares[:, self.at], 16 * self.centred.noise[:, self.at]
         cells, d = self.centred.weight[:, self.at], len(self.at)
         if pooled:

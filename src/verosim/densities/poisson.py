@@ -1,10 +1,11 @@
-"""Counts as Poisson variables, a rate per class and column.
+"""Counts as Poisson variables, with one rate per class and column.
 
     p(x | k) = Π_j λ_kj^x_j e^(−λ_kj) / x_j!,   λ_kj = (Σx_j + α m_j) / (n_kj + α)
 
-m_j is the mean of the column over all classes: α rows of it keep a rate from being zero. A missing
-cell is left out, which is its exact marginal.
-Reference: Bishop (2006), Pattern Recognition and Machine Learning, §2.3.6.
+Σx_j is the sum of column j in class k, n_kj its weight, and m_j the mean of the column over all
+classes. Adding α rows with the value m_j keeps each rate above zero. Missing cells are skipped,
+which gives the exact marginal.
+Reference: Gelman et al. (2013), Bayesian Data Analysis, §2.6.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.errors import VerosimError
 from verosim.stats import Moments
 
-LEAST_RATE = 1e-10  # parts of the column's mean that a rate has even with α = 0
+LEAST_RATE = 1e-10  # smallest rate, as a share of the mean of the column; needed if α = 0
 
 
 @dataclass(frozen=True)
 class PoissonParams(Params):
-    rate: np.ndarray  # (C, d), zero for a column left out
+    """The rates of each class and column."""
+
+    rate: np.ndarray  # (C, d); 0 for a constant column, which is not used
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -39,10 +42,10 @@ class PoissonParams(Params):
 
     def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.rate)))
-        holes = np.isnan(block)
-        np.matmul(np.where(holes, 0.0, block), self._log_rate.T, out=out)
-        out -= (~holes) @ self.rate.T if holes.any() else self.rate.sum(axis=1)
-        out[np.isinf(block).any(axis=1)] = np.nan  # reported by `check`
+        missing = np.isnan(block)  # (n, d)
+        np.matmul(np.where(missing, 0.0, block), self._log_rate.T, out=out)
+        out -= (~missing) @ self.rate.T if missing.any() else self.rate.sum(axis=1)
+        out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
         return out
 
     def log_density(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -62,8 +65,8 @@ class PoissonParams(Params):
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         raise VerosimError(
-            "A Poisson's likelihood needs Σ log x!, which the statistic does not keep.",
-            "compare models by their predictions on held-out rows.",
+            "The likelihood of a Poisson column needs Σ log x!, which the model does not store.",
+            "Compare models by their predictions on held-out rows.",
         )
 
     def expansion(self, statistic: Moments) -> Expansion:
@@ -72,7 +75,7 @@ class PoissonParams(Params):
         d, log_rate = len(names), self._log_rate
         mean = self.rate.mean(axis=0)
         marks = tuple(MISSING_FEATURE.format(name) for name in names)
-        constant = log_rate * mean - self.rate  # of a count at its mean
+        constant = log_rate * mean - self.rate  # (C, d) the score of a count equal to the mean
         return Deviations(
             names + marks, np.hstack([log_rate, -constant]), constant.sum(axis=1),
             np.concatenate([np.sqrt(np.maximum(mean, 1e-12)), np.ones(d)]),
@@ -82,7 +85,7 @@ class PoissonParams(Params):
 
 @dataclass(frozen=True)
 class Poisson(Density):
-    """Rates of counts."""
+    """Poisson densities of counts, smoothed by α rows with the mean of the column."""
 
     alpha: float = 1.0
 
@@ -95,7 +98,7 @@ class Poisson(Density):
         return PoissonParams(self.rates(Centred(statistic)))
 
     def rates(self, moments: Centred) -> np.ndarray:
-        """(…, C, d) of one or of several sets of sums; 0 in constant columns."""
+        """(…, C, d) the rates from one or several sets of sums; 0 for constant columns."""
         W = moments.weight
         total = np.maximum(W * (moments.pivot + moments.offset), 0.0)  # Σx
         seen = W.sum(axis=-2, keepdims=True)

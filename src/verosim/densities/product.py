@@ -1,4 +1,9 @@
-"""Independent parts: log p(x | k) = Σ_parts log p(x_part | k)."""
+"""Independent parts of a row, each with its own density, such as numbers and categories.
+
+    log p(x | k) = Σ_parts log p(x_part | k)
+
+Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.2.3.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +24,11 @@ from verosim.stats import Product
 
 @dataclass(frozen=True)
 class ProductParams(Params):
+    """The parameters of all parts by name."""
+
     parts: Mapping[str, Params]
-    columns: Mapping[str, Columns]  # the names of every part's columns, for messages
-    kinds: Mapping[str, str]  # the kind of every part
+    columns: Mapping[str, Columns]  # the columns of each part, for messages
+    kinds: Mapping[str, str]  # the kind of each part
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -55,7 +62,7 @@ class ProductParams(Params):
         )
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
-        """Whichever part gave a score that is no number knows which cell it was."""
+        """Check each part; the part with a score that is not finite names the cell."""
         if np.isfinite(scores).all():
             return
         for name, part in self.parts.items():
@@ -78,6 +85,7 @@ class ProductParams(Params):
 
 
 def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
+    """(n, C) the sum of the scores of all parts, also written to `out`."""
     total: np.ndarray | None = None
     for score in scores:
         total = score if total is None else np.add(total, score, out=total)
@@ -89,17 +97,17 @@ def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ProductDensity(Density):
-    """Densities by the kind of a part."""
+    """One density per kind of part."""
 
     parts: Mapping[str, Density]
 
     def densities_of(self, statistic: Product) -> dict[str, Density]:
-        """The density of every part, by the part's name."""
+        """The density of each part, by the name of the part."""
         lost = [name for name, kind in statistic.kinds.items() if kind not in self.parts]
         if lost:
             raise VerosimError(
-                f"Densities for {sorted(self.parts)}, and none for the part {lost[0]!r}.",
-                "give every part one density.",
+                f"The part {lost[0]!r} has no density; the known kinds are {sorted(self.parts)}.",
+                "Give one density for each kind of part.",
             )
         return {name: self.parts[kind] for name, kind in statistic.kinds.items()}
 
@@ -113,7 +121,7 @@ class ProductDensity(Density):
             statistic.kinds,
         )
 
-    has_independent_columns = True  # a part that is one whole, such as a text, counts as one column
+    has_independent_columns = True  # a part without columns, such as a text, counts as one column
 
     @property
     def is_additive(self) -> bool:
@@ -121,7 +129,7 @@ class ProductDensity(Density):
         return all(part.is_additive for part in parts if part.has_independent_columns)
 
     def leave_one_out(self, statistic: Product) -> Scorer:
-        """Independent parts: their log densities add up."""
+        """The sum of the leave-one-out scores of all parts."""
         scorers = {
             name: density.leave_one_out(statistic.parts[name])
             for name, density in self.densities_of(statistic).items()

@@ -1,10 +1,10 @@
-"""What counts become where they are nothing, or next to it.
+"""Numbers that replace counts and shares of zero, or nearly zero.
 
-Densities of counts and their leave-one-out forms must agree on these numbers.
+The densities of counts and their leave-one-out forms must use the same numbers.
 """
 
 from __future__ import annotations
 
-LEFTOVER = 1e-12  # parts of a class's weight below which a count is what forgetting left behind
-LEAST_ALPHA = 1e-10  # smoothing of columns and tokens never vanishes: log 0 decides nothing
-UNSEEN_SHARE = 1e-3  # what α = 0 gives a value a class never had, as e1071's `threshold` does
+LEFTOVER = 1e-12  # count / weight of the class below which a count is a rounding error
+LEAST_ALPHA = 1e-10  # smallest smoothing of columns and tokens, so that no logarithm is infinite
+UNSEEN_SHARE = 1e-3  # share of an unseen value with α = 0; the default `threshold` of R's e1071

@@ -1,8 +1,10 @@
-"""p(text | k) by the text's tokens: a row of scores per token, looked up as the text is read.
+"""Scores of texts: each token has one score per class, and the scores of a text are their sum.
 
-    log p(x | k) = base_k + Σ over the tokens i of x of s_ik
+    log p(x | k) = base_k + Σ_i s_ik   over the tokens i of x
 
-Tokens the model does not know say nothing.
+The scores of a token are looked up while the text is read. Unknown tokens are skipped.
+Reference: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
+classification, AAAI-98 Workshop on Learning for Text Categorization.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ from verosim.stats import Tokens
 
 @dataclass(frozen=True)
 class TextParams(Params):
-    """Scores of texts from the scores of their tokens."""
+    """Scores of texts, computed from the scores of their tokens."""
 
-    tokens: Any  # ColumnParams, a row for each token
+    tokens: Any  # ColumnParams, with one row of the table per token
     codes: TokenCodes
     tokenizer: Tokenizer
 
@@ -73,24 +75,28 @@ class TextParams(Params):
         return out
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
-        """Every text has finite scores."""
+        """No check is needed: each text has finite scores."""
 
     def contributions(self, block: Documents) -> np.ndarray:
-        """(n, C, 1): the text is one column."""
+        """(n, C, 1) the scores; a text is one column."""
         return self.log_density(block)[:, :, None]
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(n,) texts: tokens drawn one by one, or each present or not, joined by spaces."""
+        """(n,) random texts: tokens joined by spaces.
+
+        Tokens are drawn one by one, or each token is present or absent.
+        """
         if not isinstance(self.codes, Vocabulary):
             raise VerosimError(
-                "Buckets of hashed tokens cannot be turned back into texts.",
-                "fit without `hashed` to sample.",
+                "Texts cannot be drawn from a model with hashed tokens, because the tokens are "
+                "not stored.",
+                "Fit TextNB with hashed=None.",
             )
         if self.tokenizer.ngrams != (1, 1):
             raise VerosimError(
-                f"n-grams overlap, so a text cannot be drawn one by one from those of length "
-                f"{self.tokenizer.ngrams}.",
-                "fit with ngrams=(1, 1) to sample.",
+                f"Texts cannot be drawn from n-grams of length {self.tokenizer.ngrams}, because "
+                "n-grams overlap.",
+                "Fit TextNB with ngrams=(1, 1).",
             )
         words = np.array(self.codes.tokens(), dtype=object)
         mass = np.exp(self.log_mass)  # (K, C)
@@ -118,8 +124,8 @@ class TextParams(Params):
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):
             raise VerosimError(
-                "Buckets of hashed tokens have no names to regress on.",
-                "fit TextNB with hashed=None.",
+                "A model with hashed tokens has no twin, because the tokens are not stored.",
+                "Fit TextNB with hashed=None.",
             )
         names = tuple(self.codes.tokens())
         return TokenAmounts(
@@ -128,7 +134,7 @@ class TextParams(Params):
         )  # fmt: skip
 
     def _known(self, statistic: Tokens) -> np.ndarray:
-        """(C, K) its counts of the tokens that are known here."""
+        """(C, K) the counts of a statistic for the tokens that this model knows."""
         count = statistic.arrays["count"][:, 0]
         _, places, *_ = self.codes.lookup()
         if isinstance(self.codes, Vocabulary):

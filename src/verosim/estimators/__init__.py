@@ -1,11 +1,18 @@
-"""The scikit-learn face of the library."""
+"""The generative classifiers, with the interface of scikit-learn."""
 
-from verosim.estimators.discriminant import LDA, QDA, RDA
-from verosim.estimators.gaussian import GaussianNB, NaiveLDA
-from verosim.estimators.histogram import HistogramNB, JointHistogram
-from verosim.estimators.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from verosim.estimators.bernoulli_nb import BernoulliNB
+from verosim.estimators.categorical_nb import CategoricalNB
+from verosim.estimators.complement_nb import ComplementNB
+from verosim.estimators.gaussian_nb import GaussianNB
+from verosim.estimators.histogram_nb import HistogramNB
+from verosim.estimators.joint_histogram import JointHistogram
+from verosim.estimators.lda import LDA
+from verosim.estimators.multinomial_nb import MultinomialNB
+from verosim.estimators.naive_lda import NaiveLDA
+from verosim.estimators.qda import QDA
+from verosim.estimators.rda import RDA
 from verosim.estimators.table import NaiveBayes
-from verosim.estimators.text import TextNB
+from verosim.estimators.text_nb import TextNB
 
 __all__ = [
     "LDA",

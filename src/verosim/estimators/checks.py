@@ -1,8 +1,8 @@
-"""What users of scikit-learn may give: X with the columns of `fit`, a random_state, two classes."""
+"""Checks of the arguments that scikit-learn users give: the columns of X, random_state, classes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,24 +11,34 @@ from sklearn.utils.validation import validate_data
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError
 
+if TYPE_CHECKING:
+    from verosim.typing import RandomState
 
-def only_one_class(who: str, rows: int, label: Any, which: str = " that count") -> VerosimError:
-    """The complaint of a model that has nothing to tell apart."""
+
+def only_one_class(
+    who: str, rows: int, label: Any, which: str = " with positive weight"
+) -> VerosimError:
+    """The error of a model that was given rows of one class only."""
     return VerosimError(
-        f"{who} tells classes apart, and all {rows:,} rows{which} are of one class, "
+        f"{who} needs at least two classes; all {rows:,} rows{which} are of one class, "
         f"{plain_label(label)!r}.",
-        "two classes or more are needed.",
+        "Give rows of two or more classes.",
     )
 
 
+def empty_table() -> VerosimError:
+    """The error for a table without rows where predictions are wanted."""
+    return VerosimError("The table has no rows.", "Give a table with at least one row to predict.")
+
+
 def check_features(model: Any, X: Any) -> None:
-    """X has the columns the model was fitted on."""
+    """Check that X has the columns of the training rows."""
     if type(X) is np.ndarray and not hasattr(model, "feature_names_in_"):
         if X.ndim == 2 and X.shape[1] != model.n_features_in_:  # nothing else to check
             raise VerosimError(
                 f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
                 f"{model.n_features_in_} features as input.",
-                "give the same columns as at fit.",
+                "Give the same columns as at fit.",
             )
         return
     try:
@@ -37,13 +47,16 @@ def check_features(model: Any, X: Any) -> None:
         raise VerosimError(str(error)) from None
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """A Generator from whatever scikit-learn accepts as random_state."""
+def generator(random_state: RandomState) -> np.random.Generator:
+    """A numpy Generator from any value that scikit-learn accepts as random_state."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None or isinstance(random_state, int | np.integer):
         return np.random.default_rng(random_state)
     try:
         return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1))
-    except ValueError as error:
-        raise VerosimError(f"random_state: {error}.") from None
+    except ValueError:
+        raise VerosimError(
+            "random_state must be None, an integer, a Generator or a RandomState; "
+            f"got {random_state!r}."
+        ) from None

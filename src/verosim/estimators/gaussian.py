@@ -1,10 +1,15 @@
-"""What all Gaussian classifiers show, and the two with diagonal covariances."""
+"""The settings, attributes and methods that all Gaussian classifiers share.
+
+    p(x | k) = N(x; μ_k, Σ_k)
+
+The classifiers differ in the form of the covariances Σ_k: full or diagonal, shared or not.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,16 +23,18 @@ from verosim.densities import DiagonalGaussian, LinearForm
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.distance import signed_distance
 from verosim.estimators.robust import Refused, screened
 from verosim.models import Spec, State
 from verosim.models.settings import finite, one_of
 from verosim.stats import Moments
 
+if TYPE_CHECKING:
+    from verosim.typing import Priors, Source
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GaussianSpec(Spec):
-    """The settings that all Gaussian classifiers have."""
+    """The settings of all Gaussian classifiers."""
 
     covariance: str = "mle"
     shrinkage: Any = None
@@ -48,17 +55,18 @@ class GaussianSpec(Spec):
         return screened(source, groups, self.allows_missing) if self.robust else source
 
     def check_updates(self, verb: str) -> None:
-        """Which rows a robust model keeps depends on all of them."""
+        """Refuse updates of a robust model: the rows it keeps depend on all rows."""
         if self.robust:
             raise Refused(
-                f"robust=True, so {verb} is refused: the rows it kept were chosen by looking at "
-                "all of them, and with other rows it would have kept others.",
-                "fit again on all rows, or use robust=False.",
+                f"{verb} is not available with robust=True, because the choice of the rows to "
+                "keep depends on all rows.",
+                "Fit again on all rows, or use robust=False.",
             )
 
     def check_gaussian(self) -> None:
+        """Check the settings that all Gaussian classifiers share."""
         if not isinstance(self.robust, bool | np.bool_):
-            raise VerosimError(f"robust={self.robust!r} is not known.", "True or False.")
+            raise VerosimError(f"robust must be True or False; got {self.robust!r}.")
         one_of("covariance", self.covariance, ("mle", "unbiased"))
         finite("floor", self.floor, least=0)
         if isinstance(self.shrinkage, str):
@@ -68,6 +76,7 @@ class GaussianSpec(Spec):
 
 
 def _mahalanobis(rule: Rule, rows: Any) -> np.ndarray:
+    """(n, C) Mahalanobis distances, block by block."""
     params: Any = rule.params
     out = np.empty((rows.shape[0], len(rule.log_prior)))
 
@@ -84,13 +93,13 @@ def _mahalanobis(rule: Rule, rows: Any) -> np.ndarray:
 
 
 class GaussianClassifier(GenerativeClassifier):
-    """The settings all Gaussian classifiers have; means, covariances, distances and boundaries."""
+    """The parameters of all Gaussian classifiers; means, covariances, distances and boundaries."""
 
     def __init__(
         self,
-        priors: Any = None,
-        covariance: str = "mle",
-        shrinkage: float | str | None = None,
+        priors: Priors = None,
+        covariance: Literal["mle", "unbiased"] = "mle",
+        shrinkage: float | Literal["ledoit_wolf", "oas", "cv"] | None = None,
         floor: float = 1e-9,
         robust: bool = False,
     ) -> None:
@@ -101,26 +110,53 @@ class GaussianClassifier(GenerativeClassifier):
         self.robust = robust
 
     @property
-    def shrinkage_(self) -> Any:
-        """The shrinkage in use: the setting, or what `fit` chose for "cv"."""
-        return self.fitted("shrinkage_").spec.setting("shrinkage")
+    def shrinkage_(self) -> float | str | None:
+        """The shrinkage in use: the parameter `shrinkage`, or the number chosen for "cv"."""
+        found: float | str | None = self.fitted("shrinkage_").spec.setting("shrinkage")
+        return found
 
     @property
     def means_(self) -> np.ndarray:
-        """(C, d) class means."""
+        """(C, d) the mean of each class."""
         return self.fitted("means_").params.means
 
     @property
     def covariances_(self) -> np.ndarray:
-        """The covariances in use: (C, d, d), shared (d, d); diagonals (C, d), shared (d,)."""
+        """The covariances: (C, d, d), or (d, d) if shared; diagonals (C, d), or (d,) if shared."""
         return self.fitted("covariances_").params.covariances()
 
-    def mahalanobis(self, X: Any) -> np.ndarray:
-        """(n, C) Mahalanobis distance of every row to every class mean, not squared."""
+    def mahalanobis(self, X: Source) -> np.ndarray:
+        """Compute the Mahalanobis distance of each row to each class mean.
+
+            D_k(x) = √((x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k))
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The distances (not squared). Columns are in the order of `classes_`.
+        """
         return self.evaluate(X, _mahalanobis)
 
     def boundary(self, i: Any, j: Any) -> Quadratic:
-        """Where classes i and j (labels) tie, as the equation δ_i(x) − δ_j(x) = 0."""
+        """Compute the decision boundary between two classes: δ_i(x) − δ_j(x) = 0.
+
+        Parameters
+        ----------
+        i : label
+            The first class. The equation is positive on its side.
+        j : label
+            The second class.
+
+        Returns
+        -------
+        Quadratic
+            The equation xᵀA x + bᵀx + c = 0. It is linear if the classes share a covariance.
+        """
         state = self.checked_state()
         wanted = np.empty(2, dtype=object)
         wanted[:] = [i, j]
@@ -132,21 +168,22 @@ class GaussianClassifier(GenerativeClassifier):
         )  # fmt: skip
 
 
-# The weights of Gaussians that share a covariance are for people. Predictions do not go through
-# them: see `Located.linear`.
+# The weights of Gaussians with a shared covariance are for the user to read. Predictions do not
+# use them: see `Located.linear`.
 
 
 def gaussian_coef(model: GaussianClassifier) -> np.ndarray:
-    """(C, d) w_k; for two classes (1, d), their difference."""
+    """(C, d) w_k; with two classes (1, d), their difference."""
     return _weights(model.fitted("coef_"))[0]
 
 
 def gaussian_intercept(model: GaussianClassifier) -> np.ndarray:
-    """(C,) b_k; for two classes (1,), their difference."""
+    """(C,) b_k; with two classes (1,), their difference."""
     return _weights(model.fitted("intercept_"))[1]
 
 
 def _weights(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """The weights and the intercepts of the linear discriminants."""
     pivot, centre, _ = state.params.reference
     coef, bias = state.params.linear
     return LinearScores(LinearForm(pivot, centre, coef, bias + state.rule.log_prior)).weights
@@ -154,7 +191,7 @@ def _weights(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DiagonalSpec(GaussianSpec):
-    """Independent Gaussian columns within a class."""
+    """The settings of Gaussians with independent columns within each class."""
 
     shared: bool = False  # one variance for all classes
 
@@ -172,68 +209,3 @@ class DiagonalSpec(GaussianSpec):
         self.check_gaussian()
         shrinkage = self.setting("shrinkage")
         return DiagonalGaussian(self.shared, self.covariance, shrinkage, self.floor)
-
-
-class GaussianNB(GaussianClassifier):
-    """Gaussian naive Bayes: independent Gaussians, one variance per class and column.
-
-    δ_k(x) = log π_k − ½ Σ_j [ log 2πσ²_kj + (x_j − μ_kj)²/σ²_kj ]
-
-    Missing cells (NaN) are skipped at fit and marginalised at predict. Sparse rows are read as
-    they are.
-
-    Parameters
-    ----------
-    priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
-    covariance : "mle" divides by n_k, "unbiased" by n_k − 1
-    shrinkage : None, a share a of the mean variance, "ledoit_wolf" or "oas" (for a diagonal both
-        are the same Gaussian optimum), or "cv": chosen by held-out log-loss, see `shrinkage_`
-    floor : least variance in parts of the column's total variance
-    robust : whether to leave out rows far from the bulk of their class: see :class:`QDA`
-
-    References
-    ----------
-    Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §6.6.3.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = GaussianNB().fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
-    >>> int((model.predict(X) != y).sum()), model.n_parameters_
-    (6, 26)
-    >>> model.forget(X[100:], y[100:]).classes_
-    array([0, 1])
-    """
-
-    def spec(self) -> DiagonalSpec:
-        return DiagonalSpec(**self.settings(DiagonalSpec))
-
-
-class NaiveLDA(GaussianClassifier):
-    """Naive LDA: independent Gaussians with one variance per column, shared by all classes.
-
-    δ_k(x) = log π_k − ½ Σ_j [ log 2πσ²_j + (x_j − μ_kj)²/σ²_j ], linear in x
-
-    The parameters are those of :class:`GaussianNB`; "unbiased" divides by n − K.
-
-    References
-    ----------
-    Dudoit, Fridlyand & Speed (2002), Comparison of discrimination methods for the
-    classification of tumors: there, diagonal LDA.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = NaiveLDA().fit(X, y)
-    >>> model.covariances_.shape, model.n_parameters_
-    ((4,), 18)
-    """
-
-    def spec(self) -> DiagonalSpec:
-        return DiagonalSpec(shared=True, **self.settings(DiagonalSpec))
-
-    coef_ = property(gaussian_coef)
-    intercept_ = property(gaussian_intercept)
-    signed_distance = signed_distance

@@ -1,4 +1,4 @@
-"""Whole tables predicted and scored, a piece at a time."""
+"""Predictions and scores of whole tables, which are read in pieces."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.bayes.rule import Rule
-from verosim.data import cells
+from verosim.data import as_weights, cells
 from verosim.data.stream import Chunk, TableSource, kind_of_labels, target_codes, weights_of
 from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
+from verosim.estimators.checks import empty_table
 from verosim.kinds.look import check_columns
+from verosim.models import State
+from verosim.models.learning import no_weighted_rows
+from verosim.models.opening import open_table_to_score
 
 
 def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep: Any) -> Any:
-    """An Arrow record-batch reader of predictions."""
+    """An Arrow record-batch reader that predicts each piece when it is read."""
     import pyarrow as pa
 
     keep = [keep] if isinstance(keep, str) else list(keep)
@@ -39,21 +43,21 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
         return pa.record_batch(arrays, names=names)
 
     def kept_column(chunk: Chunk, name: str) -> pa.Array:
-        """A column passed on, in the type it first had: pieces of a table may differ."""
+        """A kept column, cast to its type in the first piece: pieces of a table may differ."""
         array = cells.without_dictionary(chunk.rows.batch.column(name))
         try:
             return array.cast(types.setdefault(name, array.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise VerosimError(
-                f"Column {name!r} is {array.type} from {chunk.rows.place(0)} on, and was "
-                f"{types[name]} before.",
-                "keep a column of one type.",
+                f"Column {name!r} has the type {array.type} from {chunk.rows.place(0)} on, and the "
+                f"type {types[name]} before.",
+                "Keep only columns with one type.",
             ) from None
 
     batches = map_chunks(predict, kept)
     first = next(batches, None)
     if first is None:
-        raise VerosimError("The table has no rows.", "there is nothing to predict.")
+        raise empty_table()
 
     def all_batches() -> Iterator[Any]:
         yield first
@@ -63,7 +67,7 @@ def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep
 
 
 class _Keeping(TableSource):
-    """A source that reads some columns only to pass them on."""
+    """A source that also reads the columns to keep."""
 
     def __init__(self, source: TableSource, keep: list[str]) -> None:
         super().__init__(source.table, source.reader)
@@ -74,7 +78,7 @@ class _Keeping(TableSource):
 
 
 def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
-    """The share of rows whose class is predicted, by weight."""
+    """The weighted share of rows with a correct prediction."""
     weight = source.weights if isinstance(source.weights, str) else None
     check_columns(source.table.names, source.target, weight, "auto")
     schema = source.reader.schema
@@ -92,5 +96,17 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
     sums = list(map_chunks(correct_weight, source))
     right, total = sum(part[0] for part in sums), sum(part[1] for part in sums)
     if not total > 0:
-        raise VerosimError("The table has no rows that count.", "there is nothing to score.")
+        raise no_weighted_rows()
     return right / total
+
+
+def table_accuracy(
+    state: State, X: Any, y: str, sample_weight: Any, rule: Any = None, answers: Any = None
+) -> float:
+    """The accuracy on a table with a target column, by the rule of the state or another rule."""
+    weights = sample_weight
+    if weights is not None and not isinstance(weights, str):
+        weights = as_weights(weights, np.size(weights))
+    source = open_table_to_score(state, X, y, weights)
+    rule = state.rule if rule is None else rule
+    return accuracy(rule, state.classes if answers is None else answers, source)

@@ -1,13 +1,15 @@
-"""Rows that lie far from the bulk of their class are left out: the reweighted MCD.
+"""Outliers are left out of each class, with the reweighted minimum covariance determinant (MCD).
 
     keep x in class k  if  (x − m_k)ᵀ S_k⁻¹ (x − m_k) ≤ c
 
-with m_k and S_k of the half of the class whose covariance has the smallest determinant, and c the
-cut-off that leaves 97.5 % of the rows of a Gaussian class of that size. What remains is summed as
-ever, so the model is still a function of its statistics.
+Here m_k and S_k are the mean and the covariance of one half of the class: the half with the
+smallest determinant of the covariance. The cut-off c keeps 97.5 % of the rows of a Gaussian class
+of that size. The kept rows are summed in the usual way, so the model is still a function of its
+statistics.
 
 References: Rousseeuw & Van Driessen (1999), A fast algorithm for the minimum covariance
-determinant estimator; Hardin & Rocke (2005), The distribution of robust distances.
+determinant estimator, Technometrics 41, 212–223; Hardin & Rocke (2005), The distribution of robust
+distances, Journal of Computational and Graphical Statistics 14, 928–946.
 """
 
 from __future__ import annotations
@@ -29,33 +31,33 @@ from verosim.engines import map_chunks, one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
 
 KEPT_SHARE = 0.975  # share of a Gaussian class that is kept
-LEAST_ROWS_OF_BULK = 5  # rows below which a class has no bulk to lie far from
-PER_COLUMN = 5  # rows a column that the MCD needs
-ROWS_FOR_BULK = 2000  # rows, or 20 a column, that a bulk is found from; all are judged by it
-# The efficiency of the MAD: of n rows it makes as much as 0.37 n of a deviation.
+LEAST_ROWS_OF_BULK = 5  # a class with fewer rows keeps them all
+PER_COLUMN = 5  # rows per column that the MCD needs
+ROWS_FOR_BULK = 2000  # a sample of so many rows, or 20 per column, is used to find the centre
+# The efficiency of the MAD: with n rows it is as exact as a standard deviation of 0.37 n rows.
 MAD_EFFICIENCY = 0.37
-MOST_DEVIATIONS = 1e6  # values further out are clipped, so that no square overflows
+MOST_DEVIATIONS = 1e6  # larger deviations are clipped, so that no square overflows
 
 
 class Refused(VerosimError, AttributeError):
-    """What a robust model does not offer."""
+    """The error for a method that a robust model does not have."""
 
 
 # The rows of a source ---------------------------------------------------------------------------
 
 
 def screened(
-    source: ArraySource | TableSource, groups: Groups, holes: bool
+    source: ArraySource | TableSource, groups: Groups, allow_missing: bool
 ) -> ArraySource | TableSource:
-    """The source with weight zero on its outliers. `holes` says missing cells may be judged."""
+    """The source with weight zero for its outliers. `allow_missing` allows missing cells."""
     if isinstance(source, TableSource):
-        return _screened_table(source, groups, holes)
-    weights = _kept(source.X, source.groups, source.weights, groups, holes)
+        return _screened_table(source, groups, allow_missing)
+    weights = _kept(source.X, source.groups, source.weights, groups, allow_missing)
     return ArraySource(source.X, source.groups, weights, raw=source.raw)
 
 
-def _screened_table(source: TableSource, groups: Groups, holes: bool) -> TableSource:
-    """The same for a table, which is read into memory, once."""
+def _screened_table(source: TableSource, groups: Groups, allow_missing: bool) -> TableSource:
+    """The same for a table, which is read into memory once."""
     parts = list(map_chunks(lambda chunk: (chunk, chunk.batch()), source))
     own = [Groups(np.empty(0) if b.labels is None else b.labels) for _, b in parts]
     groups = reduce(Groups.union, own, groups)
@@ -72,7 +74,8 @@ def _screened_table(source: TableSource, groups: Groups, holes: bool) -> TableSo
     if len(batches):
         rows = np.concatenate([batch.block for batch in batches])
         codes = np.concatenate([batch.groups for batch in batches])
-        out[np.concatenate(at)] = _kept(rows, codes, np.concatenate(weights), groups, holes)
+        each = np.concatenate(weights)
+        out[np.concatenate(at)] = _kept(rows, codes, each, groups, allow_missing)
     read = [chunk.rows for chunk, _ in parts]
     table = replace(
         source.table, read=lambda _: iter(read), rows=start, resumes=False, once=False,
@@ -82,9 +85,9 @@ def _screened_table(source: TableSource, groups: Groups, holes: bool) -> TableSo
 
 
 def _kept(
-    X: Any, codes: np.ndarray, weights: np.ndarray, groups: Groups, holes: bool
+    X: Any, codes: np.ndarray, weights: np.ndarray, groups: Groups, allow_missing: bool
 ) -> np.ndarray:
-    """(n,) the weights, zero where a row is an outlier of its class."""
+    """(n,) the weights, with zero for the outliers of each class."""
     out = weights.copy() if len(weights) else np.ones(len(codes))
     matrix = X.as_csr() if isinstance(X, SparseRows) else None
     for c in range(len(groups.classes)):
@@ -92,10 +95,10 @@ def _kept(
         if not len(here):
             continue
         rows = X[here] if matrix is None else _common(matrix[here], out[here])
-        kept, reason = bulk(np.asarray(rows, dtype=np.float64), out[here], holes)
+        kept, reason = bulk(np.asarray(rows, dtype=np.float64), out[here], allow_missing)
         if reason:
             warn(
-                f"Class {groups.name(c)} {reason}: all its rows are kept, outliers among them.",
+                f"Class {groups.name(c)} {reason}, so all its rows are kept, also outliers.",
                 VerosimWarning,
             )
         out[here[~kept]] = 0.0
@@ -103,8 +106,10 @@ def _kept(
 
 
 def _common(rows: Any, weights: np.ndarray) -> np.ndarray:
-    """Sparse rows as dense ones, without the columns that are zero in more than half of them:
-    those would be left out later."""
+    """Sparse rows as dense rows, without the columns that are zero in more than half of the rows.
+
+    Such columns would be left out later.
+    """
     share = weights @ (rows != 0) / weights.sum()
     return np.asarray(rows.tocsc()[:, np.flatnonzero(share >= 0.5)].toarray())
 
@@ -112,45 +117,45 @@ def _common(rows: Any, weights: np.ndarray) -> np.ndarray:
 # The rows of a class ----------------------------------------------------------------------------
 
 
-def bulk(X: np.ndarray, weights: np.ndarray, holes: bool = True) -> tuple[np.ndarray, str]:
-    """Which rows of one class (n, d) are not outliers; and why, where none could be judged.
+def bulk(X: np.ndarray, weights: np.ndarray, allow_missing: bool = True) -> tuple[np.ndarray, str]:
+    """(n,) which rows of one class (n, d) are not outliers, and the reason if this is unknown.
 
-    A row is judged on the cells it has. By the minimum covariance determinant where there are
-    more than five complete rows a column; else, and where half of the rows lie in a plane, cell
-    by cell: by the distance to the median in units of the MAD, against a t distribution with the
-    degrees of freedom the MAD is worth. A column in which half of the class share one value has
-    no robust spread, and is left out. A row of weight w stands for w rows. Large classes are
-    measured on a part of their rows, taken evenly, and judged whole.
+    Only the cells that a row has are used. With more than five complete rows per column, the
+    distance is that of the minimum covariance determinant. With fewer rows, or if half of the rows
+    are in a plane, each cell is tested alone: its distance to the median, in units of the MAD, is
+    compared with a t distribution that has the effective degrees of freedom of the MAD. A column
+    in which half of the rows share one value is left out. A row of weight w counts as w rows. The
+    centre of a large class is found from an even sample of its rows, and all rows are tested.
     """
     kept = np.ones(len(X), dtype=bool)
-    broken = np.isinf(X) if holes else ~np.isfinite(X)  # what the statistic will complain of
+    broken = np.isinf(X) if allow_missing else ~np.isfinite(X)  # the statistic reports these
     X = np.where(np.isfinite(X), X, np.nan)
     order = _order(X)
     X = X[order]
     copies = _copies(weights[order], max(ROWS_FOR_BULK, 20 * X.shape[1]))
     if copies.sum() < LEAST_ROWS_OF_BULK:
-        return kept, f"has {len(X)} rows, too few to tell which are outliers"
+        return kept, f"has {len(X)} rows, too few to find outliers"
     Z = _standardised(X, copies)  # (n, columns that vary)
     if not Z.shape[1]:
-        return kept, "has no column in which more than half of its rows differ"
+        return kept, "has no column in which more than half of the values differ"
     near = _near_by_mcd(Z, copies)
     near = _near_by_cell(Z, copies) if near is None else near
     if 2 * copies[near].sum() < copies.sum():
-        return kept, "has no bulk (more than half of its rows lie far from its middle)"
+        return kept, "has no clear centre (more than half of its rows are far from it)"
     kept[order] = near
     return kept | broken.any(axis=1), ""
 
 
 def _order(X: np.ndarray) -> np.ndarray:
-    """(n,) an order of the rows by what is in them, so that theirs has no part in the choice."""
+    """(n,) an order of the rows by their values, so that the given order does not matter."""
     n, d = X.shape
     return np.argsort(np.ascontiguousarray(X).view(f"V{8 * d}")[:, 0]) if d else np.arange(n)
 
 
 def _copies(weights: np.ndarray, most: int) -> np.ndarray:
-    """(n,) how often each row is taken: as often as the weights so far add up to whole rows.
+    """(n,) how often each row is repeated, in proportion to its weight.
 
-    They are scaled to add up to no fewer rows than there are, and to no more than `most`.
+    The total is at least the number of rows, and at most `most`.
     """
     total = weights.sum()
     wanted = min(max(total, len(weights)), most)
@@ -159,7 +164,7 @@ def _copies(weights: np.ndarray, most: int) -> np.ndarray:
 
 
 def _standardised(X: np.ndarray, copies: np.ndarray) -> np.ndarray:
-    """(x − median) / MAD, without the columns whose MAD is zero."""
+    """(x − median) / MAD, without the columns in which the MAD is zero."""
     some = ~np.isnan(X[copies > 0]).all(axis=0)
     X = X[:, some]
     rows = np.repeat(X, copies, axis=0)
@@ -172,22 +177,22 @@ def _standardised(X: np.ndarray, copies: np.ndarray) -> np.ndarray:
 
 
 def _near_by_cell(Z: np.ndarray, copies: np.ndarray) -> np.ndarray:
-    """Rows none of whose cells is far; the level is shared among the columns."""
+    """(n,) rows in which no cell is far from its median. The level is split over the columns."""
     d = Z.shape[1]
-    cells = copies @ ~np.isnan(Z)  # (d,) of the rows that count
+    cells = copies @ ~np.isnan(Z)  # (d,) of the repeated rows
     level = (1 + KEPT_SHARE ** (1 / d)) / 2
     cut = t.ppf(level, np.maximum(MAD_EFFICIENCY * (cells - 1), 0.1))
     return ~(np.abs(Z) > cut).any(axis=1)  # a missing cell is not far
 
 
 def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
-    """Rows within the cut-off of the MCD's distance; None where it has none."""
+    """(n,) rows within the cut-off of the MCD distance; None if it cannot be computed."""
     complete = ~np.isnan(Z).any(axis=1)
     rows = np.repeat(Z[complete], copies[complete], axis=0)
     n, d = rows.shape
     if n <= PER_COLUMN * d:
         return None
-    # What it warns of is looked at below, and its matrices are many and small.
+    # Its warnings are replaced by the checks below. Its matrices are many and small.
     with warnings.catch_warnings(action="ignore"), one_blas_thread:
         try:
             found = MinCovDet(random_state=0).fit(rows)
@@ -197,7 +202,7 @@ def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
             return None
     centre, covariance = min(halves, key=lambda half: float(np.linalg.slogdet(half[1])[1]))
     values = np.linalg.eigvalsh(covariance)
-    if not values[0] > 1e-10 * values[-1]:  # half of the rows lie in a plane
+    if not values[0] > 1e-10 * values[-1]:  # half of the rows are in a plane
         return None
     distances, cells = _distances(Z, centre, covariance)
     cut = cutoff(n, d, h)
@@ -206,10 +211,10 @@ def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
 
 
 def _concentrated(rows: np.ndarray, h: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of a half, concentrated from the rows nearest the medians.
+    """Mean and covariance of one half of the rows, starting with the rows nearest to the medians.
 
-    scikit-learn starts from random halves, each with its share of a cluster of outliers; from
-    three rows in ten on, that cluster may stay. This start has none of it.
+    scikit-learn starts with random halves. Each of them has its share of a cluster of outliers, so
+    with 30 % outliers or more the cluster may stay. This start does not contain the cluster.
     """
     nearest = np.argsort((rows**2).sum(axis=1), kind="stable")[:h]
     while True:
@@ -224,7 +229,7 @@ def _concentrated(rows: np.ndarray, h: int) -> tuple[np.ndarray, np.ndarray]:
 def _distances(
     Z: np.ndarray, centre: np.ndarray, covariance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) squared Mahalanobis distances over the cells that each row has, and their number."""
+    """(n,) squared Mahalanobis distances over the cells of each row, and (n,) their number."""
     patterns, which = np.unique(~np.isnan(Z), axis=0, return_inverse=True)
     which = which.reshape(-1)
     order = np.argsort(which, kind="stable")
@@ -238,12 +243,14 @@ def _distances(
 
 
 def cutoff(n: int, d: int, h: int) -> float:
-    """The cut-off for squared distances by the raw MCD of h of n rows (Hardin & Rocke 2005).
+    """The cut-off for squared distances with the raw MCD of h of n rows (Hardin & Rocke 2005).
 
-    c (m − d + 1) / (d m) · D² ~ F(d, m − d + 1),  c = P(χ²_{d+2} ≤ q) / (h/n),  P(χ²_d ≤ q) = h/n
+        c (m − d + 1) / (d m) · D² ~ F(d, m − d + 1)
+        c = P(χ²_{d+2} ≤ q) / (h/n),  P(χ²_d ≤ q) = h/n
 
-    with m, the degrees of freedom of the MCD's covariance, by the asymptotic variance of Croux &
-    Haesbroeck (1999) and Hardin & Rocke's correction for small samples. For large n it is χ²'s.
+    Here m is the number of degrees of freedom of the MCD covariance. It follows from the asymptotic
+    variance of Croux & Haesbroeck (1999) and the correction of Hardin & Rocke for small samples.
+    For large n the cut-off tends to a quantile of χ²_d.
     """
     share = h / n
     q = chi2.ppf(share, d)

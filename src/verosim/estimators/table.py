@@ -1,11 +1,11 @@
-"""Naive Bayes for the table as it is: every column by a density of its own kind."""
+"""Naive Bayes for tables: each column has a density of its own kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,10 +23,13 @@ from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Product
 
+if TYPE_CHECKING:
+    from verosim.typing import ColumnKind, Labels, Priors, RandomState
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableSpec(Spec):
-    """Independent columns of any kinds."""
+    """The settings of a model of independent columns of any kind."""
 
     columns: Any = "auto"
     alpha: Any = 1.0
@@ -56,8 +59,9 @@ class TableSpec(Spec):
             found = next((c.density for c in schema if c.name == name), None)
             if found is not None and as_kind(density, name).name != found:
                 raise VerosimError(
-                    f"Column {name!r} is {found} in the schema and {density} in columns=.",
-                    f"schema.edit({{{name!r}: {density!r}}}), or leave it out of columns=.",
+                    f"Column {name!r} is {found} in the schema and {density} in columns.",
+                    f"Use schema.edit({{{name!r}: {density!r}}}), or remove the column from "
+                    "columns.",
                 )
         return kinds.MixedReader(schema, gaps=self.missing == "category")
 
@@ -73,29 +77,81 @@ class TableSpec(Spec):
 
 
 class NaiveBayes(GenerativeClassifier):
-    """Naive Bayes for a table of any kinds of columns: numbers, categories, dates, text, holes.
+    """Naive Bayes for tables with numbers, categories, dates, texts and missing values.
 
-    log p(x | k) = Σ_j log p_j(x_j | k), with p_j a Gaussian, a histogram, a Poisson, smoothed
-    shares of categories, or a multinomial of the words of a text
+    Use it on a data frame, a file or a query without preprocessing. `fit` looks at the first rows
+    and chooses a density for each column; `schema_` shows the choice, and `columns` changes it by
+    name. The model assumes that the columns are independent within each class. The log
+    discriminant of class k is:
 
-    What each column is, the first look decides and `schema_` shows; `columns` overrides it by
-    name. Missing cells are skipped at fit and marginalised at predict; so is a column the table to
-    predict does not have. A date counts by its hour, weekday, month, and as a number.
+        δ_k(x) = log π_k + Σ_j log p_j(x_j | k)
+
+    Here π_k is the prior of class k, and p_j is the density of column j: a Gaussian, a histogram, a
+    Poisson distribution, smoothed shares of categories, or a multinomial distribution of the words
+    of a text. A date is used as a number and by its hour, weekday and month. Missing values are
+    skipped at fit, and predictions use the values that a row has. A column that is missing from
+    the table to predict is skipped in the same way.
 
     Parameters
     ----------
-    columns : "auto"; "gaussian" or "histogram" for all numbers; or {name: density} for some
-        columns: "gaussian", "histogram", "category", "boolean", "poisson", "date", "text" or
-        "ignore"
-    alpha : pseudo-count of every category, bin and token; rows of the overall mean for a Poisson;
-        or "cv": chosen by held-out log-loss, see `alpha_`
-    priors : None (n_k/n), "laplace", "uniform", array in the order of classes_, or dict by label
-    covariance : "mle" divides a Gaussian's squares by n_k, "unbiased" by n_k − 1
-    missing : "skip", or "category" where absence itself tells classes apart: then p_j has a chance
-        of being missing in each class too
-    max_categories : values a category column keeps; the rest share the bucket '‹other›'. A schema
-        given to `fit` brings its own
-    floor : least variance of a Gaussian in parts of the column's total variance
+    columns : {"auto", "gaussian", "histogram"} or dict, default="auto"
+        The density of each column. "auto" chooses by the first rows. "gaussian" and "histogram"
+        apply to all numeric columns. A dict maps names of some columns to "gaussian", "histogram",
+        "poisson", "category", "boolean", "date", "text" or "ignore"; the other columns are chosen
+        by the first rows.
+    alpha : float or "cv", default=1.0
+        The pseudo-count that is added to the count of every category, bin and word. For a Poisson
+        column it is the number of extra rows with the mean of all classes. "cv" chooses it by the
+        log-loss on held-out rows, see `alpha_`.
+    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
+        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
+        of `classes_`. A dict maps labels to priors.
+    covariance : {"mle", "unbiased"}, default="mle"
+        The divisor of the variances of Gaussian columns. "mle" divides by n_k, the number of rows
+        of the class. "unbiased" divides by n_k − 1.
+    missing : {"skip", "category"}, default="skip"
+        "skip" ignores missing values. "category" also models the probability that a value is
+        missing in each class. Use it if missing values themselves help to separate the classes.
+    max_categories : int, default=1000
+        The number of values that a column of categories keeps. All other values share the
+        category '‹other›'. A schema that is given to `fit` has its own number.
+    floor : float, default=1e-9
+        The smallest allowed variance of a Gaussian column, as a share of the total variance of
+        that column.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    class_count_ : ndarray of shape (C,)
+        The total weight of the rows of each class.
+    class_prior_ : ndarray of shape (C,)
+        The class priors π_k in use.
+    alpha_ : float
+        The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
+    n_parameters_ : int
+        The number of free parameters of all densities, and C − 1 priors if they are estimated.
+    n_features_in_ : int
+        The number of columns of X at fit.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns of X at fit. It exists only if X had column names.
+    schema_ : Schema
+        How each column of the table is read, and why.
+    stats_ : Statistic
+        The sums over the training rows. The model is computed from them.
+
+    See Also
+    --------
+    look : Creates a schema that can be checked and edited before `fit`.
+    GaussianNB : For arrays of numbers.
+    CategoricalNB : For columns of categories only.
+    TextNB : For one column of texts.
+
+    References
+    ----------
+    Hand & Yu (2001), Idiot's Bayes: not so stupid after all?, International Statistical Review 69,
+    385–398.
 
     Examples
     --------
@@ -111,11 +167,11 @@ class NaiveBayes(GenerativeClassifier):
 
     def __init__(
         self,
-        columns: str | Mapping[str, str] = "auto",
-        alpha: float | str = 1.0,
-        priors: Any = None,
-        covariance: str = "mle",
-        missing: str = "skip",
+        columns: Literal["auto", "gaussian", "histogram"] | Mapping[str, ColumnKind] = "auto",
+        alpha: float | Literal["cv"] = 1.0,
+        priors: Priors = None,
+        covariance: Literal["mle", "unbiased"] = "mle",
+        missing: Literal["skip", "category"] = "skip",
         max_categories: int = 1000,
         floor: float = 1e-9,
     ) -> None:
@@ -131,12 +187,32 @@ class NaiveBayes(GenerativeClassifier):
         return TableSpec(**self.settings(TableSpec))
 
     def sample(
-        self, n: int = 1, y: Any = None, random_state: Any = None, missing: bool = False
+        self,
+        n: int = 1,
+        y: Labels | None = None,
+        random_state: RandomState = None,
+        missing: bool = False,
     ) -> tuple[Any, np.ndarray]:
-        """Simulate n rows: k ~ Cat(π), then each column from its own density.
+        """Simulate rows from the model: k ~ Cat(π), then each column from its own density.
 
-        Returns a table of the kind and types the model was fitted on, and the labels. With
-        `missing`, cells are left empty as often as the class leaves them.
+        Parameters
+        ----------
+        n : int, default=1
+            The number of rows.
+        y : label, array-like of shape (n,) or None, default=None
+            One class for all rows, or one class per row. None draws the classes from the priors.
+        random_state : int, Generator, RandomState or None, default=None
+            The seed or the generator of random numbers. None gives new random numbers at each
+            call.
+        missing : bool, default=False
+            True leaves cells empty as often as they are missing in the training rows of the class.
+
+        Returns
+        -------
+        rows : table
+            The simulated rows, as a table of the kind and the types that the model was fitted on.
+        labels : ndarray of shape (n,)
+            Their classes.
         """
         rng = generator(random_state)
         drawn, labels = super().sample(n, y, rng)

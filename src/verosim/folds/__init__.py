@@ -1,4 +1,4 @@
-"""The held-out engine: models scored on rows they never saw, from the sums of the other rows."""
+"""Held-out scoring: each row is scored by a model of other rows, computed from sums."""
 
 from verosim.folds.engine import HeldOutEngine, refits, reweighted
 from verosim.folds.holdout import HeldOutRows, HoldOut

@@ -1,9 +1,9 @@
-"""The held-out engine: for any list of specs, the rules of models that never saw a fold.
+"""The held-out engine: for each fold and each spec, the rule of the rows outside the fold.
 
-    (fold, its rows, a rule for each spec over all classes)
+    (fold, its rows, one rule per spec over all classes)
 
-Specs that share their sums share one pass. A spec that is a sum is taken apart by algebra; another
-is fitted again outside every fold. Everything that validates asks this engine.
+Specs that share a statistic share one pass. If fitting is a sum, the rows of a fold are subtracted
+from the total. Other specs are fitted again outside each fold. All validation uses this engine.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from verosim.models.learning import derived_from
 
 
 class HeldOutEngine:
-    """Specs and rows in folds; `visits` brings them together.
+    """A list of specs, and rows in folds. `visits` calls a function for each fold.
 
-    `keep_priors` gives every fold the priors of all rows. `look_again` fits every spec again
-    outside each fold, its first look at the table included.
+    `keep_priors` uses the priors of all rows in every fold. `look_again` fits each spec again
+    outside each fold, including the first look at the table.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class HeldOutEngine:
         look_again: bool = False,
     ) -> None:
         self.specs, self.keep_priors, self.look_again = list(specs), keep_priors, look_again
-        self.finished: set[int] = set()  # the specs whose rows were all visited
+        self.finished: set[int] = set()  # the specs for which all rows were visited
         self.holdouts: list[tuple[list[int], HoldOut]] = []
         for group in share_statistic(self.specs):
             widest = [self.specs[i] for i in group if self.specs[i].widest]
@@ -52,11 +52,11 @@ class HeldOutEngine:
 
     @property
     def rows(self) -> HoldOut:
-        """The rows in their folds, as the first specs read them."""
+        """The rows in their folds, as the first group of specs reads them."""
         return self.holdouts[0][1]
 
     def visits(self, visit: Visit) -> Iterator[Visited]:
-        """visit(rows, rules) for the rows of every fold and a few specs at a time."""
+        """Call visit(rows, rules) for the rows of each fold and for a few specs at a time."""
         for group, holdout in self.holdouts:
             sums = [i for i in group if self._is_sum(i)]
             if sums:
@@ -69,21 +69,23 @@ class HeldOutEngine:
                     self.finished.add(i)
 
     def state(self, i: int) -> State:
-        """The i-th spec fitted on all rows, from the sums that are here already."""
+        """The state of spec i on all rows, from the sums that are already computed."""
         holdout = next(holdout for group, holdout in self.holdouts if i in group)
         if not self._is_sum(i):
             return fit(self.specs[i], holdout.inputs)
         return derived_from(self.specs[i], holdout.total, holdout.schema)
 
     def _is_sum(self, i: int) -> bool:
+        """Whether the rows of a fold can be subtracted for spec i."""
         return self.specs[i].is_decomposable and not self.look_again
 
     def _visits_by_refits(self, i: int, holdout: HoldOut, visit: Visit) -> Iterator[Visited]:
+        """Call visit(rows, rules) for spec i, which is fitted again for each fold."""
         spec = self.specs[i]
         if self.keep_priors:
             raise VerosimError(
-                f"{spec.name} is fitted again for each fold, and estimates its own priors.",
-                'fold_priors="fit".',
+                f"{spec.name} is fitted again for each fold, so it estimates the priors again.",
+                'Use fold_priors="fit".',
             )
         for state, held, classes in refits(spec, holdout):
             rules = FoldRules(state.rules, positions(state.classes, classes), classes)
@@ -91,9 +93,9 @@ class HeldOutEngine:
 
 
 def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[State, HeldOutRows, np.ndarray]]:
-    """The spec fitted outside every fold, the rows of the fold as it reads them, and all classes.
+    """For each fold, the state fitted outside it, the rows of the fold, and all classes.
 
-    The rows outside the fold alone have weight. The rows of a table come a piece at a time.
+    Rows inside the fold get the weight zero. The rows of a table are read in pieces.
     """
     labels = row_labels(holdout.source, holdout.inputs.y)
     weights = row_weights(holdout.source, len(labels))
@@ -120,7 +122,7 @@ def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[State, HeldOutRows, n
 
 
 def reweighted(inputs: Inputs, weights: np.ndarray) -> Inputs:
-    """The same rows with other weights; a column that held weights stays out of the model."""
+    """The same rows with other weights. The old column of weights is not used for learning."""
     name = inputs.sample_weight
     ignored = (*inputs.ignored, name) if isinstance(name, str) else inputs.ignored
     return replace(inputs, sample_weight=weights, ignored=ignored)

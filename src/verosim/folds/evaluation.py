@@ -1,8 +1,8 @@
-"""Scores of specs on held-out rows, reduced as the rows stream.
+"""Scores of specs on held-out rows, reduced while the rows are read.
 
     score of fold f = reduction over its rows, scored by the rules of the other folds
 
-Memory does not grow with rows unless the out-of-fold rows are asked for.
+Memory does not grow with the number of rows, unless the out-of-fold scores are kept.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from verosim.folds.warnings import first_warning_only
 
 @dataclass(frozen=True)
 class OutOfFold:
-    """What models that never saw them say of the rows, in the order of the rows."""
+    """Scores of rows by models that were fitted without them, in the order of the rows."""
 
-    scores: np.ndarray  # (n, …) log p(k | x), or another score; nan for a row never held out
+    scores: np.ndarray  # (n, …) log p(k | x), or another score; nan if a row is never held out
     labels: np.ndarray  # (n,)
-    weights: np.ndarray  # (n,), empty if every row counts once
-    folds: np.ndarray  # (n,) empty where folds overlap
+    weights: np.ndarray  # (n,), empty if all weights are 1
+    folds: np.ndarray  # (n,), empty if folds overlap
     classes: np.ndarray  # (C,)
 
     @property
     def row_weights(self) -> np.ndarray:
-        """(n,) the weights, ones where every row counts once."""
+        """(n,) the weights."""
         return self.weights if len(self.weights) else np.ones(len(self.labels))
 
 
 @dataclass
 class FoldScores:
-    """Scores of every spec and fold, and the engine they came from."""
+    """Scores of each spec and fold, and the engine that computed them."""
 
     engine: HeldOutEngine
-    table: dict[str, np.ndarray]  # (specs, F) by name; nan where an interrupt came first
+    table: dict[str, np.ndarray]  # (specs, F) by name; nan after an interrupt
     rows: int  # n
     kept: OutOfFold | None = None  # of the first spec
     sums: dict[str, Any] = field(default_factory=dict)  # over all rows, of the first spec
@@ -51,7 +51,7 @@ class FoldScores:
 
 
 class _Collector:
-    """Pieces of out-of-fold rows, put in the order of the rows at the end."""
+    """Collects pieces of out-of-fold scores and sorts them by row at the end."""
 
     def __init__(self) -> None:
         self.pieces: list[tuple[HeldOutRows, np.ndarray]] = []
@@ -76,7 +76,7 @@ class _Collector:
         return OutOfFold(scores, labels[order], weights, folds[order], self.classes)
 
     def _mean_scores(self, n: int) -> np.ndarray:
-        """(n, …) the scores; held out more than once, a row has the mean of its posteriors."""
+        """(n, …) the scores. A row that is held out several times gets the mean posterior."""
         scores = np.full((n, *self.pieces[0][1].shape[1:]), np.nan)
         times = np.zeros((n, *(1,) * (scores.ndim - 1)))
         for held, fresh in self.pieces:
@@ -97,10 +97,10 @@ def score_specs(
     keep_rows: bool = False,
     sums: dict[str, Sums] | None = None,
 ) -> FoldScores:
-    """Every spec's scores on the same held-out rows; an interrupt leaves what is known.
+    """Scores of all specs on the same held-out rows. An interrupt keeps the completed folds.
 
-    `keep_rows` and `sums` are for an engine of one spec: its out-of-fold rows, and arrays that
-    are summed over all rows.
+    `keep_rows` and `sums` are for an engine with one spec: they keep its out-of-fold scores, and
+    sum arrays over all rows.
     """
     reducer = _Reducer(engine, scores, keep_rows, sums or {})
     specs, folds = len(engine.specs), engine.rows.count
@@ -114,9 +114,9 @@ def score_specs(
         reducer.drop_unfinished()
         if not reducer.knows_a_fold():
             raise
-        warn("Interrupted: the scores are of the folds done so far.", VerosimWarning)
+        warn("Interrupted: the scores cover only the completed folds.", VerosimWarning)
     table = reducer.table()
-    if complete:  # hashing a small table may leave a fold without rows: it is no fold
+    if complete:  # drop empty folds: hashing a small table may leave a fold without rows
         there = ~np.isnan(next(iter(table.values()))).all(axis=0)
         table = {name: found[:, there] for name, found in table.items()}
     kept = reducer.kept.in_order(engine.rows) if keep_rows else None
@@ -126,15 +126,15 @@ def score_specs(
 
 @dataclass(frozen=True)
 class _Piece:
-    """What is kept of some rows of a fold."""
+    """The reduced scores of some rows of a fold."""
 
-    parts: list[dict[str, Any]]  # by spec and score; empty where no row has a weight
-    log_proba: np.ndarray | None = None  # of the first spec, where rows are kept
+    parts: list[dict[str, Any]]  # by spec and score; empty if no row has a positive weight
+    log_proba: np.ndarray | None = None  # of the first spec, if rows are kept
     totals: dict[str, Any] = field(default_factory=dict)
 
 
 class _Reducer:
-    """Reduces the rows that an engine visits to parts of scores, by spec and fold."""
+    """Reduces the visited rows to parts of scores, for each spec and fold."""
 
     def __init__(
         self,
@@ -153,6 +153,7 @@ class _Reducer:
         self.rows = 0
 
     def visit(self, held: HeldOutRows, rules: FoldRules) -> _Piece:
+        """The parts of the scores for some rows of a fold."""
         self.kept.classes = rules.classes
         sums = rules.score_sums(held, self.with_loss) if self.by_sums else None
         if sums is not None:
@@ -170,7 +171,7 @@ class _Reducer:
         return _Piece(parts, found[0] if self.keep_rows else None, totals)
 
     def take(self, visited: Visited) -> int:
-        """Keep a piece; how many folds of specs it is the first of."""
+        """Store a piece, and return for how many specs it is the first piece of its fold."""
         piece, fresh = visited.value, 0
         for i, part in zip(visited.numbers, piece.parts, strict=True):
             key = (i, visited.held.fold)
@@ -185,18 +186,18 @@ class _Reducer:
         return fresh
 
     def drop_unfinished(self) -> None:
-        """After an interrupt: every fold of a table has rows in its last piece."""
+        """Drop the incomplete specs of a table: each fold may have rows in the last piece."""
         if isinstance(self.engine.rows.source, TableSource):
             done = self.engine.finished
             self.parts = {key: part for key, part in self.parts.items() if key[0] in done}
 
     def knows_a_fold(self) -> bool:
-        """Whether some fold was scored by every spec."""
+        """Whether at least one fold was scored for all specs."""
         specs, folds = range(len(self.engine.specs)), range(self.engine.rows.count)
         return any(all((i, f) in self.parts for i in specs) for f in folds)
 
     def table(self) -> dict[str, np.ndarray]:
-        """By score, (specs, F); nan where there is none."""
+        """The scores by name, each (specs, F); nan if a score is missing."""
         shape = len(self.engine.specs), self.engine.rows.count
         table = {name: np.full(shape, np.nan) for name in self.scores}
         for key, parts in self.parts.items():
@@ -207,9 +208,9 @@ class _Reducer:
 
 
 def out_of_fold(engine: HeldOutEngine, score: Any) -> tuple[OutOfFold, dict[int, Any]]:
-    """score(rule, rows) of every row by the rule that never saw it, and those rules by fold.
+    """score(rule, rows) for all rows by the rule of the other folds, and the rules by fold.
 
-    For the first spec of the engine, and folds that hold every row out once.
+    It uses the first spec of the engine. Each row must be held out exactly once.
     """
     engine.rows.check_partition()
     kept = _Collector()

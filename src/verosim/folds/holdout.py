@@ -1,8 +1,9 @@
-"""Rows in folds, and the statistic outside every fold, from one pass over the data.
+"""Rows in folds, and the statistic outside each fold, from one pass over the data.
 
-    T(outside fold f) = Σ of the other folds' statistics
+    T(outside fold f) = Σ_{g ≠ f} T(fold g)
 
-Reference: Stone (1974), Cross-validatory choice and assessment of statistical predictions.
+Reference: Stone (1974), Cross-validatory choice and assessment of statistical predictions, Journal
+of the Royal Statistical Society B 36, 111–147.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from verosim.folds.splits import array_folds, table_folds
 from verosim.models import Inputs, Spec, open_rows
 from verosim.stats import Statistic
 
-BUDGET = 1 << 25  # numbers in the statistics of all folds; above it rows are read fold by fold
+BUDGET = 1 << 25  # numbers in the statistics of all folds; with more, rows are read fold by fold
 
 
 @dataclass(frozen=True)
@@ -33,20 +34,20 @@ class HeldOutRows:
     """Some rows of one fold."""
 
     fold: int
-    rows: np.ndarray  # (m,) their numbers
+    rows: np.ndarray  # (m,) the row numbers
     block: Any
     labels: np.ndarray  # (m,)
-    codes: np.ndarray  # (m,) class numbers, −1 for a class that no row with a weight has
-    weights: np.ndarray  # (m,), empty if every row counts once
+    codes: np.ndarray  # (m,) class numbers; −1 if no row of the class has a positive weight
+    weights: np.ndarray  # (m,), empty if all weights are 1
 
     def counted(self) -> np.ndarray | None:
-        """The places of the rows that have a weight; None if all have."""
+        """The positions of the rows with positive weight, or None if all rows have one."""
         if not len(self.weights) or self.weights.all():
             return None
         return np.flatnonzero(self.weights)
 
     def predictions(self, log_proba: np.ndarray, classes: np.ndarray) -> Predictions:
-        """What was predicted for the rows that have a weight; log_proba is (m, C) of all."""
+        """The predictions for the rows with positive weight; log_proba is (m, C) for all rows."""
         at = self.counted()
         if at is None:
             return Predictions(log_proba, self.codes, self.weights, classes)
@@ -57,9 +58,9 @@ VisitRows = Callable[[HeldOutRows, Any], Any]
 
 
 class HoldOut:
-    """Rows in folds, opened as one spec reads them.
+    """Rows in folds, as one spec reads them.
 
-    `classes`, `class_weight` and `class_rows` are known once `trainings` has begun.
+    For a table, `classes`, `class_weight` and `class_rows` exist after `trainings` has started.
     """
 
     classes: np.ndarray  # (C,)
@@ -74,7 +75,7 @@ class HoldOut:
         self.source, self.plan, self.schema = opened.source, opened.plan, opened.schema
         self.pairs = None
         if isinstance(self.source, TableSource):
-            # The labels as given: a row without weight has no code, and yet a label.
+            # Keep the given labels: a row of weight zero has a label, but no class number.
             self.given = None if isinstance(self.source.target, str) else inputs.y
             self.folds = table_folds(cv, self.source, self.given, groups)
             self.count = self.folds.count
@@ -97,16 +98,17 @@ class HoldOut:
         return self.pairs is None
 
     def check_partition(self) -> None:
+        """Raise an error unless each row is held out exactly once."""
         if not self.is_partition:
             raise VerosimError(
-                "These folds do not hold every row out just once.",
-                "a number of folds, or a splitter that parts the rows, such as KFold.",
+                "These folds do not hold out each row exactly once.",
+                "Use a number of folds, or a splitter such as KFold.",
             )
 
     # The statistics outside the folds --------------------------------------------------------
 
     def trainings(self) -> Iterator[Statistic]:
-        """For every fold the statistic of the rows that may be learnt from."""
+        """For each fold, the statistic of its training rows."""
         source = self.source
         if isinstance(source, TableSource):
             yield from self._outside(source.folded(self.folds))
@@ -121,6 +123,7 @@ class HoldOut:
             yield from self._outside(source.folded(self.numbers, self.count))
 
     def _outside(self, source: ArraySource | TableSource) -> Iterator[Statistic]:
+        """For each fold, the sum of the statistics of the other folds."""
         statistic = summarise(source, self.plan.folded(self.count))
         self.classes = statistic.axes.groups.classes
         self.class_weight = statistic.weight.sum(axis=1)
@@ -129,9 +132,9 @@ class HoldOut:
         for f, training in enumerate(statistic.outside()):
             if not training.rows.any():
                 raise VerosimError(
-                    f"All {int(self.class_rows.sum())} rows are in fold {f}: nothing is left to "
-                    "learn from.",
-                    "fewer folds, more rows, or a fold for every row: cv=[0, 1, …].",
+                    f"All {int(self.class_rows.sum())} rows are in fold {f}, so no training rows "
+                    "are left.",
+                    "Use more rows, or give the fold of each row: cv=[0, 1, …].",
                 )
             yield training.prune()
 
@@ -141,7 +144,7 @@ class HoldOut:
         return summarise(self.source, self.plan)
 
     def _large(self) -> bool:
-        """Whether the statistics of all folds at once would be large, or their size is unknown."""
+        """Whether the statistics of all folds together are large or of unknown size."""
         grows = any(leaf.grows for leaf in self.plan.leaves())
         return grows or self.plan.size * self.count > BUDGET
 
@@ -160,9 +163,9 @@ class HoldOut:
         return HeldOutRows(f, rows, block, self.labels[rows], source.groups[rows], weights)
 
     def visit_table(self, visit: VisitRows, known: list[Any]) -> Iterator[tuple[HeldOutRows, Any]]:
-        """visit(rows, known[fold]) for the rows of every piece and fold of a table, in order.
+        """Call visit(rows, known[fold]) for each piece and fold of a table, in order.
 
-        The blocks are dropped as soon as they were visited, so memory does not grow with rows.
+        Each block is dropped after its visit, so memory does not grow with the number of rows.
         """
         assert isinstance(self.source, TableSource)
 
@@ -176,7 +179,7 @@ class HoldOut:
             yield from found
 
     def _pieces(self, chunk: Chunk, block: Any) -> Iterator[HeldOutRows]:
-        """The rows of a piece of a table, fold by fold."""
+        """The rows of one piece of a table, fold by fold."""
         assert chunk.folds is not None
         fold_of = chunk.folds.of(chunk.rows, block)
         codes, own = chunk.labels()
@@ -190,7 +193,7 @@ class HoldOut:
             yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some)
 
     def fold_numbers(self) -> np.ndarray:
-        """(n,) the fold of each row; empty where folds overlap."""
+        """(n,) the fold of each row; empty if folds overlap."""
         if not isinstance(self.source, TableSource):
             return self.numbers
 

@@ -1,4 +1,4 @@
-"""What users of scikit-learn give, checked once at every public call."""
+"""Checks of the arguments of public calls: rows, labels, weights and folds."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from verosim.models import Inputs, Spec, open_rows
 def inputs_of(
     X: Any, y: Any = None, sample_weight: Any = None, schema: Any = None, na: Any = ()
 ) -> Inputs:
-    """The arguments of `fit` as one value, the labels as a vector."""
+    """The arguments of `fit` as one value, with the labels as a vector."""
     labels = y if y is None or isinstance(y, str) else one_column(y)
     return Inputs(X, labels, sample_weight, schema, na)
 
 
 def one_column(y: Any) -> np.ndarray:
-    """The labels as a vector."""
+    """The labels as a vector. One column of a matrix is accepted with a warning."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         warn("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
         y = y.ravel()
     if y.ndim != 1:
-        raise VerosimError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+        raise VerosimError(f"y must be a 1d array; got an array of shape {y.shape}.")
     return y
 
 
 def without_split_columns(spec: Spec, inputs: Inputs, cv: Any, groups: Any = None) -> Inputs:
-    """Inputs whose schema leaves out the columns that split the rows, as the folds do."""
+    """The inputs without the columns that define the folds or the groups."""
     names = tuple(name for name in (cv, groups) if isinstance(name, str) and name != "loo")
     return without_ignored_columns(spec, replace(inputs, ignored=names))
 
 
 def without_ignored_columns(spec: Spec, inputs: Inputs) -> Inputs:
-    """Inputs whose schema leaves out the columns that no model may learn from."""
+    """The inputs with a schema that leaves out the ignored columns."""
     if not inputs.ignored:
         return inputs
     schema = open_rows(spec, inputs).schema
@@ -49,9 +49,9 @@ def without_ignored_columns(spec: Spec, inputs: Inputs) -> Inputs:
 
 
 def no_more_folds_than_rows(cv: Any, inputs: Inputs) -> Any:
-    """cv; as many folds as rows that count, if it is a larger number.
+    """cv, reduced to the number of rows with positive weight if it is a larger number.
 
-    The folds of a table with a named target go by a hash, and there may be more of them.
+    The folds of a table with a target column depend on a hash, so they are not reduced.
     """
     count = number_of_folds(cv)
     if count is None or inputs.y is None or isinstance(inputs.y, str):
@@ -61,6 +61,7 @@ def no_more_folds_than_rows(cv: Any, inputs: Inputs) -> Any:
         n = int(np.count_nonzero(as_weights(weights, n)))
     if n < 2:
         raise VerosimError(
-            f"n_samples={n}: held-out rows are needed, and rows to learn from.", "two rows or more."
+            f"n_samples={n} is too small, because training rows and held-out rows are needed.",
+            "Give at least two rows with positive weight.",
         )
     return min(count, n)

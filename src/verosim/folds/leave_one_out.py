@@ -1,9 +1,9 @@
-"""Leave-one-out: every row scored by the model of all the others.
+"""Leave-one-out: each row is scored by the model of all other rows.
 
     log p(k | x_i) from T(all) − T(x_i)
 
-The densities without the row are closed forms (`Density.leave_one_out`); here the priors without
-it are added.
+The densities without the row are closed forms (`Density.leave_one_out`). This module adds the
+priors without the row.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from verosim.stats import Statistic
 
 
 def leave_one_out(spec: Spec, inputs: Inputs, keep_priors: bool = False) -> OutOfFold:
-    """(n, C) log p(k | x) of every row by the model of all others."""
+    """(n, C) log p(k | x) of each row by the model of all other rows."""
     if not spec.is_decomposable:
         raise VerosimError(
-            f"{spec.name} chooses among its rows or settings, so no row can be taken out in "
+            f"{spec.name} chooses its rows or its settings from the data, so leave-one-out has no "
             "closed form.",
-            "a number of folds refits it for each.",
+            "Use a number of folds, for example cv=10.",
         )
     opened = open_rows(spec, inputs)
     source = opened.source
@@ -62,7 +62,7 @@ def leave_one_out(spec: Spec, inputs: Inputs, keep_priors: bool = False) -> OutO
 
 
 class _Scorer:
-    """A density and priors, asked about rows as if each had not been there."""
+    """Scores rows as if each row had not been in the training rows."""
 
     def __init__(self, spec: Spec, statistic: Statistic, keep_priors: bool) -> None:
         density = spec.density
@@ -84,7 +84,8 @@ class _Scorer:
         return scores
 
     def chunk(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The log posteriors, labels and weights of one piece of a table."""
         codes, labels = chunk.labels()
-        at = np.maximum(positions(labels, self.classes), 0)  # without weight, if unknown
+        at = np.maximum(positions(labels, self.classes), 0)  # an unknown label has weight zero
         weights = weights_of(chunk.weights, chunk.rows)
         return self(self.params.read(chunk.block()), at[codes], weights), labels[codes], weights

@@ -1,6 +1,8 @@
-"""The rules of models that never saw a fold, derived from the sums of the other folds.
+"""The decision rules of models without a fold, derived from the sums of the other folds.
 
-(fold, its rows, a rule for each spec over all classes)
+    (fold, its rows, one rule per spec over all classes)
+
+A class that has no rows outside the fold gets the probability zero.
 """
 
 from __future__ import annotations
@@ -22,38 +24,40 @@ from verosim.folds.holdout import HeldOutRows, HoldOut
 from verosim.models import Spec, derive_rules
 from verosim.stats import Statistic
 
-AT_ONCE = 16  # models whose scores are held at a time
+AT_ONCE = 16  # number of models with scores in memory at a time
 
 
 @dataclass(frozen=True)
 class FoldRules:
-    """The rules of some specs that never saw a fold, over all classes."""
+    """The rules of some specs for one fold, over all classes. They do not use the fold."""
 
     derive: Callable[[], list[Decision]]
-    places: np.ndarray  # where the classes outside the fold stand among all
-    classes: np.ndarray  # (C,) all of them
-    training: Statistic | None = None  # what the rules come from, where they share it
-    deriving: Lock = field(default_factory=Lock)  # pieces of a table ask side by side
+    places: np.ndarray  # the positions of the classes outside the fold among all classes
+    classes: np.ndarray  # (C,) all classes
+    training: Statistic | None = None  # the statistic outside the fold, if the rules share it
+    deriving: Lock = field(default_factory=Lock)  # pieces of a table are scored in parallel
 
     @cached_property
     def seen(self) -> list[Decision]:
-        """The rules over the classes that there are outside the fold, derived when first used."""
+        """The rules over the classes outside the fold. They are derived at the first use."""
         with self.deriving, one_blas_thread:  # many small matrices
             return vars(self).get("seen") or self.derive()
 
     @property
     def rules(self) -> list[Decision]:
-        """One rule for each spec; a class it never saw is impossible."""
+        """One rule per spec. A class that is only in the fold gets the probability zero."""
         return [widened(rule, self.places, len(self.classes)) for rule in self.seen]
 
     def log_posteriors(self, block: Any) -> list[np.ndarray]:
-        """(m, C) log p(k | x) by every rule."""
+        """For each rule, (m, C) log p(k | x)."""
         found = log_posteriors(self.seen, block)
         return [spread(one, self.places, len(self.classes)) for one in found]
 
     def score_sums(self, held: HeldOutRows, with_loss: bool) -> np.ndarray | None:
-        """(R, 3) by rule, Σ w [argmax = y], Σ w log p(y | x) and Σ w of the rows, where they can
-        be had without the posteriors; else None."""
+        """(R, 3) for each rule, Σ w [argmax = y], Σ w log p(y | x) and Σ w.
+
+        None if these sums cannot be computed without the posteriors.
+        """
         if len(self.places) < len(self.classes) or held.counted() is not None:
             return None
         sums = score_sums(self.seen, held.block, held.codes, held.weights, with_loss)
@@ -66,10 +70,10 @@ Visit = Callable[[HeldOutRows, FoldRules], Any]
 
 @dataclass(frozen=True)
 class Visited:
-    """What a visit to some rows of a fold gave."""
+    """The result of a visit to some rows of a fold."""
 
-    held: HeldOutRows  # the block of a table's rows is gone
-    numbers: Sequence[int]  # of the specs
+    held: HeldOutRows  # without the block, if the rows are from a table
+    numbers: Sequence[int]  # the positions of the specs
     value: Any
 
 
@@ -80,10 +84,9 @@ def visits_by_sums(
     visit: Visit,
     keep_priors: bool = False,
 ) -> Iterator[Visited]:
-    """visit(rows, rules) for every fold, the rows of a table a piece at a time.
+    """Call visit(rows, rules) for each fold. The rows of a table are read in pieces.
 
-    All specs share the statistic that the rows were opened for. `keep_priors` gives every fold
-    the priors of all rows.
+    All specs share one statistic. `keep_priors` uses the priors of all rows in every fold.
     """
     if isinstance(holdout.source, TableSource):
         known = [fold_rules(specs, holdout, t, keep_priors) for t in holdout.trainings()]
@@ -101,7 +104,7 @@ def visits_by_sums(
 def fold_rules(
     specs: Sequence[Spec], holdout: HoldOut, training: Statistic, keep_priors: bool
 ) -> FoldRules:
-    """The rules that the statistic outside a fold gives."""
+    """The rules that follow from the statistic outside a fold."""
     classes = holdout.classes
     places = positions(training.axes.groups.classes, classes)
 

@@ -1,10 +1,10 @@
-"""Scores of held-out predictions, as reductions: parts of a fold add up to its score.
+"""Scores of held-out predictions as reductions: the parts of a fold add up to its score.
 
     accuracy = Σ w [argmax p = y] / Σ w,   log-loss = − Σ w log p(y) / Σ w,
     Brier = Σ w Σ_k (p_k − [y = k])² / Σ w
 
-A score that is such a mean needs no rows to be kept. Any other is scikit-learn's own metric, which
-is given the rows of a fold together.
+Such a mean needs no rows in memory. All other scores are scorers of scikit-learn, which get the
+rows of a whole fold.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from verosim.errors import VerosimError
 from verosim.linalg import EPS
 
 LOG_LOSS, ACCURACY, BRIER = "neg_log_loss", "accuracy", "neg_brier_score"
-LEAST = float(np.log(EPS))  # a class held to be impossible costs no more than this
+LEAST = float(np.log(EPS))  # the smallest log probability, also for an impossible class
 
 
-# Of every row ------------------------------------------------------------------------------------
+# Scores of rows ----------------------------------------------------------------------------------
 
 
 def is_correct(log_proba: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """(n,) whether the most probable class is the row's own."""
+    """(n,) whether the most probable class is the true class."""
     return log_proba.argmax(axis=1) == codes
 
 
 def own_log_proba(log_proba: np.ndarray, codes: np.ndarray, least: float = LEAST) -> np.ndarray:
-    """(n,) log p(y | x), no less than `least`."""
+    """(n,) log p(y | x), at least `least`."""
     return np.maximum(log_proba[np.arange(len(codes)), codes], least)
 
 
@@ -46,36 +46,38 @@ def squared_errors(log_proba: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
-    """The mean of values by weights, which are empty if all are one."""
+    """The weighted mean. Empty weights mean that all weights are 1."""
     return float(np.average(values, weights=weights if len(weights) else None))
 
 
-# Of a fold ---------------------------------------------------------------------------------------
+# Scores of folds ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Rows with a weight, and what was predicted for them."""
+    """Rows with positive weight, and their predictions."""
 
     log_proba: np.ndarray  # (m, C)
     codes: np.ndarray  # (m,)
-    weights: np.ndarray  # (m,), empty if all are one
+    weights: np.ndarray  # (m,), empty if all weights are 1
     classes: np.ndarray  # (C,)
 
     @property
     def weight(self) -> float:
+        """The total weight."""
         return float(self.weights.sum()) if len(self.weights) else float(len(self.codes))
 
 
 class Sums(ABC):
-    """Sums over rows, arrays or other values with `+`: those of some rows and of others add."""
+    """Sums over rows: arrays, or other values with `+`. Sums of different rows can be added."""
 
     @abstractmethod
-    def of(self, rows: Predictions) -> Any: ...
+    def of(self, rows: Predictions) -> Any:
+        """The sum over some rows."""
 
 
 class Confusion(Sums):
-    """(C, C) the weight of the rows of each class, by the class predicted."""
+    """(C, C) the weight of the rows by true class and predicted class."""
 
     def of(self, rows: Predictions) -> np.ndarray:
         C = len(rows.classes)
@@ -85,20 +87,20 @@ class Confusion(Sums):
 
 
 class Score(ABC):
-    """A number for each fold, found from parts of it."""
+    """One number per fold, computed from the parts of the fold."""
 
-    sums_column: int | None = None  # where its part stands in `FoldRules.score_sums`
+    sums_column: int | None = None  # its column in `FoldRules.score_sums`
 
     @abstractmethod
     def part(self, rows: Predictions) -> Any:
-        """What is kept of some rows of a fold."""
+        """The part of the score for some rows of a fold."""
 
     @abstractmethod
     def value(self, parts: list[Any]) -> float:
-        """The score of a fold; nan if it has no rows."""
+        """The score of a fold; nan if the fold has no rows."""
 
     def part_of_sums(self, sums: np.ndarray) -> Any:
-        """The part of some rows, from (3,) their sums of scores and weights."""
+        """The part of some rows, from (3,) the sums of their scores and weights."""
         assert self.sums_column is not None
         return float(sums[self.sums_column]), float(sums[2])
 
@@ -121,7 +123,7 @@ class MeanScore(Score):
 
 @dataclass(frozen=True)
 class FoldWeight(Score):
-    """The weight of the rows of a fold."""
+    """The total weight of the rows of a fold."""
 
     sums_column: int | None = 2
 
@@ -137,7 +139,7 @@ class FoldWeight(Score):
 
 @dataclass(frozen=True)
 class ScikitScore(Score):
-    """One of scikit-learn's scorers, given all rows of the fold."""
+    """A scorer of scikit-learn, which gets all rows of the fold."""
 
     scorer: Any
     name: str
@@ -163,14 +165,14 @@ class ScikitScore(Score):
             raise _needs_probabilities(self.name) from error
         except (TypeError, ValueError) as error:
             raise VerosimError(
-                f"scoring={self.name!r} cannot judge these predictions: {error}",
-                "of several classes, 'roc_auc_ovr' or 'f1_macro'; a function of labels becomes a "
-                "scorer by sklearn.metrics.make_scorer.",
+                f"scoring={self.name!r} cannot score these predictions ({error}).",
+                "With several classes use 'roc_auc_ovr' or 'f1_macro', and turn a function into a "
+                "scorer with sklearn.metrics.make_scorer.",
             ) from None
 
 
 class _WithScores(ClassifierMixin, BaseEstimator):
-    """Stands in for an estimator: whatever rows it is given, the predictions are these."""
+    """An estimator that returns fixed predictions, for the scorers of scikit-learn."""
 
     def __init__(self, log_proba: np.ndarray, classes: np.ndarray) -> None:
         self.log_proba, self.classes_ = log_proba, classes
@@ -187,7 +189,7 @@ class _WithScores(ClassifierMixin, BaseEstimator):
 
 
 class _WithProbabilities(_WithScores):
-    """One that has probabilities too."""
+    """The same with probabilities."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return np.exp(self.log_proba)
@@ -196,17 +198,17 @@ class _WithProbabilities(_WithScores):
         return self.log_proba
 
 
-# By name -----------------------------------------------------------------------------------------
+# Scores by name -----------------------------------------------------------------------------------
 
 
 def _clipped_log_proba(log_proba: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """scikit-learn's log-loss, its clip included, over all classes: a fold may lack some."""
+    """(n,) log p(y | x), clipped as in scikit-learn's log-loss. A fold may lack some classes."""
     own = log_proba[np.arange(len(codes)), codes]
     return np.log(np.clip(np.exp(own), EPS, 1 - EPS))
 
 
 def _negative_brier(log_proba: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """scikit-learn's Brier score, of two classes halved, as a score to be maximised."""
+    """(n,) minus the Brier score of scikit-learn, which is halved with two classes."""
     return squared_errors(log_proba, codes) / (-2.0 if log_proba.shape[1] == 2 else -1.0)
 
 
@@ -218,19 +220,20 @@ MEANS: dict[str, MeanScore] = {
 
 
 def _needs_probabilities(name: str) -> VerosimError:
+    """The error for a score of probabilities and a model without them."""
     return VerosimError(
-        f"scoring={name!r} judges probabilities, and this model gives none.",
-        "'accuracy', or 'roc_auc', which ranks its scores.",
+        f"scoring={name!r} needs probabilities, and this model gives none.",
+        "Use 'accuracy', or 'roc_auc', which needs only scores.",
     )
 
 
 def scores_by_name(scoring: Any, probable: bool = True) -> dict[str, Score]:
-    """Scores by name: names of scikit-learn's scorings, its scorers, or a dict of either."""
+    """Scores by name, from names of scikit-learn, scorers, a list of them, or a dict."""
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
     if not isinstance(scoring, Mapping):
         if not isinstance(scoring, Iterable):
-            raise VerosimError(f"scoring={scoring!r} is not known.", "a name, such as 'accuracy'.")
+            raise _unknown_scoring(scoring)
         scoring = {_name_of(one): one for one in scoring}
     out: dict[str, Score] = {}
     for name, one in scoring.items():
@@ -242,26 +245,33 @@ def scores_by_name(scoring: Any, probable: bool = True) -> dict[str, Score]:
             try:
                 out[name] = ScikitScore(get_scorer(one), one, probable)
             except ValueError:
-                raise VerosimError(
-                    f"scoring={one!r} is not known.",
-                    "'accuracy', 'neg_log_loss', 'roc_auc', … : "
-                    "sklearn.metrics.get_scorer_names() lists them.",
-                ) from None
+                raise _unknown_scoring(one) from None
         elif callable(one):
             out[name] = ScikitScore(one, str(name), probable)
         else:
-            raise VerosimError(f"scoring={one!r} is neither a name nor a scorer.")
+            raise _unknown_scoring(one)
     if not out:
-        raise VerosimError("scoring is empty.", "a name, such as 'accuracy'.")
+        raise VerosimError(
+            "scoring must have at least one score; got none.", "Use a name, such as 'accuracy'."
+        )
     return out
 
 
+def _unknown_scoring(scoring: Any) -> VerosimError:
+    """The error for a score that scikit-learn does not have."""
+    return VerosimError(
+        f"scoring={scoring!r} is not the name of a score and not a scorer.",
+        "Use a name from sklearn.metrics.get_scorer_names(), such as 'accuracy'.",
+    )
+
+
 def _of_one_type(labels: np.ndarray) -> np.ndarray:
-    """Whole numbers and texts kept as objects, as the metrics want them."""
+    """Labels that are stored as objects, in the type that the metrics of scikit-learn need."""
     return np.array(labels.tolist()) if labels.dtype == object else labels
 
 
 def _name_of(scorer: Any) -> str:
+    """The name of a score in the results."""
     if isinstance(scorer, str):
         return scorer
     inner = getattr(scorer, "_score_func", scorer)

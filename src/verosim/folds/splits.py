@@ -1,8 +1,8 @@
-"""Ways to split rows into folds, as users ask for them: a number, a scikit-learn splitter, numbers
-or names given row by row, a column, or a hash where rows stream.
+"""Ways to split rows into folds: a number of folds, a scikit-learn splitter, a fold for each row, a
+column of a table, or a hash for tables that are read in pieces.
 
-A partition, in which every row is held out once, is a number for each row. Other splits, such as
-repeated or random ones, are pairs of training and test rows.
+In a partition each row is held out once, so it is stored as one fold number per row. Other splits,
+such as repeated or random splits, are pairs of training and test rows.
 """
 
 from __future__ import annotations
@@ -31,36 +31,38 @@ from verosim.errors import VerosimError
 TrainTestPairs = list[tuple[np.ndarray, np.ndarray]]
 
 ASK = (
-    "a number of folds, a scikit-learn splitter, (train, test) pairs, a fold for every row, the "
-    'name of a column of folds, or "loo".'
+    "Give a number of folds, a scikit-learn splitter, (train, test) pairs, a fold for each row, "
+    'the name of a column of folds, or "loo".'
 )
 
 
 def number_of_folds(cv: Any) -> int | None:
-    """cv as a number, if it is one."""
+    """cv as a number of folds, or None if it is something else."""
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer):
         return None
     if cv < 2:
-        raise VerosimError(f"cv={cv}: two folds are the least.", ASK)
+        raise VerosimError(f"cv must be at least 2; got {cv}.", ASK)
     return int(cv)
 
 
 def array_folds(
     cv: Any, y: np.ndarray, groups: Any = None, X: Any = None, weights: np.ndarray = UNWEIGHTED
 ) -> tuple[np.ndarray, int] | TrainTestPairs:
-    """(n,) the fold of every row and how many there are; or pairs where rows are not parted.
+    """(n,) the fold of each row and the number of folds; or pairs if folds overlap.
 
-    Folds by number part the rows that have a weight; the others go to the first.
+    A number of folds splits the rows with positive weight. The other rows go to the first fold.
     """
     n = len(y)
     if isinstance(cv, str) and cv == "loo":
-        raise VerosimError('cv="loo" makes no folds, and folds are needed here.', "cv=10.")
-    if y.dtype == object:  # scikit-learn's splitters want labels of one type
+        raise VerosimError('cv="loo" is not possible here, because folds are needed.', "Use cv=10.")
+    if y.dtype == object:  # the splitters of scikit-learn need labels of one type
         y = encode_labels(y)[0]
     if groups is not None:
         groups = np.asarray(groups)
         if groups.shape != (n,):
-            raise VerosimError(f"groups has shape {groups.shape} and there are {n} rows.")
+            raise VerosimError(
+                f"groups must have one value for each of the {n} rows; got shape {groups.shape}."
+            )
     count = number_of_folds(cv)
     if count is not None and len(weights) and not weights.all():
         there = np.flatnonzero(weights)
@@ -70,12 +72,15 @@ def array_folds(
         return numbers, count
     if count is not None:
         if count > n:
-            raise VerosimError(f"cv={count} folds of {n} rows.", 'fewer folds, or cv="loo".')
+            raise VerosimError(
+                f"cv must be at most the number of rows, {n}; got {count}.",
+                'Use fewer folds, or cv="loo".',
+            )
         if groups is None:
             return _stratified(y, count), count
         pairs = _pairs(StratifiedGroupKFold(count), y, groups, X)
     elif isinstance(cv, str):
-        raise VerosimError(f"cv={cv!r}: X and y are arrays, which have no such column.", ASK)
+        raise VerosimError(f"cv={cv!r} is not a column, because X is an array.", ASK)
     elif hasattr(cv, "split"):
         pairs = _pairs(cv, y, groups, X)
     else:
@@ -88,22 +93,23 @@ def array_folds(
 
 
 def _no_groups(groups: Any) -> None:
+    """Raise an error if groups are given together with the fold of each row."""
     if groups is not None:
         raise VerosimError(
-            "groups are given, and so is the fold of every row.",
-            "leave one out: groups are for a number of folds, or a splitter that heeds them.",
+            "The argument groups cannot be used together with the fold of each row.",
+            "Leave groups out, or give a number of folds or a splitter that uses groups.",
         )
 
 
 def _stratified(y: np.ndarray, count: int) -> np.ndarray:
-    """(n,) folds that share out every class evenly: those of scikit-learn's StratifiedKFold.
+    """(n,) folds with equal shares of each class, the same as scikit-learn's StratifiedKFold.
 
-    A class rarer than there are folds goes to some of them.
+    A class with fewer rows than folds is in some of the folds.
     """
     codes, labels = encode_labels(y)
     n, C = len(codes), len(labels)
     first = np.zeros(C, dtype=np.intp)
-    first[codes[::-1]] = np.arange(n - 1, -1, -1)  # classes are counted as they first appear
+    first[codes[::-1]] = np.arange(n - 1, -1, -1)  # classes are numbered by their first row
     codes = np.argsort(np.argsort(first))[codes]
     ordered = np.repeat(np.arange(C), np.bincount(codes, minlength=C))
     shares = np.array([np.bincount(ordered[f::count], minlength=C) for f in range(count)])
@@ -115,17 +121,20 @@ def _stratified(y: np.ndarray, count: int) -> np.ndarray:
 
 
 def _pairs(splitter: Any, y: np.ndarray, groups: Any, X: Any) -> TrainTestPairs:
+    """The training and test rows of a scikit-learn splitter."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class rarer than the folds is no trouble
+        warnings.simplefilter("ignore", UserWarning)  # classes may have fewer rows than folds
         try:
             rows = np.zeros((len(y), 1)) if X is None else X
             return [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows, y, groups)]
         except (ValueError, TypeError) as error:
-            raise VerosimError(f"{splitter!r} cannot split these rows: {error}") from None
+            raise VerosimError(
+                f"{splitter!r} cannot split these rows ({error}).", "Use another splitter."
+            ) from None
 
 
 def _row_by_row(cv: Any, n: int) -> tuple[np.ndarray, int] | None:
-    """A fold for every row, by number or by name."""
+    """The fold of each row and the number of folds, if cv has one number or name per row."""
     try:
         given = np.asarray(cv)
     except ValueError:
@@ -136,15 +145,18 @@ def _row_by_row(cv: Any, n: int) -> tuple[np.ndarray, int] | None:
         return None
     if given.dtype.kind == "f" and np.isnan(given).any():
         row = int(np.flatnonzero(np.isnan(given))[0])
-        raise VerosimError(f"Row {row} has no fold: cv is NaN there.", "give every row one.")
+        raise VerosimError(
+            f"Row {row} has no fold, because cv is NaN there.", "Give a fold for each row."
+        )
     names, numbers = np.unique(given, return_inverse=True)
     if len(names) < 2:
-        raise VerosimError("cv puts all rows into one fold, and two are the least.", ASK)
+        raise VerosimError("cv must have at least 2 folds; got one fold for all rows.", ASK)
     return numbers.astype(np.int32), len(names)
 
 
 def _given_pairs(cv: Any, n: int) -> TrainTestPairs:
-    wrong = VerosimError(f"cv={cv!r} is not known.", ASK)
+    """The pairs of training and test rows that the user gave, checked."""
+    wrong = VerosimError(f"cv={cv!r} does not define folds.", ASK)
     if not isinstance(cv, Iterable):
         raise wrong
     pairs: TrainTestPairs = []
@@ -155,10 +167,13 @@ def _given_pairs(cv: Any, n: int) -> TrainTestPairs:
         train, test = (np.flatnonzero(r) if r.dtype == bool else r for r in (train, test))
         for rows in (train, test):
             if rows.dtype.kind not in "iu":
-                raise VerosimError(f"cv holds {rows.dtype} where row numbers are needed.", ASK)
+                raise VerosimError(
+                    f"cv must have pairs of row numbers; got values of type {rows.dtype}.", ASK
+                )
             if not len(rows) or rows.min() < -n or rows.max() >= n:
                 raise VerosimError(
-                    f"Fold {len(pairs)} of cv is empty or names rows beyond the {n} there are.", ASK
+                    f"Fold {len(pairs)} of cv is empty, or has row numbers beyond the {n} rows.",
+                    ASK,
                 )
         pairs.append((train % n, test % n))
     if not pairs:
@@ -167,7 +182,7 @@ def _given_pairs(cv: Any, n: int) -> TrainTestPairs:
 
 
 def _partition(pairs: TrainTestPairs, n: int) -> tuple[np.ndarray, int] | None:
-    """The fold of every row, if each is held out once and trained on otherwise."""
+    """The fold of each row, if each row is held out once and is a training row otherwise."""
     numbers = np.full(n, -1, dtype=np.int32)
     for f, (train, test) in enumerate(pairs):
         trained = np.zeros(n, dtype=bool)
@@ -181,7 +196,7 @@ def _partition(pairs: TrainTestPairs, n: int) -> tuple[np.ndarray, int] | None:
 
 
 def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any) -> TableFolds:
-    """Folds of a table: by hash, by a column, or by a splitter that is shown the labels."""
+    """The folds of a table: by hash, by a column, or by a splitter that gets the labels."""
     names, na = source.table.names, source.reader.na
     check_readable_twice(source)
     if is_table_folds(cv):
@@ -192,7 +207,7 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     if isinstance(cv, str):
         _no_groups(groups)
         if cv == source.target:
-            raise VerosimError(f"{cv!r} is the target, so it cannot part the rows.", ASK)
+            raise VerosimError(f"{cv!r} is the target, so it cannot define the folds.", ASK)
         return column_folds(source.table, cv, na)
     count = number_of_folds(cv)
     if count is not None and isinstance(groups, str):
@@ -210,23 +225,23 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     found = array_folds(cv, y, groups, weights=weights)
     if isinstance(found, list):
         raise VerosimError(
-            "These folds do not hold every row out once, and a table is read only twice.",
-            "a splitter that parts the rows, such as KFold; or give arrays.",
+            "These folds do not hold out each row exactly once, which a table needs.",
+            "Use a number of folds or a splitter such as KFold, or give arrays.",
         )
     return GivenFolds(*found)
 
 
 def check_readable_twice(source: TableSource) -> None:
-    """One pass gives the statistics of the folds, another scores their rows."""
+    """Raise an error if a source cannot be read twice: once to learn, once to score."""
     if source.table.once:
         raise VerosimError(
-            "This source can be read only once, and validation reads it twice.",
-            "give a file, a table, or a list of the pieces.",
+            "This source can be read only once, but validation reads it twice.",
+            "Give a file, a table, or a list of the pieces.",
         )
 
 
 def labels_of_table(source: TableSource) -> np.ndarray:
-    """(n,) the label of every row, from a pass over the target alone."""
+    """(n,) the label of each row, from a pass over the target column."""
     if not isinstance(source.target, str):
         return source.target.labels[source.target.codes]
     found = []
@@ -237,14 +252,14 @@ def labels_of_table(source: TableSource) -> np.ndarray:
 
 
 def row_labels(source: ArraySource | TableSource, y: Any) -> np.ndarray:
-    """(n,) the label of every row of a source."""
+    """(n,) the label of each row of a source."""
     if isinstance(source, TableSource) and isinstance(source.target, str):
         return labels_of_table(source)
     return np.asarray(y)
 
 
 def row_weights(source: ArraySource | TableSource, n: int) -> np.ndarray:
-    """(n,) the weight of every row of a source."""
+    """(n,) the weight of each row of a source."""
     weights = source.weights
     if isinstance(source, TableSource) and isinstance(weights, str):
         batches = source.table.batches({weights})

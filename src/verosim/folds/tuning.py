@@ -1,9 +1,12 @@
-"""Fitting, and settings left to the data: shrinkage="cv", alpha="cv".
+"""Fitting, with a choice of the settings that have the value "cv".
 
-    θ = argmin_θ − Σ w log p(class | x), x held out, over a fixed grid of θ
+    θ = argmin_θ − Σ w log p(y | x),   x held out, over a fixed grid of θ
 
-by stratified folds of the rows (by hash, in a table), all of it from the sums of two passes. Of
-equals the first, which is the least, is taken. Reference: Stone (1974), Cross-validatory choice.
+The folds are stratified; those of a table depend on a hash. All values of θ use the sums of two
+passes. If several values are equally good, the first one in the grid, which is the smallest, is
+chosen.
+Reference: Stone (1974), Cross-validatory choice and assessment of statistical predictions, Journal
+of the Royal Statistical Society B 36, 111–147.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ FOLDS = 10
 
 
 def fit(spec: Spec, inputs: Inputs) -> State:
-    """The state of all rows; settings left open are chosen first, on held-out rows."""
+    """The state of all rows. Settings with the value "cv" are chosen first on held-out rows."""
     if not spec.open_settings:
         return learn(spec, inputs)
     tuned, holdout = tune(spec, inputs)
@@ -41,7 +44,7 @@ def fit(spec: Spec, inputs: Inputs) -> State:
 
 
 def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:
-    """The values of the settings that are left open, and the rows in their folds."""
+    """The values for the settings with the value "cv", and the rows in their folds."""
     names = spec.open_settings
     settings = [
         dict(zip(names, values, strict=True)) for values in product(*(GRIDS[n] for n in names))
@@ -51,7 +54,7 @@ def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:
     holdout = HoldOut(specs[0], inputs, max(2, min(FOLDS, n)))
 
     def losses(held: HeldOutRows, rules: FoldRules) -> list[float]:
-        """The log-loss of the rows by every rule, summed."""
+        """For each rule, the sum of the log-loss over the rows."""
         found = rules.log_posteriors(held.block)
         rows = [held.predictions(log_proba, rules.classes) for log_proba in found]
         weights = rows[0].weights if len(held.weights) else np.ones(len(rows[0].codes))

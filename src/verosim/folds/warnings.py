@@ -1,4 +1,4 @@
-"""Many fold models may give the same warning: only the first is shown."""
+"""The models of many folds may issue the same warning. Only the first one is shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from verosim.errors import VerosimWarning, warn
 
 @contextmanager
 def first_warning_only() -> Iterator[None]:
-    """Re-issue only the first of our warnings from all folds, and every other warning."""
+    """Re-issue only the first verosim warning of all folds, and all warnings of other libraries."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -20,5 +20,5 @@ def first_warning_only() -> Iterator[None]:
         if not issubclass(other.category, VerosimWarning):
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     if ours:
-        more = f" (and {len(ours) - 1} more such warnings in other folds)" if len(ours) > 1 else ""
+        more = f" ({len(ours) - 1} more such warnings in other folds.)" if len(ours) > 1 else ""
         warn(f"{ours[0].message}{more}", ours[0].category)

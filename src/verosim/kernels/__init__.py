@@ -1,8 +1,9 @@
-"""Every compiled loop, one file per purpose; numba loads when the first of them is called.
+"""The compiled loops, one file per purpose.
 
-All are `nogil`, so the engine's threads run them side by side, and cached on disk where a
-folder can be written, so a machine compiles each of them once. `fastmath` is limited to
-reassociation, and only in loops whose result does not depend on it beyond rounding.
+Numba is imported when the first loop is called. All loops are compiled with `nogil`, so several
+threads can run them at the same time. The compiled code is cached on disk if a folder is writable,
+so a machine compiles each loop once. The `fastmath` options only allow arithmetic to be regrouped.
+They are used only in loops where this changes the result by rounding and by nothing else.
 """
 
 from __future__ import annotations

@@ -13,8 +13,6 @@ from verosim.kernels.counts import tally_words as tally_words
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
-from verosim.kernels.holes import fill_holes as fill_holes
-from verosim.kernels.holes import score_shown as score_shown
 from verosim.kernels.labels import code_integers as code_integers
 from verosim.kernels.labels import first_rows as first_rows
 from verosim.kernels.labels import mark_integers as mark_integers
@@ -24,6 +22,8 @@ from verosim.kernels.logistic import logistic_pass as logistic_pass
 from verosim.kernels.logistic import logistic_pass_sparse as logistic_pass_sparse
 from verosim.kernels.logistic import softmax_pass as softmax_pass
 from verosim.kernels.logistic import softmax_pass_sparse as softmax_pass_sparse
+from verosim.kernels.missing_cells import fill_missing_cells as fill_missing_cells
+from verosim.kernels.missing_cells import score_shown as score_shown
 from verosim.kernels.moments import absorb_diagonal as absorb_diagonal
 from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sparse
 from verosim.kernels.moments import centre_groups as centre_groups

@@ -1,7 +1,7 @@
-"""The two ways a loop is compiled: to the letter, or free to reorder its sums.
+"""The two ways to compile a loop: exactly as written, or with sums that may be reordered.
 
-The result is kept on disk by numba's cache, which is a help and never a condition: where no
-cache can be written, read or trusted, the loop is compiled again.
+Numba keeps the compiled code in a cache on disk. The cache saves time but is never required: if it
+cannot be written, read or trusted, the loop is compiled again.
 """
 
 from __future__ import annotations
@@ -18,26 +18,29 @@ from numba.core.registry import CPUDispatcher
 
 from verosim.terminal import watched
 
-COMPILING = "Compiling verosim for this machine: this happens once."
+COMPILING = "verosim is compiling its numerical loops for this machine. This happens only once."
 COMPILING_AGAIN = (
-    "Compiling verosim: every new process does, because no folder was found to keep the result. "
-    "Set NUMBA_CACHE_DIR to a folder that can be written."
+    "verosim is compiling its numerical loops, and every new process will do this again, because "
+    "no writable folder was found for the result. "
+    "Set the environment variable NUMBA_CACHE_DIR to a writable folder."
 )
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one function, whose failures mean compiling and not an error."""
+    """Numba's cache of one function. If it fails, the function is compiled again."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code from the cache, or None if there is none that can be read."""
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # a damaged file may raise anything when it is unpickled
+        except Exception:  # unpickling a damaged file can raise any exception
             with suppress(OSError):
-                self.flush()  # an empty index, so that saving works again
+                self.flush()  # an empty index makes saving possible again
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):  # a full disk, or a folder that was writable before
+        """Write the compiled code to the cache if this is possible."""
+        with suppress(OSError):  # the disk is full, or the folder is no longer writable
             super().save_overload(sig, data)
 
 
@@ -45,23 +48,25 @@ class Kernel(CPUDispatcher):
     """A compiled function, cached on disk where that is possible."""
 
     def enable_caching(self) -> None:
+        """Use the cache on disk if numba finds a folder for it."""
         try:
             self._cache = KernelCache(self.py_func)
-        except (RuntimeError, OSError):  # numba finds no folder it can write
+        except (RuntimeError, OSError):  # numba found no writable folder
             return
 
 
 class CompilingNotice(Listener):
-    """Says on a terminal, once per process, that the first kernel is being compiled.
+    """Prints a notice on a terminal, once per process, when the first kernel is compiled.
 
-    Numba announces a compilation only if the cache has no result, so a call of a compiled
-    kernel costs nothing more.
+    Numba sends this event only if the cache has no compiled code. A call of a kernel that is
+    already compiled therefore takes no extra time.
     """
 
     def __init__(self) -> None:
         self.done = False
 
     def on_start(self, event: Event) -> None:
+        """Print the notice if this is the first kernel of verosim that is compiled."""
         kernel = event.data["dispatcher"]
         if self.done or not isinstance(kernel, Kernel):
             return
@@ -71,24 +76,25 @@ class CompilingNotice(Listener):
             print(text, file=sys.stderr, flush=True)
 
     def on_end(self, event: Event) -> None:
-        """Nothing to say."""
+        """Do nothing: the notice is printed at the start."""
 
 
 register("numba:compile", CompilingNotice())
 
 
 def exact(function: Callable[..., Any]) -> Any:
-    """Compiled as written: no sum is reordered."""
+    """Compile a function exactly as written: no sum is reordered."""
     return _compiled(function)
 
 
 def loose(function: Callable[..., Any]) -> Any:
-    """Compiled with sums that may be reordered, so that several terms are added at once."""
+    """Compile a function with sums that may be reordered, to add several terms at once."""
     return _compiled(function, fastmath={"reassoc", "contract", "nsz", "arcp"})
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by numba from the environment
+    """Compile a function with the options that all kernels share."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it from the environment
         return function
     options |= {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None}
     kernel = Kernel(function, targetoptions=options)

@@ -1,23 +1,24 @@
-"""Numbers on which compiled loops agree with each other and with their callers.
+"""Numbers that the compiled loops share with each other and with their callers.
 
-Importing them loads no numba.
+Importing this module does not import numba.
 """
 
 import math
 
 import numpy as np
 
-LANES = 8  # classes scored side by side: a row of a padded table is one cache line
-STRETCH = 512  # numbers added one after another: longer sums would lose digits
+LANES = 8  # classes scored at the same time: eight numbers of a padded table fill one cache line
+STRETCH = 512  # terms in one plain sum: a longer plain sum would lose digits
 LOG_2PI = math.log(2 * math.pi)
 
-SLACK = 16  # bytes an arena has beyond its end, so that whole words may be read there
-# The state of a growing vocabulary: tokens, bytes, documents read, room asked for, why it stopped.
+SLACK = 16  # extra bytes after the end of an arena, so that reading whole 8-byte words is safe
+# Positions in the state of a growing vocabulary: the number of tokens, of bytes and of documents
+# read, the number of tokens and of bytes to make room for, and the reason for stopping.
 TOKENS, BYTES, SERIAL, MORE_TOKENS, MORE_BYTES, WHY = 0, 1, 2, 3, 4, 5
 STATE_SIZE = 6
-DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # why a loop over documents stopped
+DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # reasons why a loop over documents stopped
 
-# Unsigned, so that numba checks no sign where they index or shift.
+# These are unsigned, so that numba does not check the sign when they are an index or a shift.
 U0, U1, U2, U7, U8, U32, U33, U56, U63, U64 = (
     np.uint64(i) for i in (0, 1, 2, 7, 8, 32, 33, 56, 63, 64)
 )

@@ -1,6 +1,7 @@
-"""Counting: codes of cells, values stored in sparse rows, values of dense rows.
+"""Counting loops: codes of cells, stored values of sparse rows, values of dense rows.
 
-Scattered indices are made unsigned, which spares the test for negative ones and doubles the speed.
+Indices in random order are converted to unsigned integers. Numba then skips the check for negative
+indices, which doubles the speed.
 """
 
 import numpy as np
@@ -10,7 +11,11 @@ from verosim.kernels._compile import exact
 
 @exact
 def count_codes(codes, groups, weights, folds, rows, weight, count, cells):
-    """count (G, K) += w at every code of the row; cells (F, K) counts rows, not weights."""
+    """Add the weight w of each row to count (G, K) at every code of the row.
+
+    rows (G,) and weight (G,) receive the number of rows and their weight. cells (F, K) counts
+    rows, not weights. Negative codes are skipped.
+    """
     n, d = codes.shape
     weighted = weights.size > 0
     for i in range(n):
@@ -29,7 +34,10 @@ def count_codes(codes, groups, weights, folds, rows, weight, count, cells):
 
 @exact
 def tally_words(index, groups, weights, folds, tally, cells):
-    """tally (G, L) += w and cells (F, L) += 1 at every row's place in the list of words."""
+    """Count words: tally (G, L) += w and cells (F, L) += 1 at index[i] for every row i.
+
+    index (n,) is the position of each row's word in a list of L words.
+    """
     if weights.size > 0:
         for i in range(index.size):
             g, at = groups[i], np.uint64(index[i])
@@ -45,9 +53,10 @@ def tally_words(index, groups, weights, folds, tally, cells):
 
 @exact
 def tally_whole_numbers(X, low, offset, groups, start, tally):
-    """tally (G, slots) += 1 at offset_j + x − low_j, for rows of small whole numbers.
+    """Count small whole numbers: tally (G, slots) += 1 at offset_j + x − low_j for every cell.
 
-    NaN is skipped. Stops before the first row with a value outside the slots; returns its number.
+    NaN is skipped. The loop stops before the first row that has a value outside the slots.
+    Returns the number of that row, or n.
     """
     n, d = X.shape
     for i in range(start, n):
@@ -58,7 +67,7 @@ def tally_whole_numbers(X, low, offset, groups, start, tally):
             if 0 <= at < offset[j + 1] - offset[j] and int(at) == at:
                 row[np.uint64(offset[j] + int(at))] += 1
             elif x == x:
-                for k in range(j):  # take the first cells of this row back
+                for k in range(j):  # remove the earlier cells of this row again
                     if X[i, k] == X[i, k]:
                         row[offset[k] + int(X[i, k] - low[k])] -= 1
                 return i
@@ -67,10 +76,11 @@ def tally_whole_numbers(X, low, offset, groups, start, tally):
 
 @exact
 def count_sparse(data, indices, indptr, groups, weights, presence, threshold, careful, count):
-    """count (G, d) += w·x, or w where x > threshold when `presence`, over the stored cells.
+    """Add the stored cells of CSR rows: count (G, d) += w·x.
 
-    Returns whether a cell was no count: NaN, infinite or, as an amount, negative. Such amounts
-    spoil the sums unless `careful`, which leaves them out and takes longer.
+    With `presence`, w is added where x > threshold, and the amount x is ignored. Returns True if
+    a cell is not a valid count: NaN, infinite or, for amounts, negative. Such amounts make the
+    sums wrong, unless `careful` is set: then they are skipped, and the loop takes longer.
     """
     odd = False
     weighted = weights.size > 0
@@ -95,7 +105,7 @@ def count_sparse(data, indices, indptr, groups, weights, presence, threshold, ca
 
 @exact
 def count_dense(X, groups, weights, presence, threshold, careful, count):
-    """The same over every cell of dense rows."""
+    """Do the same as `count_sparse` for every cell of dense rows X (n, d)."""
     odd = False
     n, d = X.shape
     weighted = weights.size > 0
@@ -119,9 +129,10 @@ def count_dense(X, groups, weights, presence, threshold, careful, count):
 
 @exact
 def find_codes(X, low, offset, table, codes):
-    """Codes of whole-number categories by a table per column: table[offset_j + x − low_j].
+    """Look up the codes of whole-number categories: table[offset_j + x − low_j].
 
-    −1 is missing, −2 is a value the table does not know. Returns True if there was one.
+    Each column j has its own part of the table. A missing cell gets −1, a value that is not in the
+    table gets −2. Returns True if there was a value that is not in the table.
     """
     n, d = X.shape
     strange = False
@@ -146,7 +157,10 @@ def find_codes(X, low, offset, table, codes):
 
 @exact
 def find_bins(X, edges, offset, first, codes):
-    """Bin numbers: how many inner edges are ≤ x, plus the column's first code; NaN is −1."""
+    """Find bin codes: the number of inner edges ≤ x, plus the first code of the column.
+
+    A NaN cell gets −1.
+    """
     n, d = X.shape
     for i in range(n):
         for j in range(d):

@@ -2,13 +2,17 @@
 
     min_α  ½ ‖Σ αᵢ tᵢ xᵢ‖² + ½ Σ rᵢ αᵢ² − Σ αᵢ,   0 ≤ αᵢ ≤ uᵢ,   w = Σ αᵢ tᵢ xᵢ
 
-one αᵢ at a time in closed form. rᵢ = 0, uᵢ = cᵢ is the hinge; rᵢ = 1 / 2cᵢ, uᵢ = ∞ its square. With
-m = tᵢ wᵀxᵢ − 1 the duality gap is a sum of terms none of which is negative, so a pass measures it
-on its way. Steps go beyond the best αᵢ, by more the longer it takes, which shortens long runs.
+Each step solves for one αᵢ in closed form. The hinge loss has rᵢ = 0 and uᵢ = cᵢ. The squared hinge
+loss has rᵢ = 1 / 2cᵢ and uᵢ = ∞. With m = tᵢ wᵀxᵢ − 1, the duality gap is a sum over rows, and no
+term of it is negative. Each pass therefore measures the gap without extra work. A step goes beyond
+the best αᵢ (overrelaxation). The steps become longer with the number of passes, which shortens long
+runs.
 
-A free intercept asks for Σ αᵢ tᵢ = 0. Its column holds `bias` and its weight v = bias Σ αᵢ tᵢ is
-penalised, but as the distance from an intercept b₀, which moves to b₀ + bias v whenever a pass
-leaves less to gain than ½ v² (the method of multipliers): v goes to zero, b₀ to the free intercept.
+A free intercept requires Σ αᵢ tᵢ = 0. The method of multipliers is used. The intercept is a column
+with the value `bias`, and its weight is v = bias Σ αᵢ tᵢ. This weight is penalised as the distance
+from an intercept b₀. When the gap of a pass is less than ½ v², b₀ moves by bias v or further. Then
+v goes to zero, and b₀ goes to the free intercept.
+
 References: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), A dual coordinate descent method for
 large-scale linear SVM; Mangasarian & Musicant (1999), Successive overrelaxation for support vector
 machines; Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm
@@ -27,16 +31,20 @@ from verosim.kernels.rows import (
     sparse_dot,
 )
 
-SETTLED = 1e-12  # a projected gradient that is rounding
-FIRST, HALFWAY, LAST = 1.3, 50.0, 1.8  # steps beyond the best: at first, and how they grow
-SOLVED = 0.5  # share of v² that a pass may leave to gain when b₀ moves: then v has the right sign
-LOST = 1e-24  # share of the objective below which v² is rounding
-LONGEST = 4.0  # how much further than the last time an intercept may go beyond bias v
+SETTLED = 1e-12  # a projected gradient of this size is rounding error
+# The overrelaxation factor: its first value, the passes to half the way to 2, its largest value.
+FIRST, HALFWAY, LAST = 1.3, 50.0, 1.8
+SOLVED = 0.5  # b₀ moves if the gap is below this share of v²: then the sign of v is correct
+LOST = 1e-24  # below this share of the objective, v² is rounding error
+LONGEST = 4.0  # how many times longer than the last move a move may be, both divided by bias v
 
 
 @exact
 def shuffle(order, size, seed):
-    """The first `size` places in random order (Fisher and Yates, by xorshift); the next seed."""
+    """Put the first `size` entries of `order` in random order, in place, and return the next seed.
+
+    The method is the shuffle of Fisher and Yates, with random numbers by xorshift.
+    """
     for s in range(size - 1, 0, -1):
         seed ^= seed << np.uint64(13)
         seed ^= seed >> np.uint64(7)
@@ -48,7 +56,7 @@ def shuffle(order, size, seed):
 
 @exact
 def _gap_term(m, a, cost, ridge):
-    """The share of one row in the duality gap; m = t wᵀx − 1."""
+    """The term of one row in the duality gap; m = t wᵀx − 1."""
     if ridge == 0.0:
         return -m * (cost - a) if m < 0.0 else m * a
     slope = m + ridge * a
@@ -57,7 +65,10 @@ def _gap_term(m, a, cost, ridge):
 
 @exact
 def _step(m, a, norm, upper, ridge, high, low, reach):
-    """(new α, gain of the dual objective, projected gradient, whether it rests at its bound)."""
+    """The step of one row: (new α, gain of the dual objective, projected gradient, inactive).
+
+    The row becomes inactive if α is at a bound and its slope is beyond `high` or `low`.
+    """
     slope = m + ridge * a
     if a == 0.0:
         if slope > high:
@@ -78,21 +89,24 @@ def _step(m, a, norm, upper, ridge, high, low, reach):
 
 @exact
 def _move_intercept(free, bias, v):
-    """Move b₀ = free[0] towards the zero of v, which falls in b₀ by at most 1/bias: by bias v,
-    which never passes it, and further where the secant does. Gives back the move.
+    """Move b₀ = free[0] towards the value where v is zero, and return the move.
 
-    free[1], free[2] are the ends that enclose the zero and free[3], free[4] the v found there;
-    free[5] says which end came last, free[6] how many times bias v the last move was.
+    v decreases with b₀, at a rate of at most 1/bias. A move of bias v therefore never goes past the
+    zero. The move is longer if the secant method proposes a longer one.
+
+    free[1] and free[2] are the ends of the interval that contains the zero, and free[3] and free[4]
+    are the values of v at these ends. free[5] is the end that was set last. free[6] is the last
+    move divided by bias v.
     """
     near, far = (1, 2) if v > 0.0 else (2, 1)
     step, reach = bias * v, 1.0
     before, higher = free[near], free[near + 2]
     free[near], free[near + 2] = free[0], v
-    if abs(free[far] - free[0]) <= abs(step):  # found at an α too far from its best
+    if abs(free[far] - free[0]) <= abs(step):  # this end was set when α was not accurate enough
         free[far] = np.inf if v > 0.0 else -np.inf
     if np.isfinite(free[far]):
         if free[5] == near:
-            free[far + 2] *= 0.5  # or the other end might stay for ever (Illinois)
+            free[far + 2] *= 0.5  # otherwise this end might never move (Illinois method)
         move = (free[far] - free[0]) * v / (v - free[far + 2])
         move = move if abs(move) > abs(step) else step
     else:
@@ -108,8 +122,11 @@ def _move_intercept(free, bias, v):
 
 @exact
 def rank_columns(indices, place, renumbered):
-    """renumbered = place[indices], place (d,) numbering the columns that occur by how often they
-    do, in powers of two, frequent ones first; −1 for the others. Gives back how many occur."""
+    """Renumber the columns that occur, frequent columns first: renumbered = place[indices].
+
+    place (d,) orders the columns by the number of stored cells, in powers of two. It is −1 for
+    columns that do not occur. Returns the number of columns that occur.
+    """
     place[:] = 0
     for t in range(indices.size):
         place[np.uint64(indices[t])] += 1
@@ -141,15 +158,16 @@ def descend(
     values, indices, indptr, centre, signs, cost, ridge, norms, bias, w, alpha, free,
     order, seed, turn, visits, tol, value,
 ):  # fmt: skip
-    """Passes over the rows that do not rest until the gap they measure is below tol · objective,
-    or there were `visits` to rows.
+    """Run passes over the active rows until the measured gap is at most tol · objective.
 
-    Rows are (values, indices, indptr) as in `kernels/rows.py`. The branches on what they are stand
-    in the loop itself: a call for each row would take half as long again.
-    w (d + 1,) with the weight of the column of `bias` last, and alpha (n,), in place. For a free
-    intercept so is `free` (7,), the b₀ first (see `_move_intercept`); otherwise it is empty.
-    `value` is the dual objective at alpha, `turn` the number of passes before these. Gives back how
-    many visits were made, and the next turn and seed.
+    The passes also stop after `visits` visits to rows. Rows are (values, indices, indptr) as in
+    `kernels/rows.py`. The loop itself has the branches for dense and sparse rows, because a
+    function call for each row would take 50 % more time.
+
+    w (d + 1,) and alpha (n,) are changed in place. The last entry of w is the weight of the column
+    of `bias`. For a free intercept, `free` (7,) is changed in place too: its first entry is b₀ (see
+    `_move_intercept`). Otherwise it is empty. `value` is the dual objective at alpha, and `turn` is
+    the number of passes made before. Returns the number of visits, the next turn and the next seed.
     """
     n, d = norms.size, w.size - 1
     squared = ridge.size > 0
@@ -206,5 +224,6 @@ def descend(
             move = _move_intercept(free, bias, w[d])
             shift += move
             value -= move * w[d] / bias
-            high, low, active = np.inf, -np.inf, n  # none rests: v must answer to the move
+            # All rows become active again, because v must adapt to the move.
+            high, low, active = np.inf, -np.inf, n
     return made, turn, seed

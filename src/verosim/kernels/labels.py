@@ -1,27 +1,27 @@
-"""Integer labels to class numbers without sorting the rows."""
+"""Conversion of integer labels to class numbers without sorting the rows."""
 
 from verosim.kernels._compile import exact
 
 
 @exact
 def mark_integers(labels, low, present):
-    """present[label − low] = True for every label that occurs."""
+    """Set present[label − low] = True for every label that occurs."""
     for i in range(labels.size):
         present[labels[i] - low] = True
 
 
 @exact
 def code_integers(labels, low, position, codes):
-    """codes[i] = position[label − low]."""
+    """Set codes[i] = position[label_i − low]."""
     for i in range(labels.size):
         codes[i] = position[labels[i] - low]
 
 
 @exact
 def first_rows(groups, folds, rows, found):
-    """The numbers of the first rows of every class: rows (C, m), found (C,).
+    """Write the numbers of the first m rows of every class to rows (C, m).
 
-    Stops as soon as every class has m of them.
+    found (C,) counts the rows found. The loop stops as soon as every class has m rows.
     """
     classes, most = rows.shape
     missing = classes

@@ -1,8 +1,9 @@
-"""One pass over rows for logistic regression: loss and gradient while a row is in the cache.
+"""One pass over the rows for logistic regression: loss and gradient while a row is in the cache.
 
-Dense rows are read about a pivot, z = x − pivot, so that columns far from zero keep their digits.
-Weights are (K, d) for dense rows, a class a line; (d + 1, width) for sparse ones, a column a
-line, padded to whole cache lines, the intercepts last.
+Dense rows are read relative to a pivot, z = x − pivot, so that columns far from zero keep their
+digits. The weights for dense rows are (K, d), one table row per class. The weights for sparse rows
+are (d + 1, width): one table row per column, padded to whole cache lines, with the intercepts in
+the last row.
 """
 
 import math
@@ -11,17 +12,20 @@ import numpy as np
 
 from verosim.kernels._compile import exact, loose
 
-BLOCK = 32  # rows taken together: they stay in the first cache
-SERIES_BELOW = 1e-4  # below it log(1 + e) is its series to full precision
+BLOCK = 32  # rows handled together: they fit in the first-level cache
+SERIES_BELOW = 1e-4  # below this value the series of log(1 + e) has full precision
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93145751953125e-1, 1.42860682030941723212e-6
-LEAST_EXPONENT = -700.0  # exp of less is as good as zero
+LEAST_EXPONENT = -700.0  # the exp of a smaller number is practically zero
 
 
 @exact
 def _exponentials(x, bits, out):
-    """out = exp(x) for x ≤ 0, flat, to 2 units in the last place; vectors at a time, as the
-    library's exp is not. exp x = 2ᵏ exp f with |f| ≤ ½ ln 2, by Taylor's series."""
+    """out = exp(x) for x ≤ 0, flat arrays, with an error of at most 2 units in the last place.
+
+    exp x = 2ᵏ exp f with |f| ≤ ½ ln 2, and exp f is its Taylor series. The compiler turns this loop
+    into vector instructions, which it cannot do with the exp of the C library.
+    """
     for i in range(x.size):
         v = max(x[i], LEAST_EXPONENT)
         k = math.floor(v * LOG2_E + 0.5)
@@ -47,7 +51,7 @@ def _exponentials(x, bits, out):
 
 @loose
 def _scores(X, first, size, pivot, W, b, Z, S):
-    """Z (BLOCK, d) = x − pivot of `size` rows, S (K, BLOCK) their scores."""
+    """Z (BLOCK, d) = x − pivot for `size` rows from `first` on, and S (K, BLOCK) = their scores."""
     d = Z.shape[1]
     for r in range(size):
         for j in range(d):
@@ -62,11 +66,11 @@ def _scores(X, first, size, pivot, W, b, Z, S):
 
 @loose
 def _add_rows(Z, R, size, gradient):
-    """gradient (K, d + 1) += R (K, BLOCK) · (Z, 1)."""
+    """gradient (K, d + 1) += R (K, BLOCK) · (Z, 1), over the first `size` rows of Z."""
     d = Z.shape[1]
     for c in range(R.shape[0]):
         whole = size - size % 4
-        for r in range(0, whole, 4):  # four rows for one turn of the gradient
+        for r in range(0, whole, 4):  # four rows for each pass over the gradient
             r0, r1, r2, r3 = R[c, r], R[c, r + 1], R[c, r + 2], R[c, r + 3]
             for j in range(d):
                 gradient[c, j] += (
@@ -83,9 +87,10 @@ def _add_rows(Z, R, size, gradient):
 
 @exact
 def logistic_pass(X, pivot, codes, weights, W, b, gradient, curvature):
-    """Two classes: Σ w log(1 + exp(−t s)), s = (x − pivot)·w + b, t = ±1; W is (1, d).
+    """Two classes: returns Σ w log(1 + exp(−t s)), with s = (x − pivot)·w + b and t = ±1.
 
-    Adds to gradient (1, d + 1), and writes w σ(1 − σ) where curvature (n,) is given.
+    W is (1, d). The gradient is added to gradient (1, d + 1). If curvature (n,) is not empty, it
+    receives w σ(1 − σ).
     """
     n, d = X.shape
     weighted = weights.size > 0
@@ -99,7 +104,7 @@ def logistic_pass(X, pivot, codes, weights, W, b, gradient, curvature):
         for r in range(size):
             x[r] = -abs(S[0, r])
         _exponentials(x, bits, e)
-        product = 1.0  # of 1 + e: one logarithm serves a block
+        product = 1.0  # the product of all 1 + e: one logarithm per block is enough
         for r in range(size):
             weight = weights[first + r] if weighted else 1.0
             t = 1.0 if codes[first + r] == 1 else -1.0
@@ -124,8 +129,11 @@ def logistic_pass(X, pivot, codes, weights, W, b, gradient, curvature):
 
 @exact
 def softmax_pass(X, pivot, codes, weights, W, b, gradient, shares):
-    """Several classes: Σ w (log Σ exp s − s_y). Adds to gradient (K, d + 1); writes the posteriors
-    where shares (n, K) is given."""
+    """Several classes: returns Σ w (log Σ exp s − s_y).
+
+    The gradient is added to gradient (K, d + 1). If shares (n, K) is not empty, it receives the
+    posteriors.
+    """
     n, d = X.shape
     K = b.size
     weighted = weights.size > 0
@@ -175,8 +183,11 @@ def softmax_pass(X, pivot, codes, weights, W, b, gradient, shares):
 
 @exact
 def shares_of(p, y):
-    """Scores p (K,) to posteriors, in place; returns s_max − s_y and Σ exp(s − s_max) without the
-    largest, whose log1p is exact where that class is all but certain."""
+    """Turn scores p (K,) into posteriors, in place; returns s_max − s_y and a sum r.
+
+    r = Σ exp(s − s_max) without the largest term. log1p(r) is accurate even if one posterior is
+    almost 1.
+    """
     top, at = p[0], 0
     for c in range(1, p.size):
         if p[c] > top:
@@ -205,7 +216,7 @@ def curve_rows(X, pivot, root, out):
 
 @exact
 def curve_classes(Z, curvature, out):
-    """out (n, m·d) = the rows of Z (n, d), m times over, times each of curvature (n, m)."""
+    """out (n, m·d) = m copies of the rows of Z (n, d), copy c multiplied by curvature[:, c]."""
     n, d = Z.shape
     for i in range(n):
         for c in range(curvature.shape[1]):
@@ -216,7 +227,7 @@ def curve_classes(Z, curvature, out):
 
 @exact
 def logistic_pass_sparse(data, indices, indptr, codes, weights, w, b, gradient):
-    """`logistic_pass` over CSR rows."""
+    """Do the same as `logistic_pass` for CSR rows; gradient is (d + 1,), intercept last."""
     d = w.size
     weighted = weights.size > 0
     loss = 0.0
@@ -238,7 +249,7 @@ def logistic_pass_sparse(data, indices, indptr, codes, weights, w, b, gradient):
 
 @exact
 def softmax_pass_sparse(data, indices, indptr, codes, weights, B, K, gradient):
-    """`softmax_pass` over CSR rows; B and gradient are (d + 1, width), width ≥ K."""
+    """Do the same as `softmax_pass` for CSR rows; B and gradient are (d + 1, width), width ≥ K."""
     width = B.shape[1]
     last = B.shape[0] - 1
     weighted = weights.size > 0

@@ -1,8 +1,9 @@
-"""Pivoted sums of one pass: Σw, Σw z and Σw z² with z = x − pivot.
+"""Pivoted sums in one pass: Σw, Σw z and Σw z² with z = x − pivot.
 
-Rows are summed plainly within short runs and run totals are added as pairs, so the error
-does not grow with the number of rows. The fast loop assumes every cell is finite and every
-pivot is set; a run whose totals are not finite is done again, cell by cell.
+Rows are added with plain sums in short runs, and the totals of the runs are added as pairs. The
+error therefore does not grow with the number of rows. The fast loop assumes that every cell is
+finite and every pivot is set. If the totals of a run are not finite, the run is repeated cell by
+cell.
 """
 
 import numpy as np
@@ -10,12 +11,13 @@ import numpy as np
 from verosim.kernels._compile import exact, loose
 from verosim.kernels.sums import accumulate
 
-RUN = 512  # rows summed plainly before a compensated addition
-TOO_LARGE = 1e150  # squares of larger values overflow
+RUN = 512  # rows in one plain sum before a compensated addition
+TOO_LARGE = 1e150  # the squares of larger values overflow
 
 
 @loose
 def _sum_run(X, groups, weights, start, stop, folds, pivot, s, q, mass):
+    """Add one run of rows: s += w z and q += w z², both (G, d), and mass (G,) += w."""
     d = X.shape[1]
     weighted = weights.size > 0
     for i in range(start, stop):
@@ -38,8 +40,11 @@ def _sum_run(X, groups, weights, start, stop, folds, pivot, s, q, mass):
 
 @exact
 def _sum_run_carefully(X, groups, weights, start, stop, folds, pivot, s, q, cells):
-    """Skips NaN, sets a missing pivot to the first value; returns the row and column of an
-    infinite or absurd value, or (−1, −1)."""
+    """Add one run of rows cell by cell.
+
+    NaN is skipped, and a pivot that is not set becomes the first value. Returns the row and column
+    of a value that is infinite or too large, or (−1, −1).
+    """
     for i in range(start, stop):
         g = groups[i]
         c = g // folds
@@ -61,6 +66,7 @@ def _sum_run_carefully(X, groups, weights, start, stop, folds, pivot, s, q, cell
 
 @exact
 def _all_finite(values):
+    """Whether every number is finite."""
     for g in range(values.shape[0]):
         for j in range(values.shape[1]):
             if not np.isfinite(values[g, j]):
@@ -72,7 +78,10 @@ def _all_finite(values):
 def absorb_diagonal(
     X, groups, weights, folds, pivot, rows, weight, cells, sums, sums_low, squares, squares_low
 ):
-    """Add the rows of X (n, d) to the sums (G, d). Returns the place of a bad value or −1, −1."""
+    """Add the rows of X (n, d) to the sums (G, d).
+
+    Returns the row and column of a value that is infinite or too large, or (−1, −1).
+    """
     n, d = X.shape
     G = rows.size
     run = max(RUN, 16 * G)
@@ -114,12 +123,15 @@ def absorb_diagonal_sparse(
     data, indices, indptr, groups, weights, folds, pivot,
     rows, weight, cells, sums, sums_low, squares, squares_low,
 ):  # fmt: skip
-    """The same sums from CSR rows; a cell that is not stored is a zero, x − pivot = −pivot."""
+    """Do the same as `absorb_diagonal` for CSR rows.
+
+    A cell that is not stored is zero, so x − pivot = −pivot.
+    """
     G, d = sums.shape
     s = np.zeros((G, d))
     q = np.zeros((G, d))
     stored = np.zeros((G, d))
-    times = np.zeros((G, d), dtype=np.int64)  # rows that store the cell, NaN included
+    times = np.zeros((G, d), dtype=np.int64)  # rows that store the cell, including NaN
     count = np.zeros(G, dtype=np.int64)
     missing = np.zeros((G, d))
     w = np.zeros(G)
@@ -152,7 +164,8 @@ def absorb_diagonal_sparse(
         c = g // folds
         for j in range(d):
             p = pivot[c, j]
-            # Weights left over by rounding are not zeros: whole rows decide.
+            # A difference of weights can be a rounding error. The integer counts of rows decide
+            # whether there are cells that are not stored.
             zeros = w[g] - stored[g, j] - missing[g, j] if times[g, j] < count[g] else 0.0
             cells[g, j] += w[g] - missing[g, j]
             accumulate(sums_flat, sums_low_flat, g * d + j, s[g, j] - zeros * p)
@@ -162,6 +175,7 @@ def absorb_diagonal_sparse(
 
 @loose
 def _scatter_rows(X, groups, weights, folds, pivot, cursor, Z, V, s, cube, quartic, mass):
+    """Do the loop over the rows for `centre_groups`; cursor (G,) is the next free row of Z."""
     d = X.shape[1]
     weighted = weights.size > 0
     for i in range(X.shape[0]):
@@ -188,10 +202,11 @@ def _scatter_rows(X, groups, weights, folds, pivot, cursor, Z, V, s, cube, quart
 
 @exact
 def centre_groups(X, groups, weights, folds, pivot, starts, Z, V, s, cube, quartic, mass):
-    """Sort the rows of a block by group and subtract the class's pivot.
+    """Sort the rows of a block by group and subtract the pivot of the class.
 
-    Fills Z (n, d) with z = x − pivot, V with w z where there are weights, starts (G + 1,),
-    s = Σw z, cube = Σw‖z‖²z, quartic = Σw‖z‖⁴ and mass = Σw, each (G, …), from zero.
+    Z (n, d) receives z = x − pivot, and V receives w z if there are weights. starts (G + 1,) are
+    the first rows of the groups. s = Σw z, cube = Σw‖z‖²z, quartic = Σw‖z‖⁴ and mass = Σw, each
+    (G, …), are set to zero before the rows are added.
     """
     starts[:] = 0
     for i in range(groups.size):

@@ -1,9 +1,10 @@
-"""One epoch of the perceptron: a row that is on the wrong side, or on the boundary, is added.
+"""One epoch of the perceptron: a row on the wrong side, or on the boundary, changes the weights.
 
     t θᵀφ ≤ 0:  θ ← θ + η s t φ,   several classes:  θ_y ← θ_y + η s φ,  θ_ŷ ← θ_ŷ − η s φ
 
-with ŷ the best of the other classes, and a mistake where θ_ŷᵀφ ≥ θ_yᵀφ. Beside θ the sum
-Σ c Δ is kept, c the rows seen before the update Δ, so that the mean of all θ is θ − Σ c Δ / seen.
+ŷ is the best of the other classes. A row is a mistake if θ_ŷᵀφ ≥ θ_yᵀφ. s is the weight of the row.
+In addition to θ, the sum Σ c Δ is kept, where c is the number of rows seen before the update Δ. The
+mean of all θ is then θ − Σ c Δ / seen.
 Reference: Rosenblatt (1958), The perceptron; Freund & Schapire (1999), Large margin classification
 using the perceptron algorithm (the mean).
 """
@@ -16,8 +17,11 @@ from verosim.kernels.rows import dense_add, dense_dot, row_add, row_dot
 
 @exact
 def perceptron_epoch(values, indices, indptr, signs, weights, order, eta, bias, theta, late, seen):
-    """(mistakes, −Σ s t θᵀφ over them, each before its update). theta (d + 1,), late the same or
-    empty, in place. bias is 1, or 0 for no intercept. Rows are as in `kernels/rows.py`."""
+    """Two classes: returns the number of mistakes and −Σ s t θᵀφ over them, each before its update.
+
+    theta (d + 1,) is changed in place, and so is late = Σ c Δ (d + 1,), unless it is empty. bias is
+    1, or 0 for a model without intercept. Rows are given as in `kernels/rows.py`.
+    """
     d = theta.size - 1
     body = theta[:d]
     mistakes, criterion = 0, 0.0
@@ -41,7 +45,7 @@ def perceptron_epoch(values, indices, indptr, signs, weights, order, eta, bias, 
 
 @exact
 def _best_other(scores, own, C):
-    """The class with the highest score but the row's own; of equals the first."""
+    """The class with the highest score except the row's own; the first one if there are ties."""
     best = -1
     for c in range(C):
         if c != own and (best < 0 or scores[c] > scores[best]):
@@ -51,7 +55,10 @@ def _best_other(scores, own, C):
 
 @exact
 def perceptron_classes_epoch(X, codes, weights, order, eta, bias, theta, late, seen):
-    """(mistakes, Σ s (θ_ŷ − θ_y)ᵀφ over them). theta (C, d + 1), late the same or (0, 0)."""
+    """Several classes: returns the number of mistakes and Σ s (θ_ŷ − θ_y)ᵀφ over them.
+
+    theta (C, d + 1) is changed in place, and so is late = Σ c Δ (C, d + 1), unless it is (0, 0).
+    """
     C, d = theta.shape[0], X.shape[1]
     scores = np.empty(C)
     mistakes, criterion = 0, 0.0
@@ -84,7 +91,10 @@ def perceptron_classes_epoch(X, codes, weights, order, eta, bias, theta, late, s
 def perceptron_classes_epoch_sparse(
     data, indices, indptr, codes, weights, order, eta, bias, C, theta, late, seen
 ):
-    """The same for CSR rows; theta (d + 1, ⌈C/8⌉·8), so that a cell meets all classes at once."""
+    """Do the same as `perceptron_classes_epoch` for CSR rows.
+
+    theta is (d + 1, ⌈C/8⌉·8), so that one stored cell updates the scores of all classes at once.
+    """
     d, width = theta.shape[0] - 1, theta.shape[1]
     scores = np.empty(width)
     mistakes, criterion = 0, 0.0

@@ -1,7 +1,7 @@
-"""Products of sparse rows with tables of one line a column, for Newton's method without Hessians.
+"""Products of sparse rows and tables with one row per column, for Newton's method without Hessians.
 
-Tables are (d, width): a line holds all classes, padded to whole cache lines of eight, or one value
-where there are two classes.
+The tables are (d, width). A table row has all classes, padded to whole cache lines of eight
+numbers, or one number if there are two classes.
 """
 
 import math
@@ -13,13 +13,13 @@ from verosim.kernels.constants import LANES
 from verosim.kernels.logistic import shares_of
 
 TINY = 1e-300
-TURNS = 40  # of Newton's method on one number
-NEAR = 1e-6  # to which a pass of many solves it
+TURNS = 40  # the most steps of Newton's method for one number
+NEAR = 1e-6  # the accuracy of this solution: there are many passes, so more is not needed
 
 
 @exact
 def gather_products(data, indices, indptr, skip, table, base, out):
-    """out (n, width) = X · table + base; a row where `skip` (n,) is set is left as zeros."""
+    """out (n, width) = X · table + base; rows with skip (n,) set are filled with zeros."""
     width = table.shape[1]
     skipping = skip.size > 0
     lanes = np.zeros(LANES)
@@ -78,7 +78,10 @@ def gather_columns(data, indices, indptr, power, table, ridge, own, out):
 
 @exact
 def loss_rows(scores, codes, weights, K, residual, shares):
-    """Posteriors p into shares (n, width), w (p − t) into residual (n, width); returns Σ w loss."""
+    """Write the posteriors p to shares (n, width) and w (p − t) to residual (n, width).
+
+    Returns Σ w loss. t is 1 for the row's own class and 0 for the others.
+    """
     loss = 0.0
     weighted = weights.size > 0
     for i in range(scores.shape[0]):
@@ -92,7 +95,7 @@ def loss_rows(scores, codes, weights, K, residual, shares):
             wrong = s if t == 0.0 else -s
             loss += weight * (max(wrong, 0.0) + math.log1p(e))
             shares[i, 0] = p
-            # 1 − p as it is, not as a difference, which is zero where p is all but one
+            # 1 − p is computed directly, because the difference is zero if p rounds to one.
             residual[i, 0] = weight * (p if t == 0.0 else -(e if s > 0.0 else 1.0) / (1.0 + e))
             continue
         row = shares[i, :K]
@@ -111,7 +114,7 @@ def loss_rows(scores, codes, weights, K, residual, shares):
 
 @exact
 def line_loss(scores, change, size, codes, weights, K):
-    """Σ w loss at scores + size · change."""
+    """Returns Σ w loss at scores + size · change."""
     loss = 0.0
     weighted = weights.size > 0
     s = np.empty(K)
@@ -130,7 +133,10 @@ def line_loss(scores, change, size, codes, weights, K):
 
 @exact
 def curve_scores(shares, weights, K, change):
-    """change (n, width), scores of a direction, to w (diag p − p pᵀ) · change, in place."""
+    """change (n, width) ← w (diag p − p pᵀ) · change, in place.
+
+    change are the scores of a direction in which the weights change.
+    """
     weighted = weights.size > 0
     for i in range(change.shape[0]):
         weight = weights[i] if weighted else 1.0
@@ -146,7 +152,10 @@ def curve_scores(shares, weights, K, change):
 
 @loose
 def conjugate_step(size, direction, bent, curvature, step, rest):
-    """step += size · direction, rest −= size · bent; returns ⟨rest, rest / curvature⟩. Flat."""
+    """step += size · direction and rest −= size · bent, flat arrays.
+
+    bent is the Hessian times direction. Returns ⟨rest, rest / curvature⟩.
+    """
     total = 0.0
     for k in range(step.size):
         step[k] += size * direction[k]
@@ -157,16 +166,20 @@ def conjugate_step(size, direction, bent, curvature, step, rest):
 
 @loose
 def conjugate_turn(share, rest, curvature, direction):
-    """direction = rest / curvature + share · direction. Flat."""
+    """direction = rest / curvature + share · direction, flat arrays."""
     for k in range(direction.size):
         direction[k] = rest[k] / curvature[k] + share * direction[k]
 
 
 @exact
 def _settle_row(s, old, rho, p):
-    """p on the simplex with log p_c + ρ p_c = s_c + ρ old_c − μ: the posteriors of a row once its
-    own weight in the sum has moved to them, s being its scores before. μ by Newton within bounds,
-    and for each class q = log p from q₀ = log(softplus(t + log ρ)/ρ), right of the root."""
+    """Solve log p_c + ρ p_c = s_c + ρ old_c − μ for p (K,) with Σ p_c = 1.
+
+    p are the posteriors of a row after its own term in the sum has changed from `old` to p. s are
+    its scores before this change. μ is found by Newton's method within bounds. For each class,
+    with t = s_c + ρ old_c − μ, q = log p_c is found by Newton's method. Its start is
+    q₀ = log(softplus(t + log ρ)/ρ), which is to the right of the root.
+    """
     K = p.size
     top, best = -np.inf, 0
     for c in range(K):
@@ -210,9 +223,12 @@ def _settle_row(s, old, rho, p):
 
 @exact
 def dual_pass(data, indices, indptr, codes, weights, order, norms, penalty, fixed, B, A):
-    """One pass of dual coordinate ascent: each row's posterior A_i (n, K) set to its best, given
-    the others, and B (d + 1, width) = Σ w_i (x_i, 1)(e_y − A_i)ᵀ/λ kept in step. Here the
-    intercepts are penalised too, or left at zero where fixed."""
+    """Run one pass of dual coordinate ascent over the rows in `order`.
+
+    Each row's posterior in A (n, K) is set to its best value given the other rows. The table
+    B (d + 1, width) = Σ w_i (x_i, 1)(e_y − A_i)ᵀ/λ is updated with it. The intercepts are penalised
+    too, or stay zero if `fixed`.
+    """
     width, K = B.shape[1], A.shape[1]
     last = B.shape[0] - 1
     weighted = weights.size > 0

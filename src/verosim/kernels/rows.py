@@ -1,10 +1,10 @@
-"""Rows against a vector of weights, one row at a time, dense and CSR: products, sums and norms.
+"""Products, sums and norms of single rows with a vector of weights, for dense and CSR rows.
 
     wᵀ(x − c),   w ← w + step (x − c),   ‖x − c‖²
 
-Rows come as (values, indices, indptr) of CSR rows, or as (X, None, None) of dense ones: numba
-compiles a loop for each, without the branches of the other. The centre c is for dense rows, and may
-be None: then it is zero, and costs nothing.
+Rows are given as (values, indices, indptr) for CSR rows, or as (X, None, None) for dense rows.
+Numba compiles a separate loop for each form, without the branches of the other form. The centre c
+is only for dense rows. It can be None: then it is zero, and no time is spent on it.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from verosim.kernels._compile import exact, loose
 
 @loose
 def dense_dot(x, w):
+    """wᵀx."""
     total = 0.0
     for j in range(x.size):
         total += x[j] * w[j]
@@ -22,7 +23,7 @@ def dense_dot(x, w):
 
 @loose
 def centred_dot(x, centre, w):
-    """wᵀ(x − centre); of x itself if there is no centre."""
+    """wᵀ(x − centre), or wᵀx if centre is None."""
     if centre is None:
         return dense_dot(x, w)
     total = 0.0
@@ -33,12 +34,14 @@ def centred_dot(x, centre, w):
 
 @exact
 def dense_add(x, step, w):
+    """w += step x."""
     for j in range(x.size):
         w[j] += step * x[j]
 
 
 @exact
 def centred_add(x, centre, step, w):
+    """w += step (x − centre), or step x if centre is None."""
     if centre is None:
         dense_add(x, step, w)
     else:
@@ -48,6 +51,7 @@ def centred_add(x, centre, step, w):
 
 @loose
 def sparse_dot(data, indices, start, stop, w):
+    """wᵀx for the stored cells start … stop − 1."""
     total = 0.0
     for t in range(np.uint64(start), np.uint64(stop)):
         total += data[t] * w[np.uint64(indices[t])]
@@ -56,13 +60,14 @@ def sparse_dot(data, indices, start, stop, w):
 
 @exact
 def sparse_add(data, indices, start, stop, step, w):
+    """w += step x for the stored cells start … stop − 1."""
     for t in range(np.uint64(start), np.uint64(stop)):
         w[np.uint64(indices[t])] += step * data[t]
 
 
 @loose
 def centred_square(x, centre):
-    """‖x − centre‖²; of x itself if there is no centre."""
+    """‖x − centre‖², or ‖x‖² if centre is None."""
     if centre is None:
         return dense_dot(x, x)
     total = 0.0
@@ -73,7 +78,7 @@ def centred_square(x, centre):
 
 @exact
 def row_dot(values, indices, indptr, i, w):
-    """wᵀx of row i."""
+    """wᵀx for row i."""
     if values.ndim == 2:
         return dense_dot(values[i], w)
     return sparse_dot(values, indices, indptr[i], indptr[i + 1], w)
@@ -81,7 +86,7 @@ def row_dot(values, indices, indptr, i, w):
 
 @exact
 def row_add(values, indices, indptr, i, step, w):
-    """w += step x of row i."""
+    """w += step x for row i."""
     if values.ndim == 2:
         dense_add(values[i], step, w)
     else:
@@ -90,7 +95,7 @@ def row_add(values, indices, indptr, i, step, w):
 
 @exact
 def centred_row_dot(values, indices, indptr, centre, i, w):
-    """wᵀ(x − centre) of row i."""
+    """wᵀ(x − centre) for row i."""
     if values.ndim == 2:
         return centred_dot(values[i], centre, w)
     return row_dot(values, indices, indptr, i, w)
@@ -118,7 +123,7 @@ def row_products(values, indices, indptr, centre, w, shift, out):
 
 @exact
 def add_rows_sparse(data, indices, indptr, weights, out):
-    """out += Σ weights x, of CSR rows; those of weight zero are not touched."""
+    """out += Σ weights x over CSR rows; rows with weight zero are skipped."""
     for i in range(indptr.size - 1):
         if weights[i] != 0.0:
             sparse_add(data, indices, indptr[i], indptr[i + 1], weights[i], out)

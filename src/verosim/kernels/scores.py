@@ -7,11 +7,12 @@ import numpy as np
 from verosim.kernels._compile import exact, loose
 from verosim.kernels.constants import LANES
 
-LEAST_LOG, MOST_LOG = math.log(2.0**-52), math.log(1 - 2.0**-52)  # limits of a clipped log p
+LEAST_LOG, MOST_LOG = math.log(2.0**-52), math.log(1 - 2.0**-52)  # log p is clipped to these
 
 
 @loose
 def _weighted_squares(u, offset, precision):
+    """Σ_j (u_j − offset_j)² precision_j."""
     total = 0.0
     for j in range(u.size):
         z = u[j] - offset[j]
@@ -21,7 +22,10 @@ def _weighted_squares(u, offset, precision):
 
 @exact
 def _score_near_rows(X, pivot, offset, precision, log_scale, out):
-    """One pivot for all classes: x − pivot once a row, then sums in any order."""
+    """Score with one pivot for all classes.
+
+    x − pivot is computed once per row, and the sums may be reordered.
+    """
     n, d = X.shape
     C = offset.shape[0]
     u = np.empty(d)
@@ -34,8 +38,10 @@ def _score_near_rows(X, pivot, offset, precision, log_scale, out):
 
 @exact
 def _score_far_rows(X, pivot, offset, precision, log_scale, out):
-    """A pivot for each class, to the letter: free to reorder, (x − p) − o would become
-    x − (p + o) and lose its digits."""
+    """Score with one pivot per class, computed exactly as written.
+
+    If the terms were reordered, (x − p) − o would become x − (p + o) and lose digits.
+    """
     n, d = X.shape
     C = pivot.shape[0]
     for i in range(n):
@@ -49,10 +55,10 @@ def _score_far_rows(X, pivot, offset, precision, log_scale, out):
 
 @exact
 def score_diagonal(X, pivot, offset, precision, log_cell, log_scale, out):
-    """out (n, C) = Σ_j log N(x_j; pivot + offset, 1/precision); a NaN cell is left out.
+    """out (n, C) = Σ_j log N(x_j; pivot + offset, 1/precision); NaN cells are left out.
 
-    pivot is (C, d), or (1, d) where one serves all classes. log_cell (C, d) holds −½ log 2πσ²,
-    log_scale (C,) its sum over columns.
+    pivot is (C, d), or (1, d) if all classes have the same pivot. log_cell (C, d) is −½ log 2πσ²,
+    and log_scale (C,) is its sum over the columns.
     """
     C, d = offset.shape
     shared = pivot.shape[0] == 1
@@ -75,9 +81,10 @@ def score_diagonal(X, pivot, offset, precision, log_cell, log_scale, out):
 
 @exact
 def score_diagonal_sparse(data, indices, indptr, mean, precision, log_cell, log_zero, out):
-    """The same for CSR rows: start from a row of zeros, log_zero (C,), and correct the rest.
+    """Do the same as `score_diagonal` for CSR rows.
 
-    (x − μ)² − μ² = x (x − 2μ).
+    The score starts as log_zero (C,), the score of a row of zeros. Each stored cell then changes
+    it by the difference (x − μ)² − μ² = x (x − 2μ).
     """
     C = mean.shape[0]
     for i in range(indptr.size - 1):
@@ -104,7 +111,7 @@ def centre_rows(X, pivot, offset, out):
 
 @loose
 def shifted_norms(Y, shift, stride, out):
-    """out (n, C) = ‖y_c − shift_c‖², y_c the d columns of Y that start at c·stride."""
+    """out (n, C) = ‖y_c − shift_c‖², where y_c are the d columns of Y that start at c·stride."""
     C, d = shift.shape
     for i in range(Y.shape[0]):
         for c in range(C):
@@ -119,7 +126,7 @@ def shifted_norms(Y, shift, stride, out):
 def score_codes(codes, table, out):
     """out (n, C) = Σ_j table[code_ij]; negative codes are left out.
 
-    table (codes, ⌈C/8⌉·8) is padded to whole lanes.
+    table (codes, ⌈C/8⌉·8) is padded to whole groups of eight classes.
     """
     n, d = codes.shape
     C = out.shape[1]
@@ -138,6 +145,7 @@ def score_codes(codes, table, out):
 
 @exact
 def _score_stored(data, indices, indptr, presence, threshold, table, base, out):
+    """Compute the sums of `score_sparse`; a NaN or infinite cell makes the scores NaN."""
     C = out.shape[1]
     lanes = np.zeros(LANES)
     for i in range(indptr.size - 1):
@@ -145,7 +153,7 @@ def _score_stored(data, indices, indptr, presence, threshold, table, base, out):
             lanes[:] = 0.0
             for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 x = float(data[t])
-                if presence:  # x − x keeps NaN and infinity in sight
+                if presence:  # x − x is NaN if x is NaN or infinite, and zero otherwise
                     x = (1.0 if x > threshold else 0.0) + (x - x)
                 k = np.uint64(indices[t])
                 for c in range(LANES):
@@ -156,9 +164,10 @@ def _score_stored(data, indices, indptr, presence, threshold, table, base, out):
 
 @exact
 def score_sparse(data, indices, indptr, presence, threshold, table, absent, base, out):
-    """out (n, C) = base + Σ x·table[j] over stored cells, or table[j] where x > threshold.
+    """out (n, C) = base + Σ x·table[j] over the stored cells.
 
-    A NaN cell takes its share of the base, absent[j], away again; an infinite one leaves NaN.
+    With `presence`, table[j] is added where x > threshold. For a NaN cell its part of the base,
+    absent[j], is subtracted again. An infinite cell makes the score NaN.
     """
     _score_stored(data, indices, indptr, presence, threshold, table, base, out)
     C = out.shape[1]
@@ -180,9 +189,13 @@ def score_sparse(data, indices, indptr, presence, threshold, table, absent, base
 
 @exact
 def normalise(joint, log_prior, mode, evidence):
-    """joint (n, C) of log p(x|k), in place: + log π, then by mode
-    0: joint · 1: log posterior · 2: posterior · 3: joint up to a term classes share;
-    evidence (n,) = log p(x)."""
+    """Add log π to joint (n, C), which contains log p(x|k), then normalise in place, by mode:
+
+        0: log joint          1: log posterior
+        2: posterior          3: log joint, up to a term that the classes share
+
+    evidence (n,) = log p(x), except in mode 3.
+    """
     n, C = joint.shape
     for i in range(n):
         top = -np.inf
@@ -190,7 +203,7 @@ def normalise(joint, log_prior, mode, evidence):
             joint[i, c] += log_prior[c]
             if joint[i, c] > top:
                 top = joint[i, c]
-        if top == -np.inf:  # no class explains the row at all: the prior is what is left
+        if top == -np.inf:  # p(x|k) is zero for every class, so the posterior is the prior
             evidence[i] = top
             if mode > 0:
                 for c in range(C):
@@ -217,10 +230,10 @@ def normalise(joint, log_prior, mode, evidence):
 
 @exact
 def sum_scores(scores, log_prior, codes, weights, with_loss, sums):
-    """sums (R, 2) += Σ w [argmax = y] and Σ w log p(y | x), of scores (n, R · C) of R rules.
+    """sums (R, 2) += Σ w [argmax = y] and Σ w log p(y | x), for scores (n, R · C) of R rules.
 
-    log p is kept within the limits that scikit-learn's log-loss has. A score that is not a number
-    makes the sums so.
+    log p is clipped to the same limits as in the log-loss of scikit-learn. A score that is NaN or
+    +∞ makes the first sum NaN.
     """
     R, C = log_prior.shape
     for i in range(scores.shape[0]):

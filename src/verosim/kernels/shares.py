@@ -1,4 +1,4 @@
-"""Smoothed shares of counts, in logarithms."""
+"""Logarithms of smoothed relative frequencies."""
 
 import math
 
@@ -7,12 +7,15 @@ import numpy as np
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import STRETCH
 
-SMALL = 64  # whole counts whose logarithm is taken once
+SMALL = 64  # whole counts below this number have their logarithm computed only once
 
 
 @exact
 def log_shares(count, alpha, out):
-    """out (K, C) = log (count + α) − log Σ_k (count + α); counts below zero are rounding."""
+    """out (K, C) = log (count + α) − log Σ_k (count + α).
+
+    Counts below zero are rounding errors and count as zero.
+    """
     K, C = count.shape
     total, part = np.zeros(C), np.zeros(C)
     for k in range(K):

@@ -1,11 +1,11 @@
-"""Splitting a text into tokens: lowercased runs of two or more word characters.
+"""Splitting of a text into tokens: lowercased runs of two or more word characters.
 
-Plain ASCII is read eight characters at a time, arithmetic on all eight bytes of a number at once
-marking which are letters, digits or '_'; the marks of 64 characters make a word of bits whose
-edges are where tokens begin and end. No branch depends on a character, so none is mispredicted.
+Plain ASCII is read eight characters at a time. Integer arithmetic on all eight bytes at once marks
+the letters, the digits and '_'. The marks of 64 characters form one word of bits, and tokens begin
+and end where the bits change. No branch depends on a character, so the processor mispredicts none.
 Reference: Lamport (1975), Multiple byte processing with full-word instructions.
 
-Everything else is decoded and looked up, character by character.
+Any other text is decoded and looked up, character by character.
 """
 
 import numpy as np
@@ -19,22 +19,23 @@ from verosim.kernels.vocabulary import word_at
 
 SPACE = np.uint8(32)
 FF = np.uint64(0xFF)
-EACH = 0x0101010101010101  # times a byte: that byte in all eight places
+EACH = 0x0101010101010101  # this times a byte is the byte repeated eight times
 TOP = np.uint64(0x80 * EACH)
 LOWER_BIT = np.uint64(0x20 * EACH)
 UNDERSCORE = np.uint64(ord("_") * EACH)
-# byte + (0x80 − c) has its top bit set from character c on; bytes below 0x80 never carry.
+# byte + (0x80 − c) has its top bit set if byte ≥ c. Bytes below 0x80 never overflow.
 FROM_0, PAST_9 = (np.uint64((0x80 - c) * EACH) for c in (ord("0"), ord("9") + 1))
 FROM_UPPER_A, PAST_UPPER_Z = (np.uint64((0x80 - c) * EACH) for c in (ord("A"), ord("Z") + 1))
 FROM_LOWER_A, PAST_LOWER_Z = (np.uint64((0x80 - c) * EACH) for c in (ord("a"), ord("z") + 1))
-GATHER = np.uint64(0x0102040810204080)  # brings eight bits, a byte apart, together at the top
+GATHER = np.uint64(0x0102040810204080)  # as a factor, it moves one bit of each byte to the top byte
 
 
 @intrinsic
 def _trailing_zeros(typing, x):
-    """How many low bits of a word, which is not zero, are zero: one instruction."""
+    """The number of zero bits at the low end of a word that is not zero: one instruction."""
 
     def build(context, builder, signature, arguments):
+        """Emit the machine instruction."""
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), build
@@ -42,7 +43,7 @@ def _trailing_zeros(typing, x):
 
 @exact
 def _read_word(text, at, stop):
-    """Eight bytes of a text, zeros beyond its end."""
+    """Read eight bytes of a text; bytes after its end are zero."""
     if at + U8 <= stop:
         return word_at(text, at)
     word = U0
@@ -53,7 +54,7 @@ def _read_word(text, at, stop):
 
 @exact
 def _write_word(word, out, at):
-    """Eight bytes, lowest first: one store once compiled."""
+    """Write eight bytes, lowest first; the compiler turns this into one store."""
     out[at] = np.uint8(word & FF)
     out[at + np.uint64(1)] = np.uint8((word >> np.uint64(8)) & FF)
     out[at + np.uint64(2)] = np.uint8((word >> np.uint64(16)) & FF)
@@ -66,10 +67,14 @@ def _write_word(word, out, at):
 
 @exact
 def _split_plain(text, start, stop, lowercase, scratch, starts, ends):
-    """The tokens of an ASCII text: text as it is, lowered, in scratch; −1 if it is not ASCII."""
+    """Find the tokens of an ASCII text.
+
+    The text is copied to `scratch`, in lower case if `lowercase`. Token t is
+    scratch[starts[t]:ends[t]]. Returns the number of tokens, or −1 if the text is not ASCII.
+    """
     first, end = np.uint64(start), np.uint64(stop)
     fold = LOWER_BIT if lowercase else U0
-    begun = ended = block = last = seen = U0  # last: whether the character before was of a word
+    begun = ended = block = last = seen = U0  # last: 1 if the last character was part of a word
     while first + block < end:
         mask = U0
         for eight in range(min(U8, (end - first - block + U7) // U8)):
@@ -110,7 +115,7 @@ def _split_plain(text, start, stop, lowercase, scratch, starts, ends):
 
 @exact
 def _close_up(scratch, starts, ends, found):
-    """Move tokens together, one space between: n-grams are then slices."""
+    """Move the tokens together, with one space between them, so that n-grams are slices."""
     o = 0
     for t in range(found):
         a, b = starts[t], ends[t]
@@ -125,7 +130,10 @@ def _close_up(scratch, starts, ends, found):
 
 @exact
 def _decode(text, at, stop):
-    """The code point at `at` ≥ 0x80 and its length in bytes; length 0 if it is not UTF-8."""
+    """The code point at `at` (a byte ≥ 0x80) and its length in bytes.
+
+    The length is 0 if the bytes are not valid UTF-8.
+    """
     lead = np.int64(text[at])
     if lead < 0xC2 or lead > 0xF4:
         return 0, 0
@@ -147,7 +155,7 @@ def _decode(text, at, stop):
 
 @exact
 def _encode(point, out, at):
-    """Write a code point as UTF-8; returns where it ends."""
+    """Write a code point as UTF-8; returns the position after it."""
     if point < 0x80:
         out[at] = point
         return at + 1
@@ -169,12 +177,15 @@ def _encode(point, out, at):
 
 @exact
 def _split_any(text, start, stop, ascii, points, scratch, starts, ends):
-    """The tokens of any text, one space between; how many, and why it stopped."""
+    """Find the tokens of any text and write them to `scratch` with one space between them.
+
+    Returns the number of tokens and the reason for stopping.
+    """
     i, end = np.uint64(start), np.uint64(stop)
     o = U0
     found = 0
     while i < end:
-        begin, length = o, U0  # of a run of word characters
+        begin, length = o, U0  # the start and length of a run of word characters
         while True:
             first = i
             while i < end:
@@ -214,11 +225,12 @@ def _split_any(text, start, stop, ascii, points, scratch, starts, ends):
 
 @exact
 def split(text, start, stop, ascii, points, joined, scratch, starts, ends):
-    """The tokens of text[start:stop] as slices of scratch, one space between them if `joined`.
+    """Find the tokens of text[start:stop]; token t is scratch[starts[t]:ends[t]].
 
-    ascii (256,) and points (0x110000,) give the character a byte or code point becomes, 0 where
-    it is none of a word, −1 where the table cannot tell. Returns the number of tokens, and why
-    it stopped.
+    If `joined`, the tokens follow each other with one space between them. ascii (256,) and
+    points (0x110000,) give the character that a byte or code point becomes. They are 0 for a
+    character that is not part of a word, and −1 for a character that the table does not cover.
+    Returns the number of tokens and the reason for stopping.
     """
     found = _split_plain(text, start, stop, ascii[65] == 97, scratch, starts, ends)
     if found < 0:

@@ -1,6 +1,6 @@
-"""Stochastic descent for logistic regression, and an order of rows drawn from what they hold.
+"""Stochastic gradient descent for logistic regression, and a row order that depends on content.
 
-Rows are hashed by their cells and class, so that where a row stands does not matter.
+Rows are hashed by their cells and class, so the position of a row in the table does not matter.
 """
 
 import math
@@ -15,7 +15,7 @@ GOLD = np.uint64(0x9E3779B97F4A7C15)
 
 @exact
 def _mixed(h):
-    """One step of splitmix64: every bit of h moves about half of the others."""
+    """One step of splitmix64: each bit of h changes about half of the bits of the result."""
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return h ^ (h >> np.uint64(31))
@@ -23,7 +23,10 @@ def _mixed(h):
 
 @exact
 def _cell(j, x):
-    """A number for the value x in column j; zeros have none, so sparse rows hash like dense."""
+    """A hash for the value x in column j.
+
+    Zeros are not hashed, so that sparse and dense rows have the same hash.
+    """
     box = np.empty(1)
     box[0] = x
     return _mixed(box.view(np.uint64)[0] + GOLD * np.uint64(j + 1))
@@ -31,7 +34,10 @@ def _cell(j, x):
 
 @exact
 def hash_rows(values, indices, indptr, codes, out):
-    """out (n,) uint64 of each row's cells and class; rows are as in `kernels/rows.py`."""
+    """out (n,) uint64 = a hash of each row's cells and class.
+
+    Rows are given as in `kernels/rows.py`.
+    """
     for i in range(codes.size):
         h = np.uint64(codes[i])
         if values.ndim == 2:
@@ -47,21 +53,24 @@ def hash_rows(values, indices, indptr, codes, out):
 
 @exact
 def count_runs(keys, out):
-    """out (n,): how many equal keys came right before, of sorted ones."""
+    """out (n,) = the number of equal keys directly before each one; the keys are sorted."""
     for k in range(keys.size):
         out[k] = out[k - 1] + np.uint64(1) if k > 0 and keys[k] == keys[k - 1] else np.uint64(0)
 
 
 @exact
 def mix(keys, seed, out):
-    """out (n,): the keys in an order of the seed's."""
+    """out (n,) = the keys hashed with the seed; sorting by out gives a random order."""
     for k in range(keys.size):
         out[k] = _mixed(keys[k] + seed * GOLD)
 
 
 @exact
 def _residual(s, y, weight, lanes):
-    """Scores s (K,) to weight · (p − t), in place; returns the row's loss. K = 1: two classes."""
+    """Turn scores s (K,) into weight · (p − t), in place; returns the loss of the row.
+
+    lanes is K, and K = 1 means two classes.
+    """
     if lanes == 1:
         t = 1.0 if y == 1 else 0.0
         e = math.exp(-abs(s[0]))
@@ -78,12 +87,13 @@ def _residual(s, y, weight, lanes):
 
 @exact
 def stochastic_dense(X, codes, weights, order, batch, eta, decay, pace, seen, shrink, B, fixed):
-    """One pass of stochastic descent over the rows in `order`, `batch` of them a step:
+    """Run one pass of stochastic gradient descent over the rows in `order`, `batch` rows per step:
 
         B ← (1 − η shrink) B − η/b Σ (x, 1)(p − t)ᵀ,   η = eta (1 + rows seen / pace)^−decay
 
-    B (d + 1, K), the intercepts last and not shrunk (not moved where fixed). Returns Σ w loss as
-    met and Σ w.
+    b is the number of rows in the step. The last row of B (d + 1, K) contains the intercepts. They
+    are not shrunk, and they do not change if `fixed`. Returns Σ w loss, each loss before its step,
+    and Σ w.
     """
     d, K = X.shape[1], B.shape[1]
     weighted = weights.size > 0
@@ -126,7 +136,10 @@ def stochastic_dense(X, codes, weights, order, batch, eta, decay, pace, seen, sh
 def stochastic_sparse(
     data, indices, indptr, codes, weights, order, batch, eta, decay, pace, seen, shrink, B, fixed
 ):
-    """`stochastic_dense` over CSR rows: B = scale · V, so that shrinking costs nothing."""
+    """Do the same as `stochastic_dense` for CSR rows.
+
+    B is stored as scale · V, so that one multiplication shrinks the whole table.
+    """
     d, K = B.shape[0] - 1, B.shape[1]
     weighted = weights.size > 0
     residual = np.empty((batch, K))
@@ -148,7 +161,7 @@ def stochastic_sparse(
             loss += _residual(r, codes[i], weight, K)
         step = eta * (1.0 + (seen + first) / pace) ** -decay
         scale *= max(1.0 - step * shrink, 0.0)
-        if scale < 1e-9:  # too small to divide by: written out
+        if scale < 1e-9:  # the scale is too small to divide by, so it is applied to the table
             for j in range(d):
                 for c in range(K):
                     B[j, c] *= scale

@@ -1,7 +1,8 @@
-"""From UTF-8 bytes to token numbers, with no string and no document–term matrix between.
+"""From UTF-8 bytes to token numbers, without strings and without a document–term matrix.
 
-A document is split into lowercased tokens, written one after another with a space between, so
-that every n-gram is a slice of that scratch, hashed and looked up where it lies.
+A document is split into lowercased tokens. They are written to a buffer, `scratch`, one after
+another with a space between them. Every n-gram is then a slice of the buffer, and it is hashed and
+looked up without a copy.
 """
 
 import numpy as np
@@ -18,8 +19,11 @@ def count_texts(
     buckets, grows, arena, bounds, slots, state, count, cells, stamps,
     scratch, starts, ends, hashes, ids,
 ):  # fmt: skip
-    """count (K, G) += w for every n-gram of documents start…, once a document if `presence`;
-    cells (K, F) += 1 with it. Returns the document it stopped before, why in state[WHY]."""
+    """count (K, G) += w for every n-gram of the documents from `start` on, and cells (K, F) += 1.
+
+    With `presence`, an n-gram counts once per document. Returns the first document that was not
+    counted, with the reason in state[WHY], or the number of documents.
+    """
     weighted = weights.size > 0
     for i in range(start, offsets.size - 1):
         found, why = split(
@@ -59,10 +63,11 @@ def score_texts(
     text, offsets, ascii, points, low, high, presence, buckets, places, arena, bounds, slots,
     table, base, out, stamps, state, scratch, starts, ends, hashes, ids,
 ):  # fmt: skip
-    """out (n, C) = base + Σ table[k] over a document's known n-grams, each once if `presence`.
+    """out (n, C) = base + Σ table[k] over the known n-grams of a document.
 
-    places (buckets,) gives a bucket's row, −1 for none; empty if it is the bucket's own number.
-    Returns the document it stopped before, why in state[WHY].
+    With `presence`, an n-gram counts once per document. places (buckets,) is the row of the table
+    for each bucket, or −1 if it has none. places is empty if bucket and row have the same number.
+    Returns the first document that was not scored, with the reason in state[WHY], or n.
     """
     C, width = out.shape[1], np.uint64(table.shape[1])
     lanes = np.zeros(table.shape[1])

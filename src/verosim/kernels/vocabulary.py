@@ -1,10 +1,12 @@
-"""A hash table of tokens: their bytes lie one after another in an arena, bounds says where each
-begins, and slots say which token has which hash.
+"""A hash table of tokens.
 
-The table is open-addressing; an entry is a token's hash, its length and its number + 1. A short
-token is settled by those alone, of a longer one the bytes are compared. Reference: Knuth, The Art
-of Computer Programming, vol. 3, §6.4. The hash depends on the bytes alone, so models made on
-different machines agree on it.
+The bytes of the tokens are stored one after another in an arena. Token k is
+arena[bounds[k]:bounds[k + 1]]. The slots give the token for a hash. The table uses open addressing.
+An entry is the hash of a token, its length, and its number + 1. For a short token, equal hash and
+length mean that the token is the same. For a longer token, the bytes are compared.
+
+The hash depends only on the bytes, so models from different machines agree.
+Reference: Knuth, The Art of Computer Programming, vol. 3, §6.4.
 """
 
 import numpy as np
@@ -22,8 +24,8 @@ from verosim.kernels.constants import (
     U33,
 )
 
-HEAD = 16  # bytes that are hashed without a branch
-CERTAIN = 8  # bytes up to which the hash and the length tell tokens apart
+HEAD = 16  # the number of bytes that are hashed without a branch
+CERTAIN = 8  # up to this many bytes, hash and length identify a token
 
 LENGTH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
@@ -34,7 +36,10 @@ MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 @exact
 def word_at(data, at):
-    """Eight bytes as a number, lowest first: one load once compiled, and on any machine equal."""
+    """Read eight bytes as one number, lowest byte first.
+
+    The compiler turns this into one load, and the result is the same on every machine.
+    """
     a = np.uint64(at)
     word = np.uint64(data[a])
     word |= np.uint64(data[a + np.uint64(1)]) << np.uint64(8)
@@ -49,12 +54,13 @@ def word_at(data, at):
 
 @exact
 def _masked(data, at, n):
-    """The first n bytes, eight at most, of those at `at`; no branch, so nothing to mispredict."""
+    """The first n of the eight bytes at `at`, as a number, computed without a branch."""
     return word_at(data, at) & MASKS[np.uint64(min(max(n, 0), 8))]
 
 
 @exact
 def _mixed(h):
+    """Mix the 64 bits of h; the function is one-to-one."""
     h ^= h >> U33
     h *= MIX_1
     h ^= h >> U33
@@ -64,9 +70,10 @@ def _mixed(h):
 
 @exact
 def hash_head(data, at, n):
-    """Sixty-four bits of n bytes, of which it reads no more than HEAD: all of a short token.
+    """A 64-bit hash of n bytes, or of the first HEAD bytes if n is larger.
 
-    Up to eight bytes of one length never collide: every step is then one-to-one.
+    Two different tokens of the same length, up to eight bytes, never have the same hash, because
+    every step is one-to-one.
     """
     size = np.uint64(n)
     first, both = min(size, np.uint64(8)), min(size, np.uint64(HEAD))
@@ -77,7 +84,7 @@ def hash_head(data, at, n):
 
 @exact
 def hash_of(data, at, n):
-    """Sixty-four bits of the n bytes at `at`; up to fifteen bytes beyond them are touched."""
+    """A 64-bit hash of the n bytes at `at`; up to 15 bytes after them are read."""
     h = hash_head(data, at, n)
     for i in range(HEAD, n, 8):
         h = _mixed(h ^ _masked(data, at + i, n - i))
@@ -86,7 +93,7 @@ def hash_of(data, at, n):
 
 @exact
 def equal(left, a, right, b, n, length):
-    """Whether the `length` bytes at a are the n bytes at b."""
+    """Whether the `length` bytes at a equal the n bytes at b."""
     same = n == length
     for i in range(0, min(n, length), 8):
         same &= _masked(left, a + i, n - i) == _masked(right, b + i, n - i)
@@ -95,7 +102,7 @@ def equal(left, a, right, b, n, length):
 
 @exact
 def find(slots, arena, bounds, data, at, n, h):
-    """The number of the token that is these n bytes; −1 − slot if it is not there."""
+    """The number of the token that equals these n bytes; −1 − slot if it is not in the table."""
     last = np.uint64(slots.size // 2 - 1)
     s = h & last
     size = np.uint64(n) & LOW_32
@@ -112,20 +119,21 @@ def find(slots, arena, bounds, data, at, n, h):
 
 @exact
 def _enter(slots, slot, n, h, k):
+    """Write token k, with n bytes and hash h, into a slot."""
     slots[2 * slot] = h
     slots[2 * slot + 1] = (np.uint64(n) << U32) | np.uint64(k + 1)
 
 
 @exact
 def has_room(arena, bounds, slots, state, n):
-    """Whether one more token of n bytes fits; the table stays half empty."""
+    """Whether one more token of n bytes fits; at least half of the table stays empty."""
     k = state[TOKENS] + 1
     return k < bounds.size and 4 * k <= slots.size and state[BYTES] + n + SLACK <= arena.size
 
 
 @exact
 def insert(slots, slot, arena, bounds, state, data, at, n, h):
-    """Append a token; there is room for it."""
+    """Append a token and return its number; the caller must check that there is enough room."""
     k = state[TOKENS]
     used = state[BYTES]
     _enter(slots, slot, n, h, k)
@@ -139,7 +147,10 @@ def insert(slots, slot, arena, bounds, state, data, at, n, h):
 
 @exact
 def fill_slots(arena, bounds, slots):
-    """Number the tokens of an arena in an empty table; returns one that came twice, or −1."""
+    """Enter the tokens of an arena into an empty table.
+
+    Returns the number of the first token that occurs twice, or −1.
+    """
     for k in range(bounds.size - 1):
         at, n = bounds[k], bounds[k + 1] - bounds[k]
         h = hash_of(arena, at, n)
@@ -155,15 +166,16 @@ def look_up(
     scratch, starts, ends, found, low, high, buckets, grows, arena, bounds, slots, state,
     hashes, ids,
 ):  # fmt: skip
-    """ids of a document's n-grams: numbers in the table, −1 unknown; or hash & (buckets − 1).
+    """Find the ids of a document's n-grams: numbers in the table, or −1 for unknown n-grams.
 
-    An unknown one is appended if the table `grows`. Returns how many there are, −1 if they need
-    more room than there is; the document is then to be looked up again.
+    If buckets > 0, the id is hash & (buckets − 1) instead. If the table `grows`, unknown n-grams
+    are appended. Returns the number of n-grams, or −1 if there is not enough room for new ones.
+    The caller must then make room and look up the document again.
     """
     m = U0
     last = np.uint64((buckets if buckets > 0 else slots.size // 2) - 1)
     longest = 0
-    for n in range(low, high + 1):  # no branch in here, so that the table's cache misses overlap
+    for n in range(low, high + 1):  # no branches here, so that cache misses overlap
         more = np.uint64(n - 1)
         for t in range(np.uint64(max(found - n + 1, 0))):
             size = ends[t + more] - starts[t]
@@ -182,7 +194,7 @@ def look_up(
     if buckets > 0 and longest <= HEAD:
         return total
     m = U0
-    for n in range(low, high + 1):  # what that could not settle
+    for n in range(low, high + 1):  # the n-grams that the first loop could not identify
         more = np.uint64(n - 1)
         for t in range(np.uint64(max(found - n + 1, 0))):
             at, size = starts[t], ends[t + more] - starts[t]
@@ -195,7 +207,7 @@ def look_up(
                     if k < 0 and grows:
                         if not has_room(arena, bounds, slots, state, size):
                             state[MORE_TOKENS] = total - np.int64(m)
-                            # A token lies in at most n n-grams of length n, its space with it.
+                            # A token and its space are part of at most n n-grams of length n.
                             often = (low + high) * (high - low + 1) // 2
                             state[MORE_BYTES] = (ends[found - 1] + 1) * often
                             return -1
@@ -207,9 +219,10 @@ def look_up(
 
 @exact
 def meet_tokens(others, starts, ends, begin, grows, arena, bounds, slots, state, hashes, ids):
-    """ids of another vocabulary's tokens from `begin` on, a few at a time; appended if new.
+    """Find the ids of another vocabulary's tokens from `begin` on, in small groups.
 
-    Returns the first that is still to do, where there was no room.
+    If the table `grows`, new tokens are appended. If there is not enough room, the loop stops and
+    returns the first token that is not done. Otherwise it returns the number of tokens.
     """
     for at in range(begin, ids.size, hashes.size):
         upto = min(at + hashes.size, ids.size)
@@ -224,7 +237,7 @@ def meet_tokens(others, starts, ends, begin, grows, arena, bounds, slots, state,
 
 @exact
 def take_tokens(arena, bounds, chosen, out, out_bounds):
-    """Copy some tokens, in the order chosen, into an arena of their own."""
+    """Copy the chosen tokens, in this order, into a new arena."""
     used = 0
     for i in range(chosen.size):
         for t in range(bounds[chosen[i]], bounds[chosen[i] + 1]):
@@ -235,7 +248,7 @@ def take_tokens(arena, bounds, chosen, out, out_bounds):
 
 @exact
 def add_token_rows(count, cells, found, sign, other_count, other_cells):
-    """count[found[i]] += sign · other_count[i], and whole rows likewise."""
+    """count[found[i]] += sign · other_count[i], and the same for cells, which count rows."""
     for i in range(found.size):
         k = found[i]
         for g in range(count.shape[1]):

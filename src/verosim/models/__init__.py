@@ -1,10 +1,10 @@
-"""A model as values and functions: a spec, the rows it reads, and the state learnt from them.
+"""A model as values and functions: a spec, the rows it reads, and the state it learns from them.
 
     open_rows(spec, inputs) → Opened(source, plan, schema)
     summarise(source, plan) → statistic
     derive(spec, statistic, schema) → State
 
-The estimators are thin scikit-learn classes around these.
+The estimators are thin scikit-learn classes that call these functions.
 """
 
 from verosim.models.learning import add_rows, decay, forget_rows, learn, merge

@@ -1,9 +1,12 @@
-"""Learning by sums.
+"""Learning by sums. Each function computes a statistic and derives the state from it.
 
-learn        the statistic of the rows, then derive
-merge        statistic + statistic, then derive
-forget_rows  statistic − statistic, then derive
-decay        statistic × factor, then derive
+    learn          T(rows)
+    add_rows       T + T(rows)
+    forget_rows    T − T(rows)
+    decay          T × factor
+    merge          T + T(other model)
+
+Here T is the statistic of a model, and T(rows) is the statistic of the given rows.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ from verosim.models.spec import Spec
 from verosim.models.state import State, derive
 from verosim.stats import Statistic
 
-FEW_DIGITS = 8  # correct digits of a variance below which forgetting warns
+FEW_DIGITS = 8  # with fewer correct digits of a variance, forgetting issues a warning
 
 
 def learn(spec: Spec, inputs: Inputs) -> State:
-    """Fit from zero: one pass over the rows."""
+    """Fit to rows with one pass. Earlier rows are not used."""
     opened = open_rows(spec, inputs)
     return derived_from(spec, summarise_rows(spec, opened), opened.schema)
 
@@ -34,34 +37,42 @@ def learn(spec: Spec, inputs: Inputs) -> State:
 def derived_from(
     spec: Spec, statistic: Statistic, schema: Any, tuned: dict[str, Any] | None = None
 ) -> State:
-    """The state of a first fit, which needs two classes or more of a named target."""
+    """The state of a first fit. A target column must have at least two classes."""
     if schema is not None and schema.target is not None:
         _check_two_classes(statistic, schema.target)
     return derive(spec, statistic, schema, tuned)
 
 
 def summarise_rows(spec: Spec, opened: Opened) -> Statistic:
-    """The statistic of the rows that count."""
+    """The statistic of the rows with positive weight."""
     plan = opened.plan
     statistic = summarise(spec.counted_rows(opened.source, plan.axes.groups), plan)
     if not statistic.rows.any():
-        raise VerosimError("The table has no rows that count.", "is it the right one?")
+        raise no_weighted_rows()
     return statistic
 
 
+def no_weighted_rows() -> VerosimError:
+    """The error for a table that has no rows, or no rows with positive weight."""
+    return VerosimError(
+        "The table has no rows with positive weight.", "Check the table and the column of weights."
+    )
+
+
 def _check_two_classes(statistic: Statistic, target: str) -> None:
+    """Raise an error if the target column has fewer than two classes."""
     rows = statistic.rows.sum(axis=1)
     classes = statistic.axes.groups.classes[rows > 0]
     if len(classes) < 2:
         raise VerosimError(
             f"The target {target!r} is {plain_label(classes[0])!r} in all {int(rows.sum()):,} "
             "rows.",
-            "two classes or more are needed; is it the right column?",
+            "Use a target column with two classes or more.",
         )
 
 
 def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = None) -> State:
-    """The state after more rows; the first call learns from zero, and new classes may come."""
+    """The state after rows are added. The state is None at the first call. Classes may be new."""
     if state is None:
         opened = open_rows(spec, inputs, classes=classes)
         return derive(spec, summarise_rows(spec, opened), opened.schema, streaming=True)
@@ -72,7 +83,7 @@ def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = Non
 
 
 def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
-    """The state of the rows that remain."""
+    """The state of the remaining rows."""
     known = state.current
     opened = open_rows(spec, inputs, replace(state, statistic=known))
     part = summarise_rows(spec, opened)
@@ -80,22 +91,24 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
     rest = known.without(part)
     if not rest.rows.any():
         raise VerosimError(
-            "Every row would be forgotten, and a model of no rows predicts nothing.",
-            "keep some rows, or start a new model.",
+            "Every row would be forgotten, and a model without rows cannot predict.",
+            "Keep some rows, or fit a new model.",
         )
-    _warn_of_lost_digits(rest)  # first, so that a warning made an error changes nothing
+    _warn_of_lost_digits(rest)  # before any change, because a filter may make it an error
     return derive(spec, rest, opened.schema, state.tuned, streaming=True)
 
 
 def decay(spec: Spec, state: State, factor: float) -> State:
     """The state with every weight multiplied by the factor."""
     if not isinstance(factor, int | float | np.number) or not 0 < factor <= 1:
-        raise VerosimError(f"decay({factor!r}): the factor lies above 0 and is at most 1.")
+        raise VerosimError(
+            f"The factor of decay must be a number above 0 and at most 1; got {factor!r}."
+        )
     return derive(spec, state.current * factor, state.schema, state.tuned, streaming=True)
 
 
 def merge(spec: Spec, state: State, other: State) -> State:
-    """The state of the rows of both, under the settings of the first."""
+    """The state of the rows of both states, with the settings of the first."""
     for one in (state, other):
         one.spec.check_updates("merge")
     mine, theirs = state.schema, other.schema
@@ -103,13 +116,15 @@ def merge(spec: Spec, state: State, other: State) -> State:
         mine.check_merges(theirs)
     elif mine is not None or theirs is not None:
         raise VerosimError(
-            "One model was fitted on a table, the other on arrays.", "fit both the same way."
+            "One model was fitted on a table, the other on arrays.",
+            "Fit both models on tables, or both on arrays.",
         )
     total = state.current + spec.view(other.statistic)
     return derive(spec, total, mine, state.tuned, streaming=True)
 
 
 def _warn_of_lost_digits(statistic: Statistic) -> None:
+    """Warn if a subtraction left few correct digits of a variance."""
     for leaf in statistic.leaves():
         digits = leaf.digits()
         if digits is None or not (digits < FEW_DIGITS).any():
@@ -118,8 +133,8 @@ def _warn_of_lost_digits(statistic: Statistic) -> None:
         c, j = (int(v) for v in np.argwhere(digits == digits.min())[0])
         whose = f"class {groups.name(c)}" if len(digits) == len(groups.classes) else "all classes"
         warn(
-            f"Column {columns.name(j)!r}, {whose}: what was forgotten was so large that about "
-            f"{max(digits[c, j], 0):.0f} digits remain of the variance. "
-            "Refit on the remaining rows to get them back.",
+            f"Column {columns.name(j)!r}, {whose}: the forgotten values were so large that only "
+            f"about {max(digits[c, j], 0):.0f} digits of the variance are correct. "
+            "Fit again on the remaining rows.",
             PrecisionWarning,
         )

@@ -1,7 +1,9 @@
-"""What the user gives becomes a source of rows, their classes and weights.
+"""The arguments of `fit` become a source of rows with classes and weights.
 
-fit(X, y)               arrays, as in scikit-learn
-fit(table, "target")    any table, its columns found by name
+    fit(X, y)               arrays, as in scikit-learn
+    fit(table, "target")    any table; its columns are found by name
+
+Labels and weights are arrays, or names of columns.
 """
 
 from __future__ import annotations
@@ -28,19 +30,19 @@ from verosim.stats import Statistic
 
 @dataclass(frozen=True)
 class Inputs:
-    """What `fit` was given."""
+    """The arguments of `fit`."""
 
     X: Any
     y: Any = None  # labels, or the name of the target column
     sample_weight: Any = None  # weights, or the name of a column
     schema: Any = None
-    na: Any = ()  # texts that mean missing
-    ignored: tuple[str, ...] = ()  # columns of a table that no model may learn from
+    na: Any = ()  # texts that mean "missing"
+    ignored: tuple[str, ...] = ()  # columns of a table that are not used for learning
 
 
 @dataclass(frozen=True)
 class Opened:
-    """Rows to learn from, the zero statistic they go into and, of a table, its schema."""
+    """Rows to learn from, the zero statistic, and the schema if the rows are a table."""
 
     source: ArraySource | TableSource
     plan: Statistic
@@ -52,8 +54,8 @@ def open_rows(
 ) -> Opened:
     """Open rows to learn from.
 
-    `state` is that of a fitted model, whose classes, codes and schema the rows continue. `classes`
-    are declared beforehand.
+    If `state` is given, its classes, codes and schema are used. `classes` are labels that may
+    appear later.
     """
     if reads_table(spec, inputs.X, inputs.y, inputs.schema, state):
         return _open_table(spec, inputs, state, classes)
@@ -63,7 +65,7 @@ def open_rows(
 def reads_table(
     spec: Spec, X: Any, y: Any = None, schema: Any = None, state: State | None = None
 ) -> bool:
-    """Whether X is read as a table, by the names of its columns, or as an array."""
+    """Whether X is read as a table, with columns found by name, or as an array."""
     fitted_on_table = state is not None and state.schema is not None
     return (
         spec.reads_only_tables
@@ -75,9 +77,10 @@ def reads_table(
 
 
 def no_target(spec: Spec) -> VerosimError:
+    """The error for a fit without labels."""
     return VerosimError(
         f"This {spec.name} estimator requires y to be passed, but the target y is None.",
-        "fit(X, y), or fit(table, 'name of the target').",
+        "Use fit(X, y), or fit(table, 'name of the target').",
     )
 
 
@@ -88,7 +91,10 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     if inputs.y is None:
         raise no_target(spec)
     if len(as_na(inputs.na)):
-        raise VerosimError("na= is for tables: in arrays, NaN and None are missing.")
+        raise VerosimError(
+            "na is only for tables, but X is an array (NaN and None are missing there).",
+            "Remove na, and use NaN or None for missing values.",
+        )
     names = feature_names(inputs.X)
     rows = spec.matrix(inputs.X, names)
     n, d = rows.shape
@@ -109,10 +115,10 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
 
 @dataclass(frozen=True)
 class _LabelledTable:
-    """A table, and where the labels and weights of its rows are."""
+    """A table, and where its labels and weights are."""
 
     table: Table
-    labels: Any  # the name of the target column, or labels that were encoded
+    labels: Any  # the name of the target column, or encoded labels
     weights: Any  # the name of a column, (n,) weights, or None
 
     @property
@@ -145,7 +151,7 @@ def _open_table(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
 
 
 def _as_table(spec: Spec, X: Any, known: Schema | None) -> Table:
-    """X as a table; an array has the columns of the model, in order."""
+    """X as a table. The columns of an array get the names of the model, in order."""
     if is_source(X):
         return open_table(X)
     rows = spec.value_matrix(X)
@@ -156,13 +162,13 @@ def _as_table(spec: Spec, X: Any, known: Schema | None) -> Table:
         raise VerosimError(
             f"X has {rows.shape[1]} features, but {spec.name} is expecting {len(names)} features "
             "as input.",
-            "give the same columns as at fit, or a table with their names.",
+            "Give the same columns as at fit, or a table with their names.",
         )
     return array_table(rows, names)
 
 
 def _with_named_columns(spec: Spec, inputs: Inputs, table: Table, known: Schema | None) -> Inputs:
-    """The target and the weights, where a schema names them and the call does not."""
+    """The inputs with the target and the weights that the schema names."""
     y = inputs.y
     for schema in (inputs.schema, known):
         y = schema.target if y is None and isinstance(schema, Schema) else y
@@ -176,45 +182,49 @@ def _with_named_columns(spec: Spec, inputs: Inputs, table: Table, known: Schema 
 
 
 def _check_inputs(inputs: Inputs, table: Table, state: State | None) -> None:
+    """Check the names of columns, the schema and the marks of missing values."""
     target = inputs.y if isinstance(inputs.y, str) else None
     weight = inputs.sample_weight if isinstance(inputs.sample_weight, str) else None
     if state is not None:
         _check_continues(inputs, target, state.schema)
     elif inputs.schema is not None and len(as_na(inputs.na)):
-        raise VerosimError("na= and schema= are both given.", "look(…, na=…) puts it there.")
+        raise VerosimError(
+            "The arguments na and schema cannot be used together.",
+            "Use verosim.look(…, na=…) to create the schema.",
+        )
     check_columns(table.names, target, weight, "auto")
 
 
 def _check_continues(inputs: Inputs, target: str | None, known: Schema | None) -> None:
-    """Rows that are added or forgotten are read as the first ones were."""
+    """Check that added or forgotten rows are read in the same way as the first rows."""
     if known is None:
         raise VerosimError(
-            "This model was fitted on arrays, and these rows come as a table.",
-            "give arrays, partial_fit(X, y), or fit on tables from the start.",
+            "This model was fitted on arrays, but these rows are a table.",
+            "Give arrays, or fit a new model on tables.",
         )
     if inputs.schema is not None:
         known.check_merges(inputs.schema)
     if len(as_na(inputs.na)) and set(as_na(inputs.na)) != set(known.na):
         raise VerosimError(
-            f"na={list(as_na(inputs.na))}, and the model was fitted with {list(known.na)}.",
-            "what means missing is settled by the first fit.",
+            f"na={list(as_na(inputs.na))} differs from na={list(known.na)} of the first fit.",
+            "Use the same na as in the first fit, or leave it out.",
         )
     if target in [column.name for column in known.used]:
         raise VerosimError(
-            f"{target!r} is a column the model learns from, so it cannot be its target.",
-            f"the target was {known.target!r}.",
+            f"{target!r} is a column that the model learns from, so it cannot be the target.",
+            f"Use the target of the first fit, {known.target!r}.",
         )
 
 
 def _weights(sample_weight: Any, table: Table) -> Any:
-    """The name of the column of weights, (n,) weights, or None."""
+    """The name of the column of weights, or (n,) weights, or None."""
     if sample_weight is None or isinstance(sample_weight, str):
         return sample_weight
     return as_weights(sample_weight, table.rows or np.size(sample_weight))
 
 
 def _labels(y: Any, weights: Any, table: Table, state: State | None, classes: Any) -> Any:
-    """The name of the target column, or the labels given beside the table, encoded."""
+    """The name of the target column, or the encoded labels of an array."""
     if isinstance(y, str):
         return y
     if table.rows is not None:
@@ -225,7 +235,7 @@ def _labels(y: Any, weights: Any, table: Table, state: State | None, classes: An
 
 
 def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | None) -> Schema:
-    """The schema given or known, checked against the table; else a first look at it."""
+    """The given or known schema, checked against the table, or else a first look at the table."""
     given = inputs.schema if state is None else state.schema
     table, target = rows.table, rows.target
     if given is None:
@@ -240,7 +250,7 @@ def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | Non
             kind = kind if state is None else kind_of_labels(state.classes)
             schema = replace(schema, target_type=kind)
     schema = schema.edit({name: "ignore" for name in inputs.ignored if name in schema.names})
-    if target is None and state is None:  # fit(X, y): scikit-learn's rules for names hold
+    if target is None and state is None:  # fit(X, y): column names as in scikit-learn
         schema = replace(schema, named=feature_names(inputs.X) is not None)
     return schema
 
@@ -249,7 +259,7 @@ def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | Non
 
 
 def open_to_score(state: State, X: Any) -> Any:
-    """Rows to predict: an array, or a source that streams."""
+    """Rows to predict: an array, or a source that is read in pieces."""
     if reads_table(state.spec, X, state=state):
         return open_table_to_score(state, X)
     return state.spec.matrix(X, state.statistic.axes.columns.names)
@@ -258,17 +268,17 @@ def open_to_score(state: State, X: Any) -> Any:
 def open_table_to_score(
     state: State, X: Any, target: Any = None, weights: Any = None
 ) -> TableSource:
-    """A table to predict, read by the names the model knows."""
+    """A table to predict. Its columns are found by the names of the fit."""
     spec, schema = state.spec, state.schema
     table = _as_table(spec, X, schema)
-    if schema is None:  # fitted on arrays: the names it has, or the columns in their order
+    if schema is None:  # fitted on arrays: use the names of the fit, or the order of the columns
         reader = spec.reader_of_arrays(schema_of_arrays(state.statistic.axes.columns, table.names))
     else:
         reader = spec.reader(schema)
     if not any(name in table.names for name in reader.names):
         raise VerosimError(
-            "The table has none of the columns the model was fitted on: "
+            "The table has none of the columns that the model was fitted on: "
             f"{listed(list(reader.names))}.",
-            "check the names: case, dots and spaces count.",
+            "Check the names, including upper case, dots and spaces.",
         )
     return TableSource(table, reader, target, weights)

@@ -1,4 +1,4 @@
-"""Settings as users give them: checked when a model is derived, never in the constructor."""
+"""Checks of settings. They run when a model is fitted or changed, never in the constructor."""
 
 from __future__ import annotations
 
@@ -10,39 +10,45 @@ from verosim.errors import VerosimError
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """A setting that must be one of a few words."""
+    """Check a setting that must be one of a few strings."""
     if value not in allowed:
         raise VerosimError(
-            f"{name}={value!r} is not known.", f"one of {', '.join(repr(a) for a in allowed)}."
+            f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}."
         )
 
 
 def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
-    """A setting that must be a finite number within bounds."""
+    """Check a setting that must be a finite number within bounds."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not np.isfinite(value) or not least <= value <= most:
-        bounds = "" if least == -np.inf else f" from {least:g}"
-        bounds += "" if most == np.inf else f" to {most:g}"
-        raise VerosimError(f"{name}={value!r}: a finite number{bounds} is needed.")
+        raise _wrong_number(name, value, "finite", least, most)
 
 
 def whole(name: str, value: Any, least: float = -np.inf) -> None:
-    """A setting that must be a whole number within bounds."""
-    finite(name, value, least)
-    if value != int(value):
-        raise VerosimError(f"{name}={value!r}: a whole number is needed.")
+    """Check a setting that must be a whole number within bounds."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or not least <= value or value != int(value):
+        raise _wrong_number(name, value, "whole", least, np.inf)
+
+
+def _wrong_number(name: str, value: Any, kind: str, least: float, most: float) -> VerosimError:
+    """The error for a setting that is not a number within bounds."""
+    bounds = "" if least == -np.inf else f", at least {least:g}"
+    if most < np.inf:
+        bounds = f" from {least:g} to {most:g}"
+    return VerosimError(f"{name} must be a {kind} number{bounds}; got {value!r}.")
 
 
 def share(name: str, value: Any, zero: bool = False) -> None:
-    """A setting that must be a share below 1, and above 0 unless `zero` is one."""
+    """Check a setting that must be below 1 and above 0. `zero` also allows 0."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not 0 <= value < 1 or (value == 0 and not zero):
-        least = "from" if zero else "above"
-        raise VerosimError(f"{name}={value!r}: a share {least} 0 and below 1 is needed.")
+        least = "at least" if zero else "above"
+        raise VerosimError(f"{name} must be a number {least} 0 and below 1; got {value!r}.")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values of a setting are the same, arrays and lists of arrays included."""
+    """Whether two values of a setting are equal. They may be arrays or lists of arrays."""
     if a is b:
         return True
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):

@@ -1,9 +1,9 @@
-"""The fitted state of a model: a statistic, its schema, and the rule derived from them.
+"""The fitted state of a model: a statistic, its schema, and the decision rule.
 
     derive(spec, statistic, schema) → State
 
-The statistic is all that was learnt. The rule that predicts follows from it and from the settings,
-at fit and whenever a setting changes, never at predict.
+The model learns only the statistic. The decision rule follows from the statistic and the settings.
+It is computed at fit and when a setting changes, never at predict.
 """
 
 from __future__ import annotations
@@ -24,59 +24,59 @@ from verosim.stats import Statistic
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """One immutable value: everything a fitted model knows."""
+    """The complete state of a fitted model, as one immutable value."""
 
-    spec: Spec  # with the values chosen for its open settings
+    spec: Spec  # with the values that were chosen for "cv"
     statistic: Statistic
-    schema: Schema | None  # None if the rows came as an array
-    rule: Any  # a Decision; a Rule where the model has densities
-    tuned: Mapping[str, Any] = field(default_factory=dict)  # what was chosen for "cv" settings
+    schema: Schema | None  # None if the rows were given as an array
+    rule: Any  # a Decision, or a Rule if the model has densities
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # the values that were chosen for "cv"
 
     @property
     def params(self) -> Any:
-        """The parameters that the statistic and the settings give."""
+        """The estimated parameters."""
         return self.rule.params
 
     def rules(self) -> list[Decision]:
-        """The rule, where a list of them is asked for."""
+        """The rule as a list, for functions that work with several rules."""
         return [self.rule]
 
     @property
     def current(self) -> Statistic:
-        """The statistic as the settings read it."""
+        """The statistic in the form that the settings need."""
         return self.spec.view(self.statistic)
 
     @property
     def classes(self) -> np.ndarray:
-        """(C,) the labels."""
+        """(C,) the class labels."""
         return self.statistic.axes.groups.classes
 
     @property
     def class_weight(self) -> np.ndarray:
-        """(C,) the weight of every class."""
+        """(C,) the total weight of each class."""
         weight: np.ndarray = self.statistic.weight[:, 0]
         return weight
 
     @property
     def columns_in(self) -> tuple[Column, ...]:
-        """The columns of the table that X must have; all of them where y came beside it."""
+        """The columns that X must have: all of the table if the labels were given as an array."""
         assert self.schema is not None
         return self.schema.columns if self.schema.target is None else self.schema.used
 
     @property
     def names_in(self) -> tuple[str, ...] | None:
-        """The names of the columns of X; None where it had none."""
+        """The names of the columns of X, or None if X had no names."""
         if self.schema is None:
             return self.statistic.axes.columns.names
         return tuple(c.name for c in self.columns_in) if self.schema.named else None
 
     @property
     def width(self) -> int:
-        """How many columns X has."""
+        """The number of columns of X."""
         return len(self.statistic.axes.columns if self.schema is None else self.columns_in)
 
     def stale(self, spec: Spec) -> list[str]:
-        """The settings of the spec that change what is counted, and differ from those used."""
+        """The settings that change the statistic and have changed since the rows were read."""
         wanted, used = spec.statistic_settings, self.spec.statistic_settings
         return [name for name, value in used.items() if not same(value, wanted[name])]
 
@@ -88,9 +88,10 @@ def derive(
     tuned: Mapping[str, Any] | None = None,
     streaming: bool = False,
 ) -> State:
-    """The state that a statistic gives under these settings.
+    """The state for a statistic and these settings.
 
-    With `streaming`, classes may come and go: priors given to absent classes are shared out.
+    With `streaming`, classes may appear and disappear. The given priors of classes without rows
+    are then divided among the other classes.
     """
     tuned = {} if tuned is None else tuned
     spec = spec.resolved(tuned)
@@ -100,8 +101,8 @@ def derive(
 
 
 def derive_rules(specs: Sequence[Spec], statistic: Statistic) -> list[Decision]:
-    """The rules of several settings from one statistic; what they share is worked out once."""
-    seen = specs[0].view(statistic)  # specs that share a statistic view it alike
+    """The rules of several specs from one statistic. Shared work is done once."""
+    seen = specs[0].view(statistic)  # specs that share a statistic use the same form
     estimates = estimate_all([spec.density for spec in specs], seen)
     return [
         spec.rule(params, seen, streaming=True)

@@ -94,6 +94,7 @@ def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[
         return entries, plan
     entries.append(Entry(NaiveBayes(), schema))
     twin = not why and all(c.density in NUMBER_KINDS for c in schema.used)  # GaussianNB
+    density: Any
     for density in (HISTOGRAM.name,) if twin else NUMBER_KINDS:
         numbers = {c.name: density for c in schema.used if c.density in NUMBER_KINDS}
         if any(schema[name].density != density for name in numbers):

@@ -1,4 +1,7 @@
-"""Sufficient statistics: vectors with labelled axes. They add, subtract, scale and align."""
+"""Sufficient statistics: sums over rows, stored as arrays with labelled axes.
+
+Statistics can be added, subtracted, scaled and moved to wider axes.
+"""
 
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.contexts import Contexts

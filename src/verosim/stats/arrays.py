@@ -1,7 +1,12 @@
-"""Statistics that are sums kept in arrays: the algebra, written once for all of them.
+"""Algebra of statistics that are sums in arrays, written once for all of them.
 
-A new statistic declares its arrays (`fields`) and how rows enter them (`absorb`). Adding,
-aligning, taking parts and folding read the declaration.
+A new statistic declares its arrays (`fields`) and adds rows to them (`absorb`). Addition,
+alignment, selection and folds follow from the declaration:
+
+    T(A ∪ B) = T(A) + T(B),   T(A \\ B) = T(A) − T(B)
+
+Reference: Fisher (1922), On the mathematical foundations of theoretical statistics, Philosophical
+Transactions of the Royal Society A 222, 309–368.
 """
 
 from __future__ import annotations
@@ -23,7 +28,11 @@ from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 
 class ArrayStatistic(Statistic):
-    """A value: its axes, its arrays by name, and the low halves of its compensated sums."""
+    """A statistic in arrays: axes, arrays by name, and the low parts of compensated sums.
+
+    A compensated sum is stored as two numbers, high + low. `arrays` holds the high parts and
+    `lows` holds the low parts of the fields of kind "pair".
+    """
 
     def __init__(
         self,
@@ -46,12 +55,14 @@ class ArrayStatistic(Statistic):
     @property
     @abstractmethod
     def fields(self) -> dict[str, Field]:
-        """The arrays by name. Every statistic has those of `BASE_FIELDS`: `rows` and `weight`."""
+        """The fields by name. Every statistic has `rows` and `weight`, the `BASE_FIELDS`."""
 
     @property
     def options(self) -> dict[str, Any]:
-        """What, beside the axes, makes two statistics of the same kind: keyword arguments of
-        the constructor, as plain data."""
+        """Keyword arguments of the constructor, as plain data.
+
+        Two statistics can be added only if their options are equal.
+        """
         return {}
 
     @property
@@ -74,7 +85,7 @@ class ArrayStatistic(Statistic):
         arrays: dict[str, np.ndarray] | None = None,
         lows: dict[str, np.ndarray] | None = None,
     ) -> Self:
-        """A statistic of the same kind on other axes or arrays, zero if none are given."""
+        """A statistic of the same kind on other axes; its arrays are zero unless given."""
         return type(self)(axes, arrays, lows, **self.options)
 
     def zero(self) -> Self:
@@ -91,7 +102,8 @@ class ArrayStatistic(Statistic):
         return self.mapped(self.axes, lambda field, array: array.copy())
 
     def mapped(self, axes: Axes, make: Callable[[Field, np.ndarray], np.ndarray]) -> Self:
-        """A statistic of the same kind with `make(field, array)` for every array, low or not."""
+        """A statistic of the same kind with every array, high and low, replaced by
+        `make(field, array)`."""
         fields = self.fields
         arrays, lows = (
             {name: make(fields[name], array) for name, array in store.items()}
@@ -108,14 +120,14 @@ class ArrayStatistic(Statistic):
                 yield self.fields[name], array
 
     def by_group(self, name: str, low: bool = False) -> np.ndarray:
-        """(G, …) view of a (class, fold, …) array, as kernels index groups."""
+        """View of shape (G, …) of an array of shape (C, F, …); kernels index groups this way."""
         array = self.lows[name] if low else self.arrays[name]
         return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
 
     def count_rows(self, batch: Batch) -> None:
-        """rows and weight += those of a batch."""
-        rows, weight = self.by_group("rows"), self.by_group("weight")
-        added = np.bincount(batch.groups, minlength=len(rows))
+        """Add the number of rows and the weights of a batch, in place."""
+        rows, weight = self.by_group("rows"), self.by_group("weight")  # (G,), (G,)
+        added = np.bincount(batch.groups, minlength=len(rows))  # (G,)
         rows += added
         weight += (
             np.bincount(batch.groups, weights=batch.weights, minlength=len(rows))
@@ -134,7 +146,7 @@ class ArrayStatistic(Statistic):
             return self.like(axes, self.arrays, self.lows)
         code = moves.get("code")
         merging = code is not None and len(np.unique(code)) < len(code)
-        shared = frozenset({"code"} if merging else ())  # values that now share a bucket
+        shared = frozenset({"code"} if merging else ())  # several values now have one code
         out = self.like(axes)
         for name, field in self.fields.items():
             field.place(self.arrays[name], out.arrays[name], moves, shared)
@@ -143,14 +155,14 @@ class ArrayStatistic(Statistic):
         return out
 
     def on_common_axes(self, other: Self) -> tuple[Self, Self]:
-        """Both on the union of their axes, about the same pivots."""
+        """Both statistics on the union of their axes, with the same pivots."""
         if type(self) is not type(other) or self.options != other.options:
             raise unlike(self, other)
         axes = self.axes.union(other.axes)
         return self.align(axes), other.align(axes)
 
     def keep(self, dim: str, kept: np.ndarray) -> Self:
-        """Only the marked classes, codes or columns; `kept` has one bool a coordinate."""
+        """Keep only some classes, codes or columns; `kept` has one bool per coordinate."""
         at = np.flatnonzero(kept)
         if dim == "column":
             return self.narrowed(at)
@@ -162,7 +174,7 @@ class ArrayStatistic(Statistic):
         return self._taken(axes, {dim: at})
 
     def narrowed(self, columns: np.ndarray) -> Self:
-        """The statistic of some columns only, as if the rows had no others."""
+        """The statistic of some columns, equal to that of rows with only these columns."""
         codes = self.axes.codes
         axes = Axes(self.axes.groups, self.axes.columns.narrowed(columns))
         at: dict[str, np.ndarray] = {"column": columns}
@@ -208,7 +220,11 @@ class ArrayStatistic(Statistic):
 
     def __mul__(self, factor: float) -> Self:
         if not factor > 0 or not np.isfinite(factor):
-            raise VerosimError(f"A statistic is scaled by a positive number, not {factor!r}.")
+            raise VerosimError(
+                f"The factor that multiplies a statistic must be positive and finite; got "
+                f"{factor!r}.",
+                "Use a factor above 0.",
+            )
         out = self.copy()
         for field, array in out._every_array():
             if field.kind in ("sum", "pair", "peak"):
@@ -216,7 +232,7 @@ class ArrayStatistic(Statistic):
         return out
 
     def note_peaks(self) -> None:
-        """Raise the fields of kind 'peak' to what the sums hold now, after they have changed."""
+        """Update the fields of kind "peak" to the maximum of their value and the present sums."""
 
     # Folds -------------------------------------------------------------------------------
 
@@ -259,11 +275,11 @@ class ArrayStatistic(Statistic):
         return rest.keep("class", ~gone) if gone.any() else rest
 
     def check_not_negative(self, before: Self) -> None:
-        """An error if more was taken out than `before` held."""
+        """Raise an error if more was subtracted than the statistic `before` contained."""
         check_not_negative(self, before)
 
     def settle_rows(self, before: Self) -> None:
-        """Whole rows by the weight that is left of `before`, in place."""
+        """Correct the numbers of rows, in place, by the share of the weight that is left."""
         self.rows[...] = settled(self.rows, self.weight, before.weight)
 
     def prune(self) -> Self:
@@ -272,7 +288,10 @@ class ArrayStatistic(Statistic):
         return out if kept.all() else out.keep("class", kept)
 
     def cleared(self) -> Self:
-        """Exact zeros where there are no rows: what subtraction left there is rounding."""
+        """Set the sums of groups without rows to exactly zero.
+
+        After a subtraction such sums contain only rounding errors.
+        """
         out = self.copy()
         empty = self.rows == 0
         for field, array in out._every_array():
@@ -309,11 +328,11 @@ class ArrayStatistic(Statistic):
         for ours, given in ((out.arrays, state["arrays"]), (out.lows, state["lows"])):
             for name, array in ours.items():
                 if name not in given or np.shape(given[name]) != array.shape:
-                    found = np.shape(given[name]) if name in given else "nothing"
+                    found = np.shape(given[name]) if name in given else "no such array"
                     raise VerosimError(
-                        f"The array {name!r} of {cls.__name__} has the shape {array.shape}, and "
-                        f"its state holds {found}.",
-                        "the state is damaged, or of another version of verosim.",
+                        f"The array {name!r} of {cls.__name__} must have shape {array.shape}; the "
+                        f"state has {found}.",
+                        "Save the model again with this version of verosim.",
                     )
                 ours[name] = np.array(given[name], dtype=array.dtype)
         return out

@@ -1,6 +1,9 @@
-"""Cohorts: the rows of one class that show the same columns.
+"""Cohorts: the rows of one class that have values in the same columns.
 
-A cohort is a group of `Moments` like any class; what it shows is one bit a column.
+    cohort = (class k, pattern p),   p = one bit per column: 1 if the cell has a value
+
+A cohort is a group of `Moments`, in the same way as a class is.
+Reference: Little & Rubin (2002), Statistical Analysis with Missing Data, §7.2.
 """
 
 from __future__ import annotations
@@ -16,41 +19,42 @@ from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.moments import Moments
 
-COHORT_SCATTER_BUDGET = 1 << 26  # numbers in the scatters of all classes and patterns
+COHORT_SCATTER_BUDGET = 1 << 26  # largest number of entries in the scatter matrices of all cohorts
 
 
 @dataclass(frozen=True, order=True)
 class Cohort:
-    """The rows of one class that show the same columns."""
+    """The rows of one class that have values in the same columns."""
 
     label: Any
-    shown: bytes  # one bit a column, packed
+    shown: bytes  # one bit per column, packed
 
     def __repr__(self) -> str:
-        return repr(self.label)  # what an error calls the class
+        return repr(self.label)  # error messages print the class
 
 
 def check_budget(cohorts: set[Cohort], folds: int, d: int) -> None:
-    """An error if the sums of so many cohorts would be too large for memory."""
+    """Raise an error if the sums of these cohorts are too large for memory."""
     if len(cohorts) * folds * d * d <= COHORT_SCATTER_BUDGET:
         return
     patterns = len({cohort.shown for cohort in cohorts})
     raise VerosimError(
-        f"{patterns} patterns of missing cells, {len(cohorts)} by class, over {d} columns: their "
-        f"sums would take more than {COHORT_SCATTER_BUDGET} numbers.",
-        "GaussianNB skips missing cells; or impute, or leave out the columns that miss most.",
+        f"The rows have {patterns} patterns of missing cells ({len(cohorts)} counted per class) "
+        f"over {d} columns, and their sums need more than {COHORT_SCATTER_BUDGET} numbers.",
+        "Use GaussianNB, which skips missing cells, or impute the missing values, or drop the "
+        "columns with most missing values.",
     )
 
 
 def complete_axes(axes: Axes) -> Axes:
-    """The axes of complete rows: one cohort a class, in the order of the classes."""
+    """The axes of complete rows: one cohort per class, in the order of the classes."""
     everything = packed(np.ones((1, len(axes.columns)), dtype=bool))[0].tobytes()
     cohorts = [Cohort(label, everything) for label in axes.groups.classes.tolist()]
     return Axes(Groups(as_labels(cohorts, object), axes.groups.folds), axes.columns)
 
 
 def with_cohorts(parts: Moments, needed: list[Cohort]) -> Moments:
-    """The same sums with room for the cohorts that are needed."""
+    """The same sums, with zeros for the cohorts in `needed` that are new."""
     groups = parts.axes.groups
     known = set(groups.classes.tolist())
     fresh = set(needed) - known
@@ -62,7 +66,7 @@ def with_cohorts(parts: Moments, needed: list[Cohort]) -> Moments:
 
 
 def packed(shown: np.ndarray) -> np.ndarray:
-    """(n, bytes) one bit a column, in whole words of eight bytes."""
+    """(n, bytes) one bit per column, padded to whole words of eight bytes."""
     bits = np.packbits(shown, axis=1)
     out = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
     out[:, : bits.shape[1]] = bits
@@ -70,16 +74,16 @@ def packed(shown: np.ndarray) -> np.ndarray:
 
 
 def unpacked(shown: bytes, d: int) -> np.ndarray:
-    """(cohorts, d) bool from the packed bits of all cohorts, one after another."""
+    """(cohorts, d) bool from the packed bits of all cohorts, joined in one bytes object."""
     width = -(-max(d, 1) // 64) * 8
     bits = np.frombuffer(shown, dtype=np.uint8).reshape(-1, width)
     return np.unpackbits(bits, axis=1, count=d).astype(bool)
 
 
 def patterns_in(block: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
-    """The rows with holes, the number of the pattern of each, and the patterns."""
+    """The rows with missing cells, the number of the pattern of each, and the patterns."""
     rows, words = [], []
-    for start in range(0, len(block), step):  # a block at a time stays in cache
+    for start in range(0, len(block), step):  # one block at a time fits into the cache
         missing = np.isnan(block[start : start + step])
         if missing.any():
             at = np.flatnonzero(missing.any(axis=1))
@@ -95,7 +99,7 @@ def patterns_in(block: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, l
 
 
 def without_nan(batch: Batch) -> Batch:
-    """The batch with zeros for its missing cells."""
+    """The batch with zeros in place of its missing cells."""
     missing = np.isnan(batch.block)
     if not missing.any():
         return batch

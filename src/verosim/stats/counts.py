@@ -1,9 +1,12 @@
 """Counts: how often each code occurs, per class and fold.
 
-    rows = number of rows,   weight = Σw,   count = Σw·(code occurs | amount of the code)
+    rows = number of rows,   weight = Σ w,   count_j = Σ w a_j
 
-Codes are categories or bins ('codes'), columns that are present ('presence'), or columns with
-an amount, such as tokens ('amount').
+where a_j is 1 if the row has code j and 0 otherwise, or the amount of code j in the row. Codes are
+categories or bins (what="codes"), columns with a value above a threshold (what="presence"), or
+columns with an amount, such as token counts (what="amount").
+Reference: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
+classification, AAAI-98 Workshop on Learning for Text Categorization.
 """
 
 from __future__ import annotations
@@ -23,13 +26,13 @@ from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.forgetting import existing_codes, settle_cells
 from verosim.stats.state import restorable
 
-MOST_SLOTS = 1 << 20  # whole numbers × groups tallied directly
+MOST_SLOTS = 1 << 20  # largest table (integers × groups) that is counted directly
 
 COUNT_FIELDS = {
     "codes": {
         **BASE_FIELDS,
         "count": Field((*G, "code")),
-        # Whole rows beside the weights: they alone say whether a code exists.
+        # The number of rows, in addition to the weights. It alone decides whether a code exists.
         "cells": Field(("fold", "code"), "rows"),
     },
     "presence": {**BASE_FIELDS, "count": Field((*G, "column")), "missing": Field((*G, "column"))},
@@ -39,7 +42,7 @@ COUNT_FIELDS = {
 
 @restorable
 class Counts(ArrayStatistic):
-    """Counts of codes; what='codes', 'presence' (x > threshold) or 'amount'."""
+    """Counts of codes; `what` is "codes", "presence" (x > threshold) or "amount"."""
 
     def __init__(
         self,
@@ -74,7 +77,7 @@ class Counts(ArrayStatistic):
         return self.sums_of != "joint"
 
     def prepare(self, batch: Batch) -> None:
-        """Meet the first values once, so that workers start from the same codes."""
+        """Add the codes of the first rows, so that all workers start from the same codes."""
         if self.what == "codes":
             self._widen(batch.block[: max(1, BLOCK_CELLS // batch.block.shape[1])])
 
@@ -108,7 +111,7 @@ class Counts(ArrayStatistic):
             start = self._count_whole_numbers(batch, start + len(part))
 
     def _absorb_words(self, batch: Batch) -> None:
-        """Columns of words: tallied by their place in the batch's lists, then by code."""
+        """Columns of words: count by position in the word lists of the batch, then by code."""
         assert isinstance(self.axes.codes, CappedCategories)
         tables, unknown = self.axes.codes.tables(batch.block)
         if unknown:
@@ -118,21 +121,21 @@ class Counts(ArrayStatistic):
             assert not unknown
         rows, _, count = self._sums()
         for index, table in zip(batch.block.indexes, tables, strict=True):
-            tally = np.zeros((len(rows), len(table)))
-            cells = np.zeros((self.axes.groups.folds, len(table)), dtype=np.int64)
+            tally = np.zeros((len(rows), len(table)))  # (G, words)
+            cells = np.zeros((self.axes.groups.folds, len(table)), dtype=np.int64)  # (F, words)
             kernels.tally_words(
                 index, batch.groups, batch.weights, self.axes.groups.folds, tally, cells
             )
             known = np.flatnonzero((table >= 0) & cells.any(axis=0))
             at = table[known]
             for array, added in ((count, tally), (self.arrays["cells"], cells)):
-                np.add.at(array.T, at, added[:, known].T)  # several may share a bucket
+                np.add.at(array.T, at, added[:, known].T)  # several words can have one code
         self.count_rows(batch)
 
     def _count_whole_numbers(self, batch: Batch, start: int = 0) -> int:
-        """The fast road of small whole numbers: as far as it goes; returns the row that is next.
+        """Fast path for small integers: count rows from `start`; return the first row not counted.
 
-        Rows are tallied by value, and the tallies turned into codes once at the end.
+        Rows are counted by value. The counts are assigned to codes once, at the end.
         """
         codes = self.axes.codes
         if (
@@ -147,16 +150,16 @@ class Counts(ArrayStatistic):
         groups = self.rows.size
         if groups * len(table) > MOST_SLOTS:
             return start
-        tally = np.zeros((groups, len(table)), dtype=np.int64)
+        tally = np.zeros((groups, len(table)), dtype=np.int64)  # (G, integers)
         stop = int(
             kernels.tally_whole_numbers(batch.block, low, offset, batch.groups, start, tally)
         )
         if stop == start:
             return stop
         seen = np.flatnonzero(tally.any(axis=0))
-        if (table[seen] < 0).any():  # whole numbers between the known ones
+        if (table[seen] < 0).any():  # integers between the known ones
             column = np.searchsorted(offset, seen, side="right") - 1
-            block = np.full((len(seen), len(low)), np.nan)
+            block = np.full((len(seen), len(low)), np.nan)  # (integers, d)
             block[np.arange(len(seen)), column] = seen - offset[column] + low[column]
             self._widen(block)
             assert isinstance(self.axes.codes, Categories)
@@ -172,11 +175,11 @@ class Counts(ArrayStatistic):
         return stop
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """rows (G,), weight (G,) and count (G, …) as the kernels take them."""
+        """The arrays rows (G,), weight (G,) and count (G, …) for the kernels."""
         return self.by_group("rows"), self.by_group("weight"), self.by_group("count")
 
     def _check_numbers(self, batch: Batch) -> None:
-        """Bins are for finite numbers, and a joint cell needs all of them."""
+        """Bins need finite numbers; the cells of a joint histogram also need complete rows."""
         if isinstance(self.axes.codes, Categories):
             return
         block = batch.block
@@ -185,7 +188,7 @@ class Counts(ArrayStatistic):
             i, j = (int(v) for v in np.argwhere(bad)[0])
             raise bad_cell(
                 self.axes, batch, i, j, "a joint histogram needs complete rows",
-                "use HistogramNB, which skips missing cells, or drop such rows.",
+                "Use HistogramNB, which skips missing cells, or drop the rows with missing values.",
             )  # fmt: skip
 
     def _widen(self, block: np.ndarray) -> None:
@@ -200,7 +203,7 @@ class Counts(ArrayStatistic):
         before = count.copy() if rows.any() else None
         if self._count_columns(batch, count, careful=False) or not np.isfinite(count.sum()):
             self._note_odd_cells(batch)
-            if self.what == "amount":  # a missing amount has spoilt the sums: once more without
+            if self.what == "amount":  # a missing amount made the sums NaN: count again without it
                 count[...] = 0.0 if before is None else before
                 self._count_columns(batch, count, careful=True)
         self.count_rows(batch)
@@ -213,7 +216,7 @@ class Counts(ArrayStatistic):
         return kernels.count_dense(block, *rest)
 
     def _note_odd_cells(self, batch: Batch) -> None:
-        """A missing cell is noted, a cell that is no count is an error."""
+        """Count the missing cells; raise an error for a cell that is negative or infinite."""
         block = batch.block
         if isinstance(block, SparseRows):
             stored = block.data[block.indptr[0] : block.indptr[-1]]
@@ -229,15 +232,16 @@ class Counts(ArrayStatistic):
             if np.isinf(value):
                 raise bad_cell(self.axes, batch, i, j)
             raise VerosimError(
-                f"Negative values in data passed to a model of counts: column "
+                f"Negative values in data passed to a model of counts: got {value:g} in column "
                 f"{self.axes.columns.name(j)!r}, {batch.place(i)}, class "
-                f"{self.axes.groups.name(int(batch.groups[i]))}: {value:g}.",
-                "counts are 0, 1, 2 …; for numbers of any sign use GaussianNB or HistogramNB.",
+                f"{self.axes.groups.name(int(batch.groups[i]))}.",
+                "Use GaussianNB or HistogramNB for columns with negative numbers.",
             )
         if self.what == "presence":
-            holes = np.flatnonzero(np.isnan(stored))
-            w = batch.weights[row_of[holes]] if len(batch.weights) else 1.0
-            np.add.at(self.by_group("missing"), (batch.groups[row_of[holes]], columns[holes]), w)
+            missing = np.flatnonzero(np.isnan(stored))
+            w = batch.weights[row_of[missing]] if len(batch.weights) else 1.0
+            at = batch.groups[row_of[missing]], columns[missing]
+            np.add.at(self.by_group("missing"), at, w)
 
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
@@ -246,7 +250,7 @@ class Counts(ArrayStatistic):
 
     def cleared(self) -> Self:
         out = super().cleared()
-        if out.what != "codes" or isinstance(out.axes.codes, Bins):  # bins are there for good
+        if out.what != "codes" or isinstance(out.axes.codes, Bins):  # bins are never removed
             return out
         kept = existing_codes(out)
         return out if kept.all() else out.keep("code", kept)

@@ -1,8 +1,10 @@
-"""How many digits are left of a spread after large values came and went.
+"""How many correct digits a variance has after large values were added and subtracted.
 
-    digits = −log10 of eps · absorbed over the squares about the mean
+    digits = log10( Σw (x − mean)² / (eps · absorbed) )
 
-`absorbed` is the largest Σw z² the sums have ever held: below eps · absorbed all is noise.
+where eps is the machine precision and `absorbed` is the largest value that Σw z² ever had.
+Everything below eps · absorbed is rounding error.
+Reference: Higham (2002), Accuracy and Stability of Numerical Algorithms, §1.9.
 """
 
 from __future__ import annotations
@@ -16,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def digits_left(statistic: Moments) -> np.ndarray:
-    """(class, column) correct digits; pooled, one row for all classes.
+    """(C, d) correct digits of each variance; (1, d) if the layout is "pooled".
 
-    A spread below a billionth of the column's total is nobody's loss as long as the noise is
-    below it too: a floor covers both.
+    The variance floor replaces variances below 1e-9 of the total variance of a column. A variance
+    below the floor needs no correct digits if the rounding error is below the floor too.
     """
     S, W = statistic.arrays["sum"], statistic.weights
     pooled = statistic.layout == "pooled"
     some = W > 0
-    mean = S / np.where(some, W, 1.0)  # about the pivot
+    mean = S / np.where(some, W, 1.0)  # (C, F, d) mean − pivot
     within = statistic.squares() - ((S * mean).sum(axis=0) if pooled else S * mean)
     pivot = statistic.arrays["pivot"]
     lowest = np.nanmin(np.where(np.isnan(pivot), np.inf, pivot), axis=0)
@@ -40,7 +42,7 @@ def digits_left(statistic: Moments) -> np.ndarray:
     noise = np.finfo(float).eps * statistic.arrays["absorbed"]
     with np.errstate(divide="ignore", invalid="ignore"):
         digits = np.log10(np.maximum(within, floor) / noise)
-    # Sums that cancel to exactly nothing were exact all along.
+    # Sums that cancel to exactly zero have no rounding error.
     covered = (within == 0) | ((within <= floor) & (noise <= floor))
     digits = np.where((noise > 0) & ~covered, digits, 16.0)
     return digits.min(axis=0)[None] if pooled else digits.min(axis=1)

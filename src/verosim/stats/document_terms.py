@@ -1,9 +1,10 @@
-"""The document–term matrix of some texts: how often each known token occurs in each.
+"""The document–term matrix of some texts: how often each known token occurs in each text.
 
-    X_ij = occurrences of token j in text i
+    X_ij = number of occurrences of token j in text i
 
-It is the `Tokens` statistic with the texts themselves for classes, a few at a time: they are read
-into a vocabulary of their own, and its tokens are looked up in the known one.
+It is computed with the `Tokens` statistic, with one class per text. A few texts at a time are read
+into a small vocabulary. Its tokens are then looked up in the known vocabulary.
+Reference: Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, §6.2.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from verosim.data import Batch, Documents, Tokenizer
 from verosim.kernels.constants import STATE_SIZE
 from verosim.stats.tokens import Tokens
 
-TOGETHER = (
-    16  # texts read into one vocabulary: what they share is looked up once, the rest is narrow
-)
+# Texts that are read into one small vocabulary. More texts share more lookups, but need a wider
+# table of counts.
+TOGETHER = 16
 
 
 def document_terms(
     documents: Documents, codes: TokenCodes, tokenizer: Tokenizer, presence: bool = False
 ) -> sparse.csr_array:
-    """(n, K) how often, or with `presence` whether, each token of `codes` occurs in each text.
+    """(n, K) how often each token of `codes` occurs in each text; with `presence`, 0 or 1.
 
     Examples
     --------
@@ -45,8 +46,8 @@ def document_terms(
             lowercase=tokenizer.lowercase, presence=presence,
         )  # fmt: skip
         local.absorb(Batch(some, numbers, numbers=range(some.first, some.first + len(some))))
-        count = local.arrays["count"][:, 0]  # (texts, tokens here)
-        known = _numbers(codes, local.codes)  # (tokens here,)
+        count = local.arrays["count"][:, 0]  # (texts, tokens of these texts)
+        known = _numbers(codes, local.codes)  # (tokens of these texts,)
         text, token = np.nonzero(count * (known >= 0))
         rows.append(text + start)
         columns.append(known[token])
@@ -55,12 +56,12 @@ def document_terms(
     shape = (len(documents), codes.size)
     out = sparse.coo_array((np.concatenate(amounts), at), shape=shape).tocsr()
     if presence:
-        out.data[:] = 1.0  # of several tokens in one bucket too
+        out.data[:] = 1.0  # also where several tokens have one bucket
     return out
 
 
 def _numbers(codes: TokenCodes, tokens: TokenCodes) -> np.ndarray:
-    """The code of every token, −1 for one that is unknown."""
+    """The code of each token, or −1 if the token is unknown."""
     assert isinstance(tokens, Vocabulary)
     if isinstance(codes, Hashed):
         return _buckets(codes, tokens)
@@ -69,8 +70,8 @@ def _numbers(codes: TokenCodes, tokens: TokenCodes) -> np.ndarray:
 
 
 def _buckets(codes: Hashed, tokens: Vocabulary) -> np.ndarray:
-    """The bucket every token falls into."""
-    from verosim.kernels import vocabulary as compiled  # loaded when the first hashed text comes
+    """The bucket of each token."""
+    from verosim.kernels import vocabulary as compiled  # imported only when texts are hashed
 
     look_up: Any = compiled.look_up
     buckets, places, *vocabulary = codes.lookup()

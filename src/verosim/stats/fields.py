@@ -1,6 +1,9 @@
-"""Arrays whose dims have names: making them, moving them to wider axes, taking parts of them.
+"""Fields: arrays with named dimensions that can be created, moved to wider axes, and selected.
 
-A dim may occur twice in one array, as in sums of products: then both of its axes move together.
+    out[move_class[c], f, move_code[j]] = array[c, f, j]
+
+A dimension can occur twice in one array, for example in sums of products. Then both axes move
+together.
 """
 
 from __future__ import annotations
@@ -15,18 +18,22 @@ from verosim.axes import Axes
 
 @dataclass(frozen=True)
 class Field:
-    """One array of a statistic: the names of its dims and how it combines.
+    """One array of a statistic: the names of its dimensions, and how two arrays combine.
 
-    kind: 'rows' integer sum · 'sum' float sum, of dims that begin with class and fold ·
-          'pair' float sum kept as high + low · 'peak' maximum ·
-          'pivot' the origin the sums are taken about
+    The values of `kind`:
+
+    - "rows": a sum of integers.
+    - "sum": a sum of floats; its first dimensions are class and fold.
+    - "pair": a sum of floats that is stored as high + low.
+    - "peak": a maximum.
+    - "pivot": the origin of the sums; it does not combine.
     """
 
     dims: tuple[str, ...]
     kind: str = "sum"
 
     def zeros(self, axes: Axes) -> np.ndarray:
-        """The array of no rows; a pivot is not set yet."""
+        """The array of zero rows; an unset pivot is NaN."""
         shape = tuple(axes.size(dim) for dim in self.dims)
         if self.kind == "rows":
             return np.zeros(shape, dtype=np.int64)
@@ -39,9 +46,10 @@ class Field:
         moves: Mapping[str, np.ndarray | None],
         shared: frozenset[str] = frozenset(),
     ) -> None:
-        """Write an array into a larger one: `moves` says where each coordinate of a dim goes.
+        """Write an array into a larger array; `moves` has the new positions along each dimension.
 
-        In the dims `shared`, several coordinates go to one place, and their entries combine.
+        Along the dimensions in `shared`, several coordinates have the same new position, and
+        their entries combine.
         """
         index = np.ix_(*(
             np.arange(size) if (move := moves.get(dim)) is None else move
@@ -53,7 +61,7 @@ class Field:
             out[index] = array
 
     def take(self, array: np.ndarray, at: dict[str, np.ndarray]) -> np.ndarray:
-        """A new array of the coordinates `at` of some dims, along every axis that is one."""
+        """A new array with only the coordinates `at[dim]` along every axis named `dim`."""
         if not at.keys() & set(self.dims):
             return array.copy(order="K")
         for axis, dim in enumerate(self.dims):
@@ -62,4 +70,4 @@ class Field:
 
 
 G = ("class", "fold")
-BASE_FIELDS = {"rows": Field(G, "rows"), "weight": Field(G)}  # what every statistic has
+BASE_FIELDS = {"rows": Field(G, "rows"), "weight": Field(G)}  # the fields of every statistic

@@ -1,11 +1,12 @@
-"""Moments: sums of z = x − pivot and of its products, per class and fold.
+"""Moments: sums of z = x − pivot and of products of z, per class and fold.
 
     W = Σw,   S = Σw z,   Q = Σw z²  (diagonal)   or   M = Σw z zᵀ  (full, pooled)
     mean = pivot + S/W,   scatter about the mean = M − S Sᵀ/W
 
-and, for the Ledoit–Wolf intensity, Σw‖z‖²z and Σw‖z‖⁴. Pivot sums form a group, which centred
-moments do not: they merge and subtract without losing digits, even far from zero.
-Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance.
+The full layout also has Σw‖z‖²z and Σw‖z‖⁴ for the Ledoit–Wolf intensity. Sums about a fixed pivot
+can be added and subtracted, and they keep their digits even if the data are far from zero.
+Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance, The American
+Statistician 37, 242–247.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
 from verosim.stats.digits import digits_left
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.forgetting import SUBTRACTION_ROUNDING
+from verosim.stats.forgetting import ONLY_KNOWN_ROWS, SUBTRACTION_ROUNDING
 from verosim.stats.pivots import added_by_moving, choose_pivots
 from verosim.stats.state import restorable
 
-PIVOT_FAR_FROM_MEAN = 1e4  # squared deviations between pivot and mean that drift may cost
+PIVOT_FAR_FROM_MEAN = 1e4  # (pivot − mean)² / variance above which the pivot is moved to the mean
 
 PIVOT_FIELD = {"pivot": Field(("class", "column"), "pivot")}
 MOMENT_FIELDS = {
@@ -58,7 +59,11 @@ MOMENT_FIELDS = {
 
 @restorable
 class Moments(ArrayStatistic):
-    """First and second moments of numeric columns; layout 'diagonal', 'full' or 'pooled'."""
+    """First and second moments of numeric columns.
+
+    The layout is "diagonal" (squares of each column), "full" (products of columns, per class) or
+    "pooled" (products of columns, summed over classes).
+    """
 
     can_narrow = True
 
@@ -81,7 +86,7 @@ class Moments(ArrayStatistic):
     def options(self) -> dict[str, Any]:
         return {"layout": self.layout}
 
-    # Rows come in ------------------------------------------------------------------------
+    # Adding rows -------------------------------------------------------------------------
 
     def prepare(self, batch: Batch) -> None:
         choose_pivots(self.arrays["pivot"], batch, self.axes.groups.folds)
@@ -105,9 +110,9 @@ class Moments(ArrayStatistic):
         )  # fmt: skip
         block = batch.block
         if isinstance(block, SparseRows):
-            # A column that no row of a class stores is all zeros there: zero is its pivot.
-            pivot = self.arrays["pivot"]
-            seen = np.zeros(len(pivot), dtype=bool)
+            # If no row of a class stores a column, all its cells are zero, and so is the pivot.
+            pivot = self.arrays["pivot"]  # (C, d)
+            seen = np.zeros(len(pivot), dtype=bool)  # (C,)
             seen[np.unique(batch.groups) // self.axes.groups.folds] = True
             pivot[seen[:, None] & np.isnan(pivot)] = 0.0
             i, j = kernels.absorb_diagonal_sparse(block.data, block.indices, block.indptr, *rest)
@@ -122,11 +127,11 @@ class Moments(ArrayStatistic):
         groups, d = len(rows), batch.block.shape[1]
         step = min(len(batch), max(1024, BLOCK_CELLS // d))
         weighted = len(batch.weights) > 0
-        Z = np.empty((step, d))
-        V = np.empty((step, d)) if weighted else np.empty((0, d))
-        starts = np.empty(groups + 1, dtype=np.int64)
-        s, cube = np.empty((groups, d)), np.empty((groups, d))
-        quartic, mass = np.empty(groups), np.empty(groups)
+        Z = np.empty((step, d))  # z = x − pivot of the rows, sorted by group
+        V = np.empty((step, d)) if weighted else np.empty((0, d))  # w z
+        starts = np.empty(groups + 1, dtype=np.int64)  # (G + 1,) first row of each group
+        s, cube = np.empty((groups, d)), np.empty((groups, d))  # (G, d) Σw z, Σw ‖z‖² z
+        quartic, mass = np.empty(groups), np.empty(groups)  # (G,) Σw ‖z‖⁴, Σw
         product = np.empty((d, d))
         for start in range(0, len(batch), step):
             part = batch.cut(start, min(len(batch), start + step))
@@ -148,12 +153,12 @@ class Moments(ArrayStatistic):
     def _add_products(
         self, starts: np.ndarray, Z: np.ndarray, V: np.ndarray, product: np.ndarray
     ) -> bool:
-        """scatter += Vᵀ Z, group by group; pooled, fold by fold. False if a square overflows."""
+        """Add Vᵀ Z to the scatter of each group (or fold, if pooled); False if it overflows."""
         pooled = self.layout == "pooled"
         folds = self.axes.groups.folds
         scatter = self.arrays["scatter"] if pooled else self.by_group("scatter")
         low = self.lows["scatter"] if pooled else self.by_group("scatter", low=True)
-        if pooled and folds == 1:  # the groups lie side by side: one product serves all
+        if pooled and folds == 1:  # the rows of all groups are contiguous: one product is enough
             starts = starts[[0, -1]]
         for g in range(len(starts) - 1):
             a, b = starts[g], starts[g + 1]
@@ -173,7 +178,8 @@ class Moments(ArrayStatistic):
         i, j = (int(v) for v in np.argwhere(bad)[0])
         return bad_cell(
             self.axes, batch, i, j, "sums of products need complete rows",
-            'missing="marginalise" of LDA, QDA and RDA fits by EM; GaussianNB skips missing cells.',
+            'Use missing="marginalise" with LDA, QDA or RDA, which then fit by EM, or use '
+            "GaussianNB, which skips missing cells.",
         )  # fmt: skip
 
     def _add(self, name: str, block: np.ndarray) -> None:
@@ -184,7 +190,7 @@ class Moments(ArrayStatistic):
     # Algebra -----------------------------------------------------------------------------
 
     def note_peaks(self) -> None:
-        """absorbed = the largest |Σw z²| these sums have ever held."""
+        """Update `absorbed`, the largest value that |Σw z²| ever had."""
         peak = self.arrays["absorbed"]
         np.maximum(peak, np.abs(self.squares()), out=peak)
         if self.layout == "full":
@@ -196,7 +202,7 @@ class Moments(ArrayStatistic):
 
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
-        if self.layout == "diagonal":  # a column nobody in the class has a value of any more
+        if self.layout == "diagonal":  # columns in which no row of the class has a value now
             gone = self.arrays["cells"] <= SUBTRACTION_ROUNDING * before.arrays["cells"]
             for name in ("cells", "sum", "square", "absorbed"):
                 self.arrays[name][gone] = 0.0
@@ -215,14 +221,14 @@ class Moments(ArrayStatistic):
             c, _, j = (int(v) for v in np.argwhere(bad)[0])
             raise VerosimError(
                 f"Class {self.axes.groups.name(c * self.axes.groups.folds)}, column "
-                f"{self.axes.columns.name(j)!r}: the variance would become negative, so some of "
-                "these rows were never seen.",
-                "forget only rows (and weights) this model was fitted on.",
+                f"{self.axes.columns.name(j)!r}: the variance would become negative, because the "
+                "model was not fitted on some of these rows.",
+                ONLY_KNOWN_ROWS,
             )
 
     @property
     def weights(self) -> np.ndarray:
-        """(class, fold, column) Σw of the cells; (class, fold, 1) where rows are complete."""
+        """(C, F, d) Σw of the cells with a value; (C, F, 1) if all rows are complete."""
         if self.layout == "diagonal":
             return self.arrays["cells"]
         return self.weight[..., None]
@@ -232,11 +238,11 @@ class Moments(ArrayStatistic):
         return self.layout != "diagonal"
 
     def available(self) -> Self:
-        """The moments of the cells that are there: these."""
+        """The moments of all cells with a value, which is this statistic itself."""
         return self
 
     def squares(self) -> np.ndarray:
-        """Σw z² per column: the diagonal of the scatter."""
+        """Σw z² of each column, the diagonal of the scatter: (C, F, d), or (F, d) if pooled."""
         if self.layout == "diagonal":
             return self.arrays["square"]
         return np.diagonal(self.arrays["scatter"], axis1=-2, axis2=-1)
@@ -248,7 +254,7 @@ class Moments(ArrayStatistic):
         a, b = mine.arrays["pivot"], theirs.arrays["pivot"]
         if np.array_equal(a, b):
             return mine, theirs
-        # The heavier side keeps its pivots, so an outlier alone never becomes one.
+        # The side with more weight keeps its pivots, so a single outlier never becomes a pivot.
         more = mine.weight.sum(axis=1) - theirs.weight.sum(axis=1)
         first = (more[:, None] > 0) | ((more[:, None] == 0) & (a <= b))
         pivot = np.where(np.isnan(b) | (first & ~np.isnan(a)), a, b)
@@ -270,19 +276,19 @@ class Moments(ArrayStatistic):
 
     def narrowed(self, columns: np.ndarray) -> Self:
         out = super().narrowed(columns)
-        if self.layout == "full":  # fourth powers are of whole rows: of parts nothing is known
+        if self.layout == "full":  # Σw ‖z‖⁴ of some columns cannot be found from that of all
             out.arrays["absorbed_quartic"] = np.full_like(self.arrays["absorbed_quartic"], np.inf)
         return out
 
     def about(self, pivot: np.ndarray) -> Self:
-        """The same statistic about other pivots (class, column)."""
+        """The same statistic about other pivots (C, d)."""
         old = self.arrays["pivot"]
         out = self.moved(np.where(np.isnan(old) | np.isnan(pivot), 0.0, old - pivot))
         out.arrays["pivot"] = np.where(np.isnan(pivot), old, pivot)
         return out
 
     def moved(self, delta: np.ndarray) -> Self:
-        """Sums of z' = z + δ instead of z, δ (class, column) = old pivot − new pivot."""
+        """Sums of z' = z + δ instead of z, with δ = old pivot − new pivot (C, d)."""
         out = self.copy()
         out.arrays["pivot"] = self.arrays["pivot"] - delta
         if delta.any():
@@ -292,7 +298,7 @@ class Moments(ArrayStatistic):
         return out
 
     def pool(self) -> Self:
-        """Give up the scatter of each class for their sum: what LDA needs at the least."""
+        """Replace the scatter of each class by their sum, which is all that LDA needs."""
         if self.layout != "full":
             return self
         arrays = {name: self.arrays[name] for name in ("rows", "weight", "pivot", "sum")}

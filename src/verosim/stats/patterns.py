@@ -1,10 +1,10 @@
 """Moments of rows with missing cells: one full statistic per class and pattern of missing cells.
 
-    T = (T_kp),   T_kp = (W, Σw z_o, Σw z_o z_oᵀ) over the rows of class k that show columns o(p)
+    T = (T_kp),   T_kp = (W, Σw z_o, Σw z_o z_oᵀ)
 
-Rows that show the same columns of the same class need no more than their sums for the
-likelihood of what they show, so maximum likelihood under missing at random runs on these alone,
-and they merge, subtract and fold like any sums. A pattern nobody has shown is a zero.
+The sums are over the rows of class k with values in exactly the columns o(p). They are sufficient
+for the likelihood of the observed values, so EM needs only these sums. They can be merged,
+subtracted and split into folds. A pattern without rows is zero.
 Reference: Little & Rubin (2002), Statistical Analysis with Missing Data, §7.2, §11.2.
 """
 
@@ -40,10 +40,11 @@ from verosim.stats.statistic import Statistic, unlike
 
 @restorable
 class Patterns(Statistic):
-    """Full moments by class and missing pattern.
+    """Full moments by class and pattern of missing cells.
 
-    `parts` has a group for every cohort; columns a cohort does not show have sums of zero and no
-    pivot. The cohort of complete rows is always there, rows or none: its pivots are the class's.
+    `parts` has one group per cohort. The columns in which a cohort has no values have zero sums
+    and no pivot. Each class always has a cohort of complete rows, even without rows. Its pivots
+    are the pivots of the class.
     """
 
     def __init__(self, axes: Axes, parts: Moments | None = None) -> None:
@@ -53,7 +54,8 @@ class Patterns(Statistic):
 
     @classmethod
     def of(cls, statistic: Any) -> Any:
-        """Full moments as a statistic of one pattern, the arrays shared; any other as it is."""
+        """Full moments as a statistic of one pattern that shares the arrays; other statistics are
+        returned unchanged."""
         if not isinstance(statistic, Moments) or statistic.layout != "full":
             return statistic
         axes = statistic.axes
@@ -65,7 +67,7 @@ class Patterns(Statistic):
 
     @property
     def complete(self) -> Moments | None:
-        """The moments of the complete rows, if there are no others."""
+        """The moments of the complete rows; None if there are rows with missing cells."""
         at = self.complete_at
         rest = np.ones(len(self.owner), dtype=bool)
         rest[at] = False
@@ -79,7 +81,7 @@ class Patterns(Statistic):
     def has_scatter(self) -> bool:
         return self.complete is not None
 
-    # What cohorts are ----------------------------------------------------------------------
+    # Cohorts -------------------------------------------------------------------------------
 
     def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         groups = self.parts.axes.groups
@@ -96,21 +98,21 @@ class Patterns(Statistic):
 
     @property
     def owner(self) -> np.ndarray:
-        """(cohorts,) the class of each."""
+        """(cohorts,) the class number of each cohort."""
         return self._index()[0]
 
     @property
     def shown(self) -> np.ndarray:
-        """(cohorts, d) bool: the columns each has values in."""
+        """(cohorts, d) bool: the columns in which each cohort has values."""
         return self._index()[1]
 
     @property
     def complete_at(self) -> np.ndarray:
-        """(C,) where the complete rows of each class stand."""
+        """(C,) the number of the cohort with the complete rows of each class."""
         return self._index()[2]
 
     def _on(self, axes: Axes, parts: Moments) -> Self:
-        """A statistic on these axes, with the cohort of complete rows for each class."""
+        """A statistic on these axes, with a cohort of complete rows for each class."""
         needed = complete_axes(axes).groups.classes.tolist()
         return type(self)(axes, with_cohorts(parts, needed))
 
@@ -123,7 +125,7 @@ class Patterns(Statistic):
         return self._by_class(self.parts.weight)
 
     def _by_class(self, found: np.ndarray) -> np.ndarray:
-        """(class, fold) sums over the patterns."""
+        """(C, F) sums over the patterns."""
         out = np.zeros((self.axes.size("class"), found.shape[1]), dtype=found.dtype)
         np.add.at(out, self.owner, found)
         return out
@@ -139,10 +141,10 @@ class Patterns(Statistic):
     def copy(self) -> Self:
         return type(self)(self.axes, self.parts.copy())
 
-    # Rows come in --------------------------------------------------------------------------
+    # Adding rows ---------------------------------------------------------------------------
 
     def prepare(self, batch: Batch) -> None:
-        """Set the pivots of the classes, complete rows or not."""
+        """Set the pivots of the classes, also for classes without complete rows."""
         at = self.complete_at
         pivot = self.parts.arrays["pivot"][at]
         if np.isnan(pivot).any():
@@ -155,22 +157,22 @@ class Patterns(Statistic):
         self.prepare(batch)
         folds = self.axes.groups.folds
         step = max(1024, BLOCK_CELLS // max(batch.block.shape[1], 1))
-        holed, which, patterns = patterns_in(batch.block, step)
-        if len(holed) or not np.array_equal(self.complete_at, np.arange(len(self.owner))):
+        incomplete, which, patterns = patterns_in(batch.block, step)
+        if len(incomplete) or not np.array_equal(self.complete_at, np.arange(len(self.owner))):
             classes, fold = np.divmod(batch.groups, folds)
-            places = self._places(classes[holed], which, patterns)
+            places = self._places(classes[incomplete], which, patterns)
             groups = self.complete_at[classes]
-            groups[holed] = places
+            groups[incomplete] = places
             groups = (groups * folds + fold).astype(np.int32)
             batch = replace(batch, groups=groups)
         shown, parts = self.shown, self.parts
         pivot = parts.arrays["pivot"]
         pivot = np.where(np.isnan(pivot), pivot[self.complete_at][self.owner], pivot)
-        # Zero where nothing is shown, in the pivot as in the rows: such cells add nothing.
+        # The pivot and the cell are both zero where a value is missing, so the cell adds zero.
         filled = parts.like(
             parts.axes, {**parts.arrays, "pivot": np.where(shown, pivot, 0.0)}, parts.lows
         )
-        if not len(holed):
+        if not len(incomplete):
             filled.absorb(batch)
         else:
             for start in range(0, len(batch), step):
@@ -178,8 +180,8 @@ class Patterns(Statistic):
         parts.arrays["pivot"] = np.where(shown, filled.arrays["pivot"], np.nan)
 
     def _places(self, classes: np.ndarray, which: np.ndarray, patterns: list[bytes]) -> np.ndarray:
-        """(n,) the cohort of every row with holes, made if it is new."""
-        met = np.zeros((self.axes.size("class"), len(patterns)), dtype=bool)
+        """(n,) the cohort of each row with missing cells; new cohorts are added."""
+        met = np.zeros((self.axes.size("class"), len(patterns)), dtype=bool)  # (C, patterns)
         met[classes, which] = True
         labels = self.axes.groups.classes.tolist()
         pairs = np.argwhere(met)
@@ -221,15 +223,15 @@ class Patterns(Statistic):
         return type(self)(self.axes, self.parts.recentred())
 
     def available(self) -> Moments:
-        """Diagonal moments of the cells that are there, about one pivot a class."""
+        """Diagonal moments of all cells with a value, about one pivot per class and column."""
         out = Moments(self.axes, layout="diagonal")
         parts, owner, shown = self.parts, self.owner, self.shown
         arrays, mine = parts.arrays, parts.arrays["pivot"]
         pivot = out.arrays["pivot"]
         order = np.argsort(parts.weight.sum(axis=1), kind="stable")
-        for g in order.tolist():  # the heaviest cohort comes last and stays
+        for g in order.tolist():  # the cohort with most weight is last, and its pivot is kept
             pivot[owner[g]] = np.where(np.isnan(mine[g]), pivot[owner[g]], mine[g])
-        W = np.where(shown[:, None], parts.weight[..., None], 0.0)
+        W = np.where(shown[:, None], parts.weight[..., None], 0.0)  # (cohorts, F, d)
         step = np.nan_to_num(mine - pivot[owner])[:, None]  # old pivot − new pivot, 0 where unset
         sums = arrays["sum"] + parts.lows["sum"]
         square = parts.squares() + (2 * sums + W * step) * step
@@ -278,7 +280,7 @@ class Patterns(Statistic):
         return self._on(self.axes, self.parts.prune()).keep_classes(kept)
 
     def keep_classes(self, kept: np.ndarray) -> Self:
-        """Only the marked classes (C,)."""
+        """Keep only some classes; `kept` (C,) is bool."""
         axes = self.axes.with_groups(self.axes.groups.keep(kept))
         return self._on(axes, self.parts.keep("class", kept[self.owner]))
 
@@ -291,7 +293,7 @@ class Patterns(Statistic):
         return digest.hexdigest()
 
     def state(self) -> dict[str, Any]:
-        """Cohorts are numbered: `owner` is the class of each, `shown` its columns."""
+        """Plain data. Cohorts are numbered; `owner` has their classes, `shown` their columns."""
         parts, owner = self.parts, self.owner
         numbered = Groups(np.arange(len(owner)), parts.axes.groups.folds)
         return {

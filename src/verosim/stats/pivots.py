@@ -1,10 +1,14 @@
-"""The origins that moments are summed about: how they are chosen, and what moving them adds.
+"""Pivots: the origins of the sums in `Moments`. They are chosen near the data and can be moved.
 
-Sums of z' = z + δ instead of z, with δ = old pivot − new pivot and c = ‖δ‖²:
+Moving a pivot replaces z by z' = z + δ, with δ = old pivot − new pivot. With c = ‖δ‖²,
+T = Σ‖z‖²z and F = Σ‖z‖⁴, the sums become
 
     S' = S + Wδ;   M' = M + Sδᵀ + δSᵀ + Wδδᵀ
-    Σ‖z'‖²z' = T + 2Mδ + cS + (tr M + 2S·δ + Wc) δ
-    Σ‖z'‖⁴   = F + 4δᵀMδ + 4δ·T + 2c tr M + 4c S·δ + W c²
+    T' = T + 2Mδ + cS + (tr M + 2S·δ + Wc) δ
+    F' = F + 4δᵀMδ + 4δ·T + 2c tr M + 4c S·δ + W c²
+
+Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance, The American
+Statistician 37, 242–247.
 """
 
 from __future__ import annotations
@@ -19,12 +23,14 @@ from verosim.data import Batch, SparseRows
 if TYPE_CHECKING:
     from verosim.stats.moments import Moments
 
-PIVOT_ROWS = 31  # rows of a class that choose its pivot
+PIVOT_ROWS = 31  # the pivot of a class is the median of so many of its rows
 
 
 def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
-    """Set the pivots (C, d) not yet set, in place: the lower median of a class's first finite
-    values."""
+    """Set the pivots (C, d) that are not set yet, in place.
+
+    A pivot is the lower median of the first finite values of its class and column.
+    """
     unset = np.isnan(pivot)
     if not unset.any():
         return
@@ -32,8 +38,8 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
     most = PIVOT_ROWS
     if isinstance(batch.block, SparseRows):
         most = int(np.clip((1 << 20) // (C * d), 1, PIVOT_ROWS))
-    rows = np.zeros((C, most), dtype=np.int64)
-    found = np.zeros(C, dtype=np.int64)
+    rows = np.zeros((C, most), dtype=np.int64)  # the first rows of each class
+    found = np.zeros(C, dtype=np.int64)  # (C,) how many of them there are
     kernels.first_rows(batch.groups, folds, rows, found)
     here = np.flatnonzero((found > 0) & unset.any(axis=1))
     if not len(here):
@@ -44,31 +50,31 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
     values = taken.reshape(len(here), most, d).astype(np.float64)
     values[np.arange(most) >= found[here, None]] = np.nan
     values[~np.isfinite(values)] = np.nan
-    values.sort(axis=1)  # NaN goes last
-    finite = np.isfinite(values).sum(axis=1)  # (classes here, d)
+    values.sort(axis=1)  # NaN is sorted to the end
+    finite = np.isfinite(values).sum(axis=1)  # (classes in the batch, d)
     middle = np.maximum(finite - 1, 0) // 2
     median = np.take_along_axis(values, middle[:, None, :], axis=1)[:, 0, :]
     pivot[here] = np.where(unset[here], median, pivot[here])
 
 
 def added_by_moving(statistic: Moments, delta: np.ndarray) -> dict[str, np.ndarray]:
-    """What each sum gains when z becomes z + δ, δ (class, column)."""
+    """The change of each sum if z becomes z + δ, with δ of shape (C, d)."""
     D = delta[:, None, :]  # (C, 1, d)
     S, W = statistic.arrays["sum"], statistic.weights
     if statistic.layout == "diagonal":
         return {"square": 2 * D * S + W * D * D, "sum": W * D}
-    cross = S[..., :, None] * D[..., None, :]
+    cross = S[..., :, None] * D[..., None, :]  # (C, F, d, d)
     change = cross + np.swapaxes(cross, -1, -2)
     change = change + W[..., None] * (D[..., :, None] * D[..., None, :])
     if statistic.layout == "pooled":
         return {"scatter": change.sum(axis=0), "sum": W * D}
-    with np.errstate(over="ignore", invalid="ignore"):  # huge units have no fourth powers
+    with np.errstate(over="ignore", invalid="ignore"):  # fourth powers of large values overflow
         cube, quartic = _fourths(statistic, delta)
     return {"cube": cube, "quartic": quartic, "scatter": change, "sum": W * D}
 
 
 def _fourths(statistic: Moments, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What Σ‖z‖²z and Σ‖z‖⁴ gain."""
+    """The changes of Σ‖z‖²z (C, F, d) and Σ‖z‖⁴ (C, F)."""
     M, T, S = (statistic.arrays[name] for name in ("scatter", "cube", "sum"))
     w = statistic.weight
     D = delta[:, None, :]

@@ -1,8 +1,8 @@
-"""A product of statistics: named parts over the same rows, each with its own columns.
+"""A product of statistics: named parts over the same rows, each part with its own columns.
 
     T(x₁, x₂) = (T₁(x₁), T₂(x₂))
 
-so a table of numbers beside categories has the same algebra as either alone.
+A table with numbers and categories therefore has the same algebra as each part alone.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from verosim.stats.statistic import Statistic
 
 @restorable
 class Product(Statistic):
-    """Parts by name. A batch for it holds a block for every part.
+    """Statistics by name. A batch for a product has one block per part.
 
-    `kinds` says by which density each part is estimated: parts of one kind share it. A part that
-    is not named there is of the kind of its own name.
+    `kinds` maps the name of a part to its kind. Parts of the same kind are estimated by the same
+    density. The kind of a part that is not in `kinds` is its name.
     """
 
     sums_of = "parts"
@@ -35,17 +35,20 @@ class Product(Statistic):
         self, parts: Mapping[str, Statistic], kinds: Mapping[str, str] | None = None
     ) -> None:
         if not parts:
-            raise VerosimError("A product needs at least one part.")
+            raise VerosimError(
+                "A product of statistics must have at least one part; got none.",
+                "Give a mapping with at least one statistic.",
+            )
         self.parts = dict(parts)
         self.kinds = {name: (kinds or {}).get(name, name) for name in parts}
 
     @property
     def head(self) -> Statistic:
-        """The part that answers for rows and weights: they are the same in all."""
+        """The first part. Rows and weights are the same in all parts and are read from it."""
         return next(iter(self.parts.values()))
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]  # nobody sets those of a product
+    def axes(self) -> Axes:  # type: ignore[override]  # the axes of a product are never set
         return self.head.axes
 
     @property
@@ -60,14 +63,15 @@ class Product(Statistic):
         return self.with_parts({name: do(part) for name, part in self.parts.items()})
 
     def with_parts(self, parts: Mapping[str, Statistic]) -> Self:
-        """Other statistics for parts of the same names and kinds."""
+        """A product of other statistics with the same names and kinds."""
         return type(self)(parts, self.kinds)
 
     def _paired(self, other: Self, do: Callable[[Any, Any], Any]) -> Self:
         if type(other) is not type(self) or self.parts.keys() != other.parts.keys():
             raise VerosimError(
-                f"Parts {sorted(self.parts)} here, others in the other model.",
-                "merge models fitted with the same columns.",
+                f"The models have different kinds of columns; one of them has "
+                f"{sorted(self.parts)}.",
+                "Merge models that were fitted with the same columns.",
             )
         return self.with_parts(
             {name: do(part, other.parts[name]) for name, part in self.parts.items()}
@@ -91,7 +95,7 @@ class Product(Statistic):
         return self._each(lambda part: part.copy())
 
     def align(self, axes: Axes) -> Self:
-        """Parts share groups, not columns: only the groups of `axes` are read."""
+        """Parts share groups but not columns, so only the groups of `axes` are used."""
         return self._each(lambda part: part.align(part.axes.with_groups(axes.groups)))
 
     def leaves(self) -> Iterator[Statistic]:

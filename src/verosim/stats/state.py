@@ -1,6 +1,8 @@
-"""Statistics from plain data: the inverse of `state()`, by the name of the class.
+"""Statistics from plain data: the inverse of `state()`.
 
-Only the classes listed by `restorable` are built, whatever a state says.
+    from_state(T.state()) = T
+
+The state contains the name of the class. Only the classes marked by `restorable` are built.
 
 >>> import numpy as np
 >>> from verosim.stats import from_state
@@ -23,17 +25,18 @@ RESTORABLE: dict[str, type[Statistic]] = {}
 
 
 def restorable(kind: S) -> S:
-    """Class decorator: `from_state` may build statistics of this class."""
+    """Class decorator that allows `from_state` to build statistics of this class."""
     RESTORABLE[kind.__name__] = kind
     return kind
 
 
 def from_state(state: Mapping[str, Any]) -> Statistic:
-    """The statistic that gave this state."""
+    """The statistic with this state."""
     kind = state.get("kind")
     if kind not in RESTORABLE:
         raise VerosimError(
-            f"{kind!r} is not a kind of statistic; known are {', '.join(sorted(RESTORABLE))}.",
-            "import the module that defines it first, or use a newer verosim.",
+            f"{kind!r} is not a kind of statistic; the known kinds are "
+            f"{', '.join(sorted(RESTORABLE))}.",
+            "Import the module that defines this kind, or install a newer version of verosim.",
         )
     return RESTORABLE[kind].from_state(state)

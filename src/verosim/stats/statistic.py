@@ -1,11 +1,12 @@
-"""A statistic is a vector with labelled axes: align, then add.
+"""The protocol of all statistics: a statistic is a sum over rows with labelled axes.
 
     T(A ∪ B) = T(A) + T(B),   T(A \\ B) = T(A) − T(B)
 
-so one pass over rows serves merging, forgetting, decay and cross-validation. This file says what
-may be asked of a statistic. `ArrayStatistic` answers it for sums kept in arrays; `Product` and
-`Patterns` answer it by asking their parts.
-Reference: Fisher (1922), On the mathematical foundations of theoretical statistics.
+One pass over the rows is therefore enough for merging, forgetting, decay and cross-validation.
+`ArrayStatistic` implements the protocol for sums in arrays. `Product` and `Patterns` implement it
+with the methods of their parts.
+Reference: Fisher (1922), On the mathematical foundations of theoretical statistics, Philosophical
+Transactions of the Royal Society A 222, 309–368.
 """
 
 from __future__ import annotations
@@ -23,33 +24,39 @@ from verosim.errors import VerosimError
 
 @runtime_checkable
 class Statistic(Protocol):
-    """Sums of rows, per class and fold. A class that names this as its base gets `with_classes_of`,
-    `outside` and the answers of a statistic in which nothing can cancel."""
+    """Sums over rows, per class and fold.
+
+    A subclass inherits `with_classes_of`, `outside`, and the defaults for a statistic without
+    cancellation errors.
+    """
 
     axes: Axes
 
     @property
     @abstractmethod
     def rows(self) -> np.ndarray:
-        """(C, F) whole numbers of rows: they alone decide whether a class exists."""
+        """(C, F) the numbers of rows, as integers. They alone decide whether a class exists."""
 
     @property
     @abstractmethod
     def weight(self) -> np.ndarray:
         """(C, F) sums of the weights of the rows."""
 
-    # Rows come in ------------------------------------------------------------------------
+    # Adding rows -------------------------------------------------------------------------
 
     @abstractmethod
     def absorb(self, batch: Batch) -> None:
-        """Add the rows of a batch, in place. For an engine that owns the statistic."""
+        """Add the rows of a batch, in place. Only the engine that owns the statistic calls this."""
 
     def prepare(self, batch: Batch) -> None:
-        """A first look at some rows before they are shared among workers."""
-        return  # most statistics need nothing
+        """Read some first rows before the rows are divided among workers."""
+        return  # most statistics need no preparation
 
     def with_classes_of(self, batch: Batch) -> tuple[Self, Batch]:
-        """Room for the classes of a batch that brings its own labels, and its groups in ours."""
+        """Add the classes of a batch with labels of its own.
+
+        Returns the wider statistic, and the batch with the group numbers of that statistic.
+        """
         if batch.labels is None:
             return self, batch
         groups = self.axes.groups
@@ -58,76 +65,80 @@ class Statistic(Protocol):
         out = self if wider is groups else self.align(self.axes.with_groups(wider))
         return out, batch.regrouped(place, groups.folds)
 
-    # What it can do: asked of the object, never tested by its class -----------------------
+    # Capabilities: callers read these properties and never test the class ------------------
 
     @property
     def sums_of(self) -> str:
-        """ "numbers", "categories", "bins", "joint", "presence", "amounts", "tokens" or "parts"."""
+        """The kind of values in the sums.
+
+        One of "numbers", "categories", "bins", "joint", "presence", "amounts", "tokens", "parts".
+        """
         return "numbers"
 
     @property
     def can_narrow(self) -> bool:
-        """Whether `narrowed` gives the statistic of some columns."""
+        """Whether `narrowed` is available."""
         return False
 
     def narrowed(self, columns: np.ndarray) -> Self:
-        """The statistic of some columns, by their numbers."""
+        """The statistic of some columns, given by their numbers."""
         raise VerosimError(
-            f"{self!r} cannot be narrowed to some of its columns.", "sum the columns wanted alone."
+            f"The sums of some columns cannot be found from {self!r}.",
+            "Fit a model on these columns only.",
         )
 
     @property
     def size(self) -> int:
-        """How many numbers it keeps."""
+        """How many numbers the statistic stores."""
         return sum(part.size for _, part in self.named_parts())
 
     @property
     def grows(self) -> bool:
-        """Whether more rows keep making it much larger, as new tokens of texts do."""
+        """Whether the size increases with the number of rows, for example by new tokens."""
         return False
 
     @property
     def complete(self) -> Any:
-        """The statistic of complete rows; None if rows with missing cells are kept apart in it."""
+        """The statistic of complete rows; None if it also contains rows with missing cells."""
         return self
 
     @property
     def has_scatter(self) -> bool:
-        """Whether `complete` keeps products of columns, for each class or for all together."""
+        """Whether `complete` has sums of products of columns, per class or for all classes."""
         return False
 
     def count_names(self) -> list[str]:
-        """What each of its counts is of: the columns or, of texts, the tokens."""
+        """The names of the counts: names of columns, or tokens if the rows are texts."""
         return list(self.axes.columns)
 
     def named_parts(self) -> Iterator[tuple[str, Statistic]]:
-        """The parts by name; itself, without a name, if it is of one piece."""
+        """The parts with their names; ("", self) if the statistic has no parts."""
         yield "", self
 
     def map_parts(self, make: Callable[[str], Statistic]) -> Statistic:
-        """A statistic made of `make(name)` for every named part."""
+        """A statistic with `make(name)` in place of each named part."""
         return make("")
 
     # Building ----------------------------------------------------------------------------
 
     @abstractmethod
     def zero(self) -> Self:
-        """The zero on these axes; it keeps the pivots, so sums of more rows simply add."""
+        """The zero on these axes with the same pivots, so that sums of more rows can be added."""
 
     @abstractmethod
     def unplaced(self) -> Self:
-        """The zero on these axes with its pivots unset: more rows choose their own."""
+        """The zero on these axes with unset pivots; the next rows set them."""
 
     @abstractmethod
     def copy(self) -> Self:
-        """The same value in arrays of its own."""
+        """The same value in new arrays."""
 
     @abstractmethod
     def align(self, axes: Axes) -> Self:
-        """The same statistic on wider axes: coordinates move, new ones are zero."""
+        """The same statistic on wider axes; entries move, and new entries are zero."""
 
     def leaves(self) -> Iterator[Statistic]:
-        """The statistics this one is made of, itself if it is of one piece."""
+        """The statistics without parts in this one; itself if it has no parts."""
         yield self
 
     # Algebra -----------------------------------------------------------------------------
@@ -140,23 +151,23 @@ class Statistic(Protocol):
 
     @abstractmethod
     def __iadd__(self, other: Self) -> Self:
-        """For an engine that owns the statistic; it may reuse its arrays."""
+        """Add in place. Only the engine that owns the statistic calls this."""
 
     @abstractmethod
     def __mul__(self, factor: float) -> Self:
-        """Scale every weight. Rows stay rows: a faded class is still a class."""
+        """Multiply every weight. The numbers of rows do not change, so no class disappears."""
 
     def __rmul__(self, factor: float) -> Self:
         return self * factor
 
     def recentred(self) -> Self:
-        """The same statistic about pivots nearer its means, where drift has left them behind."""
+        """The same statistic with pivots moved to the means where they are far from the means."""
         return self
 
     def digits(self) -> np.ndarray | None:
-        """(class, column) correct digits left in the spread; None where nothing can cancel.
+        """(C, d) correct digits of each variance; None if no cancellation is possible.
 
-        A statistic of several leaves has no columns in common: ask the leaves.
+        The parts of a product have no columns in common, so call this method of its `leaves`.
         """
         return None
 
@@ -164,7 +175,7 @@ class Statistic(Protocol):
 
     @abstractmethod
     def folded(self, folds: int) -> Self:
-        """The zero on these axes with so many folds."""
+        """The zero on these axes with this number of folds."""
 
     @abstractmethod
     def fold(self, f: int) -> Self:
@@ -176,13 +187,13 @@ class Statistic(Protocol):
 
     @abstractmethod
     def complement(self, dim: str = "fold") -> Self:
-        """For every fold, the statistic of all rows outside it: total − fold."""
+        """For each fold, the statistic of all rows outside the fold: total − fold."""
 
     def outside(self) -> Iterator[Self]:
-        """For every fold, the statistic of all rows outside it.
+        """For each fold, the statistic of all rows outside the fold.
 
-        It is total − fold, found as (the folds before) + (the folds after): where nothing is
-        subtracted, nothing cancels.
+        It equals total − fold. It is computed as (sum of the folds before) + (sum of the folds
+        after), because additions do not cancel.
         """
         parts = [self.fold(f) for f in range(self.axes.groups.folds)]
         before = after = parts[0].zero()
@@ -198,39 +209,43 @@ class Statistic(Protocol):
 
     @abstractmethod
     def without(self, part: Self) -> Self:
-        """self − part, for rows that were seen: checked, and rid of what they alone stood for."""
+        """self − part, checked, without the classes and codes that have no rows left.
+
+        The rows of `part` must be among the rows of this statistic.
+        """
 
     @abstractmethod
     def prune(self) -> Self:
-        """Drop what no row stands for: classes with no rows, codes no row has."""
+        """Drop classes without rows and codes that occur in no row."""
 
     # Identity ----------------------------------------------------------------------------
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Identifies this value, bit by bit; other orders of the same rows differ in rounding."""
+        """A hash of all bits. The same rows in another order can differ by rounding."""
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
-        """This value as plain data: dicts, lists, numbers, texts, bytes and numpy arrays.
+        """The statistic as plain data: dicts, lists, numbers, texts, bytes and numpy arrays.
 
-        `kind` is the name of the class. The arrays are this statistic's own: read, do not write.
+        `kind` is the name of the class. The arrays are not copied, so do not write to them.
         """
 
     @classmethod
     @abstractmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """The value that gave this state, in arrays of its own."""
+        """The statistic with this state, in new arrays."""
 
 
 def unlike(a: Statistic, b: Any) -> VerosimError:
-    """The error for two statistics that do not add."""
+    """The error for two statistics that cannot be added."""
     return VerosimError(
-        f"{a!r} and {b!r} are sums of different things.",
-        "merge models of the same class fitted with the same settings.",
+        f"{a!r} and {b!r} are sums of different kinds and cannot be merged.",
+        "Merge models of the same class that were fitted with the same settings.",
     )
 
 
 def check_fold_dim(dim: str) -> None:
+    """Raise an error unless the dimension is "fold"."""
     if dim != "fold":
-        raise VerosimError(f"{dim!r} is no dim to sum over.", "'fold' is.")
+        raise VerosimError(f'dim must be "fold"; got {dim!r}.', 'Use dim="fold".')

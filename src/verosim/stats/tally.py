@@ -1,6 +1,8 @@
-"""Tokens and their counts while they grow: what a statistic of texts reads into.
+"""A growing table of tokens and their counts, which the `Tokens` statistic writes while it reads.
 
-Compiled loops stop where room ends; it is doubled, and they go on where they were.
+A compiled loop stops when an array is full. The array is doubled, and the loop continues:
+
+    n tokens cost O(n) copies in total
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from verosim.kernels.constants import DONE, NO_ROOM, SLACK, STATE_SIZE, WHY
 
 
 class Tally:
-    """One statistic owns it and nobody else writes to it.
+    """The tokens and counts of one statistic; only this statistic writes to it.
 
-    Bytes are only ever appended: a Vocabulary made of the first K tokens stays what it is.
+    Bytes are only appended, so a Vocabulary made of the first K tokens stays valid.
     """
 
     def __init__(self, codes: TokenCodes, count: np.ndarray, cells: np.ndarray) -> None:
@@ -29,8 +31,8 @@ class Tally:
         if not self.buckets:
             self.state[:2] = K, bounds[-1]
         self.arena, self.bounds, self.slots = arena.copy(), bounds.copy(), slots.copy()
-        self.count, self.cells = count, cells  # (K, G), (K, F), with room to spare once grown
-        self.stamps = np.zeros(K, dtype=np.int64)  # the last document each token was met in
+        self.count, self.cells = count, cells  # (K, G), (K, F); longer than K after growth
+        self.stamps = np.zeros(K, dtype=np.int64)  # (K,) the last document with each token
         self.shown: np.ndarray | None = None
 
     @property
@@ -38,7 +40,7 @@ class Tally:
         return self.buckets or int(self.state[0])
 
     def grow(self, tokens: int, size: int) -> None:
-        """Room for so many more tokens, of so many bytes together."""
+        """Make room for more tokens, with `size` bytes in total."""
         K, used = int(self.state[0]), int(self.state[1])
         if K + tokens > len(self.count):
             room = max(2 * K, K + tokens, 256)
@@ -53,14 +55,17 @@ class Tally:
             kernels.fill_slots(self.arena, self.bounds[: K + 1], self.slots)
 
     def _make_room(self) -> None:
-        """What a compiled loop asked for before it stopped."""
+        """Make the room that the compiled loop requested before it stopped."""
         self.grow(int(self.state[3]), int(self.state[4]))
 
     def read(
         self, documents: Documents, by: Tables, tokenizer: Tokenizer, groups: np.ndarray,
         weights: np.ndarray, folds: int, presence: bool, room: tuple[np.ndarray, ...],
     ) -> tuple[int, int]:  # fmt: skip
-        """Count documents until they end or one is special; how many were read, and why."""
+        """Count documents until the end or a special document.
+
+        Returns how many documents were read, and why the loop stopped.
+        """
         read, why = 0, NO_ROOM
         while why == NO_ROOM:
             read = kernels.count_texts(
@@ -75,7 +80,10 @@ class Tally:
         return (len(documents), DONE) if why == DONE else (read, why)
 
     def meet(self, other: Vocabulary) -> np.ndarray:
-        """The numbers here of another vocabulary's tokens; new ones are appended."""
+        """(K,) the numbers in this table of the tokens of another vocabulary.
+
+        New tokens are appended.
+        """
         found, done = np.empty(other.size, dtype=np.int64), 0
         while True:
             done = kernels.meet_tokens(
@@ -88,7 +96,7 @@ class Tally:
 
 
 def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    """The array with zeros after it: pages not written to cost nothing."""
+    """The array with zeros appended. Memory pages that are not written take no memory."""
     out = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
     out[: len(array)] = array
     return out

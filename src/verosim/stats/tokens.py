@@ -1,8 +1,12 @@
-"""Counts of tokens, straight from texts: class × token, no document–term matrix between.
+"""Counts of tokens per class, read directly from texts without a document–term matrix.
 
-    count_ki = Σ over the documents of class k of w · (how often, or whether, token i occurs)
+    count_ki = Σ w · a_i   over the documents of class k
 
-The vocabulary is the code axis: it grows as texts are read, and two of them merge by token.
+where a_i is the number of times that token i occurs in the document, or 1 if it occurs and 0 if
+not (`presence`). The vocabulary is the code axis. It grows while texts are read, and two
+vocabularies merge by token.
+Reference: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
+classification, AAAI-98 Workshop on Learning for Text Categorization.
 """
 
 from __future__ import annotations
@@ -25,17 +29,20 @@ from verosim.stats.tally import Tally
 TOKEN_FIELDS = {
     **BASE_FIELDS,
     "count": Field((*G, "code")),
-    # Whole occurrences beside the weights: they alone say whether a token exists.
+    # The number of occurrences, without weights. It alone decides whether a token exists.
     "cells": Field(("fold", "code"), "rows"),
-    # Tokens lighter than this may have been removed for good; it fades as the counts do.
+    # Tokens with a smaller count may have been removed. Decay multiplies it as it does counts.
     "pruned": Field((), "peak"),
 }
-COUNT_ROUNDING = 1e-9  # parts of a count that do not decide whether it reaches a threshold
+COUNT_ROUNDING = 1e-9  # share of a count that is ignored when it is compared with a threshold
 
 
 @restorable
 class Tokens(ArrayStatistic):
-    """Counts of the tokens of one column of texts; `presence` counts each once a document."""
+    """Counts of the tokens of one column of texts.
+
+    With `presence`, a token counts once per document, however often it occurs.
+    """
 
     sums_of = "tokens"
     threshold = 0.0
@@ -92,7 +99,8 @@ class Tokens(ArrayStatistic):
 
     def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
         arrays = super()._zeros(axes)
-        # A token's counts lie together: that is how they are met, and how the axis grows.
+        # The counts of one token are adjacent in memory, because loops read them together and
+        # because the axis of tokens grows.
         C, F, K = (axes.size(dim) for dim in ("class", "fold", "code"))
         arrays["count"] = np.zeros((K, C, F)).transpose(1, 2, 0)
         arrays["cells"] = np.zeros((K, F), dtype=np.int64).T
@@ -100,12 +108,12 @@ class Tokens(ArrayStatistic):
 
     def copy(self) -> Self:
         if not any(array.any() for array in self.arrays.values()):
-            return self.like(self.axes)  # zeros nobody has written to take no memory
+            return self.like(self.axes)  # new zeros take no memory until they are written
         arrays = {name: array.copy(order="K") for name, array in self.arrays.items()}
         return self.like(self.axes, arrays, {})
 
     def unplaced(self) -> Self:
-        """More texts bring their own tokens."""
+        """The zero without tokens; the next texts add their own."""
         return self.like(
             self.axes if self.codes.fixed else self.axes.with_codes(Vocabulary.empty())
         )
@@ -119,14 +127,14 @@ class Tokens(ArrayStatistic):
         if not len(batch):
             return
         tally, documents = self._own_tally(), batch.block
-        if tally.grows and not tally.size:  # a first guess of how much room they need
+        if tally.grows and not tally.size:  # a first estimate of the room that is needed
             tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
         room = self.tokenizer.room(documents)
         folds = self.axes.groups.folds
 
         def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
             nonlocal room
-            if some.longest > documents.longest:  # lowered by Python, texts may be longer
+            if some.longest > documents.longest:  # lowercase texts can be longer
                 room = self.tokenizer.room(some)
             part = slice(first, first + len(some))
             groups, weights = batch.groups[part], batch.weights[part]
@@ -138,7 +146,7 @@ class Tokens(ArrayStatistic):
         self._publish(tally)
 
     def _own_tally(self) -> Tally:
-        """This statistic's private tally, over its own arrays unless it has one already."""
+        """The table of this statistic, made from its arrays if it does not exist."""
         tally = self._tally
         if tally is None or tally.shown is not self.arrays["count"]:
             count, cells = _by_code(self.arrays["count"]), self.arrays["cells"].T
@@ -146,7 +154,7 @@ class Tokens(ArrayStatistic):
         return tally
 
     def _publish(self, tally: Tally) -> None:
-        """Let axes and arrays show what the tally holds."""
+        """Set the axes and arrays to views of the table."""
         C, F = self.axes.size("class"), self.axes.size("fold")
         K = tally.size
         if self.codes.size != K:
@@ -158,7 +166,7 @@ class Tokens(ArrayStatistic):
     # Algebra -----------------------------------------------------------------------------
 
     def _combined(self, other: Self, sign: int, owned: bool = False) -> Self:
-        """Merging into a growing vocabulary: their tokens are met one by one, like a text's."""
+        """Add or subtract. A growing vocabulary looks up the other tokens one by one."""
         theirs, codes = getattr(other.axes, "codes", None), self.codes
         if (
             codes.fixed
@@ -208,26 +216,27 @@ class Tokens(ArrayStatistic):
     # Rare tokens -------------------------------------------------------------------------
 
     def _reaching(self, least: float) -> np.ndarray:
-        """(K,) which tokens have a total count of at least so much."""
+        """(K,) bool: the tokens with a total count of at least `least`."""
         return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - COUNT_ROUNDING)
 
     def frequent(self, min_count: float) -> Self:
-        """The same statistic without its rarer tokens, as if they were unknown."""
-        if min_count <= 1:  # decay may fade a count to less than one; its token is still there
+        """The same statistic without tokens that have a smaller count, as if they were unknown."""
+        if min_count <= 1:  # decay can make a count smaller than one, but the token still exists
             return self
         kept = self._reaching(min_count)
         return self if kept.all() else self.keep("code", kept)
 
     def pruned(self, min_count: float) -> Self:
-        """The statistic with tokens rarer than this removed for good: no byte of them is left.
+        """The statistic after tokens with a smaller count are deleted.
 
-        It remembers the threshold, so that documents that held them can still be forgotten.
+        It stores the threshold, so that documents with deleted tokens can still be forgotten.
         """
         if self.codes.fixed:
-            given = "buckets" if isinstance(self.codes, Hashed) else "a given vocabulary"
+            given = "a fixed number of buckets" if isinstance(self.codes, Hashed) else (
+                "a fixed vocabulary")  # fmt: skip
             raise VerosimError(
-                f"The tokens are {given}: there is nothing to prune.",
-                "min_count ignores rare ones; a shorter `vocabulary` needs a new fit.",
+                f"Tokens cannot be pruned, because the model was fitted with {given}.",
+                "Set min_count to ignore rare tokens, or fit again with a shorter vocabulary.",
             )
         kept = self._reaching(min_count)
         out = self.copy().keep("code", kept) if not kept.all() else self.copy()
@@ -240,8 +249,11 @@ class Tokens(ArrayStatistic):
         return super().without(part)
 
     def _remembered(self, part: Self) -> Self:
-        """What is left here of a part's tokens: pruned ones are gone already, in whole or, if
-        they were met again since, but for less than the threshold."""
+        """The part of another statistic that can still be subtracted after pruning.
+
+        A pruned token is not in this statistic any more. If it occurred again later, its count is
+        too small by less than the threshold.
+        """
         assert isinstance(part.codes, Vocabulary)
         assert isinstance(self.codes, Vocabulary)
         part = part.keep("code", self.codes.find(part.codes) >= 0)
@@ -265,6 +277,6 @@ class Tokens(ArrayStatistic):
 
 
 def _by_code(count: np.ndarray) -> np.ndarray:
-    """(class, fold, code) counts as rows (K, G) for the kernels; a view where they lie so."""
+    """Counts (C, F, K) as (K, G) for the kernels; a view if the memory order allows it."""
     C, F, K = count.shape
     return np.ascontiguousarray(count.transpose(2, 0, 1)).reshape(K, C * F)

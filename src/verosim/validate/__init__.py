@@ -1,6 +1,6 @@
-"""Validation without refitting: held-out scores, choices and guarantees from sums.
+"""Validation without refitting: scores of held-out rows, selection, calibration and diagnosis.
 
-The functions are names of `verosim`; here are the classes of what they return.
+The functions are in `verosim`. This package has the classes of their results.
 """
 
 from verosim.lazy import lazy_names

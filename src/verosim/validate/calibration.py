@@ -1,8 +1,8 @@
-"""Over-confident posteriors are calibrated by a map that is fitted on out-of-fold posteriors.
+"""Over-confident posteriors are calibrated by a map that is fitted on held-out rows.
 
     temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ      one number τ for all
     isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing          one map for each class
-    columns       log p̂(k | x) ∝ b_k + Σ_j w_j log p_j(x_j | k)           one weight for each column
+    columns       p̂(k | x) ∝ exp(b_k + Σ_j w_j log p_j(x_j | k))          one weight for each column
 
 Naive Bayes counts correlated columns as if each were new evidence, so τ is usually below 1. The
 maps are in `calibration_maps` and `column_weights`. Reference: Guo, Pleiss, Sun & Weinberger
@@ -11,7 +11,7 @@ maps are in `calibration_maps` and `column_weights`. Reference: Guo, Pleiss, Sun
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 from scipy.special import logsumexp
@@ -31,54 +31,87 @@ from verosim.validate.cross_validation import LOO, check_generative, is_leave_on
 from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Training, Wrapper, fit_model
 
-MOST_MAPS = 20  # with more folds, `after_` cross-fits its maps over pooled folds
+if TYPE_CHECKING:
+    from verosim.data.schema import Schema
+    from verosim.estimators.base import GenerativeClassifier
+    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+
+MOST_MAPS = 20  # with more folds, `after_` merges folds so that fewer maps are fitted
 METHODS: dict[str, type[Temperature] | type[Isotonic] | type[ColumnWeights]] = {
     "temperature": Temperature,
     "isotonic": Isotonic,
     "columns": ColumnWeights,
 }
+Method = Literal["temperature", "isotonic", "columns"]
+
+
+class CalibratedSettings(TypedDict, total=False):
+    """The parameters of `Calibrated` that `calibrate` passes on."""
+
+    cv: CV
+    method: Method
+    bins: int
 
 
 class Calibrated(Wrapper):
-    """A classifier whose posteriors are calibrated on out-of-fold rows.
+    """A classifier with posteriors that are calibrated on held-out rows.
 
-    temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ
-    isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing, by pooling adjacent violators
-    columns       log p̂(k | x) ∝ b_k + Σ_j w_j log p_j(x_j | k)
+    Use it if the posteriors are too confident, as those of naive Bayes often are. The map from
+    posteriors to calibrated posteriors has one of three forms:
 
-    τ and w minimise the log-loss, the g_k the squared error, of rows out of fold. A temperature
-    changes no prediction. Isotonic maps take any shape, need more rows (about a thousand), and may
-    change some predictions. Column weights correct the cause: columns that repeat each other share
-    one weight, misleading columns get a small one, and predictions improve too. They need a model
-    whose log p(x | k) is a sum over columns: `GaussianNB`, `NaiveLDA`, `CategoricalNB`,
-    `HistogramNB`, `BernoulliNB`, `NaiveBayes`.
+        temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ
+        isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing
+        columns       p̂(k | x) ∝ exp(b_k + Σ_j w_j log p_j(x_j | k))
+
+    where p(k | x) is the posterior of the model, τ is one number for all classes, g_k is a function
+    for each class, w_j is a weight for each column, b_k is an offset for each class, and
+    p_j(x_j | k) is the density of column j in class k.
+
+    τ and w_j minimise the log-loss of the held-out rows, and g_k minimises the squared error. A
+    temperature does not change the predictions. Isotonic maps can have any increasing shape, need
+    about a thousand rows, and can change predictions. Column weights reduce the effect of columns
+    that repeat each other, and often improve the predictions.
 
     Parameters
     ----------
-    model : a generative classifier, fitted or not; a copy of it is fitted
-    cv : folds, as in `cross_validate`; where there are fewer rows, as many folds as rows
-    method : "temperature", "isotonic" or "columns"
-    bins : number of bins of the reliability curves
+    model : GenerativeClassifier
+        The model to calibrate, fitted or not. A copy of it is fitted on all rows.
+    cv : int, "loo", splitter, array-like, str or iterable, default=10
+        The folds: a number of folds, "loo" for leave-one-out, a scikit-learn splitter, the fold of
+        each row, the name of a column of folds, or pairs of training and test positions. Each row
+        must be held out once. A number of folds larger than the number of rows is reduced.
+    method : {"temperature", "isotonic", "columns"}, default="temperature"
+        The form of the map. "columns" needs a model with independent columns: `GaussianNB`,
+        `NaiveLDA`, `CategoricalNB`, `HistogramNB`, `BernoulliNB` or `NaiveBayes`.
+    bins : int, default=15
+        The number of bins of the reliability curves `before_` and `after_`.
 
     Attributes
     ----------
-    model_ : the model fitted on all rows, its own posteriors unchanged
-    map_ : the fitted map: `map_.tau` of a temperature, `map_.knots` of isotonic maps,
-        `map_.weights` and `map_.offsets` of columns
-    before_ : :class:`Reliability` of the out-of-fold posteriors of the model
-    after_ : :class:`Reliability` of the same posteriors, calibrated. The map of each fold is
-        fitted on the other folds, so it shows what to expect of new rows
-    classes_ : (C,) the labels
-    n_features_in_ : number of columns of X
-    feature_names_in_ : their names, where X has names
+    model_ : GenerativeClassifier
+        The model fitted on all rows, without calibration.
+    map_ : Temperature, Isotonic or ColumnWeights
+        The fitted map. A temperature has `map_.tau`. Isotonic maps have `map_.knots`. Column
+        weights have `map_.weights` and `map_.offsets`.
+    before_ : Reliability
+        The reliability of the held-out posteriors before calibration.
+    after_ : Reliability
+        The reliability of the held-out posteriors after calibration. The map of each fold is fitted
+        on the other folds, so this is the reliability to expect for new rows.
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if X had column names that are texts.
 
     References
     ----------
-    Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks.
+    Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks, ICML.
     Zadrozny & Elkan (2002), Transforming classifier scores into accurate multiclass probability
-    estimates.
+    estimates, KDD.
     Zaidi, Cerquides, Carman & Webb (2013), Alleviating naive Bayes attribute independence
-    assumption by attribute weighting.
+    assumption by attribute weighting, JMLR 14.
 
     Examples
     --------
@@ -97,7 +130,11 @@ class Calibrated(Wrapper):
     after_: Reliability
 
     def __init__(
-        self, model: Any, cv: Any = 10, method: str = "temperature", bins: int = 15
+        self,
+        model: GenerativeClassifier,
+        cv: CV = 10,
+        method: Method = "temperature",
+        bins: int = 15,
     ) -> None:
         self.model = model
         self.cv = cv
@@ -106,24 +143,42 @@ class Calibrated(Wrapper):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
         *,
-        groups: Any = None,
-        schema: Any = None,
-        na: Any = (),
+        groups: Labels | None = None,
+        schema: Schema | None = None,
+        na: MissingMarks = (),
     ) -> Self:
-        """Fit the model on all rows, and the map on the out-of-fold posteriors.
+        """Fit the model on all rows, and the map on the held-out rows.
 
         Parameters
         ----------
-        X, y, sample_weight, schema, na : as the model's own `fit` takes them
-        groups : an array or the name of a column: rows of one group share a fold
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+            to a file or a folder, or an iterable of tables.
+        y : array-like of shape (n,), str or None, default=None
+            The labels, or the name of the target column of a table. None uses the target of
+            `schema`.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weight of each row, or the name of a column of weights.
+        groups : array-like of shape (n,), str or None, default=None
+            The group of each row, or the name of a column of groups. All rows of a group are in the
+            same fold.
+        schema : Schema or None, default=None
+            The kinds of the columns, from `verosim.look`. None finds them from the table.
+        na : iterable of str, default=()
+            Texts that mean a missing value in a table, in addition to the empty cell.
+
+        Returns
+        -------
+        Calibrated
+            The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
         training = Training.of(self, X, y, sample_weight, schema, na, groups)
-        check_generative(self.model)
+        check_generative(self.model, "Calibrated")
         by_columns = self.method == "columns"
         if by_columns:
             _check_columns(self.model, self.cv)
@@ -142,13 +197,25 @@ class Calibrated(Wrapper):
         return self
 
     def rule_of(self, rule: Rule) -> Rule:
+        """The rule with calibrated posteriors.
+
+        Parameters
+        ----------
+        rule : Rule
+            The rule of the model.
+
+        Returns
+        -------
+        Rule
+            The rule with the calibration map.
+        """
         return self.map_.rule(rule)
 
 
 class _HeldOut(NamedTuple):
-    """Rows out of fold; rows of zero weight are left out."""
+    """The held-out rows, without rows of weight zero."""
 
-    scores: Any  # what a map is fitted on: posteriors, or the contributions of columns
+    scores: Any  # the input of the map: posteriors, or the evidence of columns
     log_p: np.ndarray  # (n, C) posteriors of the model
     codes: np.ndarray  # (n,) the class of each row
     weights: np.ndarray  # (n,)
@@ -157,6 +224,7 @@ class _HeldOut(NamedTuple):
 
 
 def _held_out_posteriors(training: Training) -> _HeldOut:
+    """The held-out rows, for a map of posteriors."""
     if is_leave_one_out(training.cv, training.groups):
         with first_warning_only():
             found = leave_one_out(training.spec, training.inputs)
@@ -169,9 +237,10 @@ def _held_out_posteriors(training: Training) -> _HeldOut:
 
 
 def _held_out_evidence(training: Training) -> _HeldOut:
+    """The held-out rows, for a map of the evidence of columns."""
     engine = training.engine()
     engine.rows.check_partition()
-    hint = 'calibrate on a sample of the rows, or method="temperature".'
+    hint = 'Calibrate on a sample of the rows, or use method="temperature".'
     with first_warning_only():
         held = held_out_contributions(engine, hint)
     joint = held.log_prior + held.parts.sum(axis=2)
@@ -182,21 +251,23 @@ def _held_out_evidence(training: Training) -> _HeldOut:
 
 
 def _check_columns(model: Any, cv: Any) -> None:
+    """Raise an error if the columns of the model cannot have weights."""
     spec = model.spec()
     settled = spec.resolved(dict.fromkeys(spec.open_settings, 0.5))
     if not settled.density.has_independent_columns:
         raise VerosimError(
-            f"{type(model).__name__} takes its columns together, so none has a weight of its own.",
-            'method="temperature" or "isotonic"; or a naive model: GaussianNB(), NaiveBayes() …',
+            f'method="columns" needs a model with independent columns; got {type(model).__name__}.',
+            'Use method="temperature" or "isotonic", or a model such as GaussianNB().',
         )
     if isinstance(cv, str) and cv == LOO:
         raise VerosimError(
-            'cv="loo" keeps no columns apart, only their sum.', "a number of folds, such as cv=10."
+            'method="columns" cannot be used with cv="loo".',
+            "Use a number of folds, such as cv=10.",
         )
 
 
 def _cross_fitted(fit: Any, held: _HeldOut) -> np.ndarray:
-    """(n, C) every fold's posteriors by a map fitted on the other folds."""
+    """(n, C) calibrated log-posteriors; the map of each fold is fitted on the other folds."""
     scores, _, codes, w, folds, _ = held
     count = int(folds.max()) + 1
     parts = folds if count <= MOST_MAPS else folds % MOST_MAPS
@@ -208,29 +279,60 @@ def _cross_fitted(fit: Any, held: _HeldOut) -> np.ndarray:
 
 
 def calibrate(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: GenerativeClassifier,
+    X: Source,
+    y: Labels | None = None,
     *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    schema: Any = None,
-    na: Any = (),
-    **settings: Any,
+    sample_weight: Weights | None = None,
+    groups: Labels | None = None,
+    schema: Schema | None = None,
+    na: MissingMarks = (),
+    **settings: Unpack[CalibratedSettings],
 ) -> Calibrated:
-    """Fit a model and calibrate its posteriors: `Calibrated(clone(model), **settings).fit(X, y)`.
+    """Fit a model and calibrate its posteriors on held-out rows.
+
+    This is `Calibrated(clone(model), **settings).fit(X, y)`. By default, the map is a temperature:
+
+        log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ
+
+    where p(k | x) is the posterior of the model, and τ is the number with the lowest log-loss of
+    the held-out rows. τ below 1 means that the model is too confident.
 
     Parameters
     ----------
-    model : a generative classifier, fitted or not; a copy of it is fitted on all rows
-    X, y : as for `fit`: arrays, or a table and the name of its target
-    sample_weight, schema, na : as for `fit`
-    groups : an array or the name of a column: rows of one group share a fold
-    **settings : `cv`, `method` and `bins` of :class:`Calibrated`
+    model : GenerativeClassifier
+        The model to calibrate, fitted or not. A copy of it is fitted on all rows.
+    X : array-like of shape (n, d), sparse matrix or table
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+        to a file or a folder, or an iterable of tables.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column of a table. None uses the target of `schema`.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weight of each row, or the name of a column of weights.
+    groups : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of groups. All rows of a group are in the
+        same fold.
+    schema : Schema or None, default=None
+        The kinds of the columns, from `verosim.look`. None finds them from the table.
+    na : iterable of str, default=()
+        Texts that mean a missing value in a table, in addition to the empty cell.
+    **settings : keyword arguments
+        The parameters `cv`, `method` and `bins` of :class:`Calibrated`.
 
     Returns
     -------
-    Calibrated, fitted
+    Calibrated
+        The fitted, calibrated classifier.
+
+    Raises
+    ------
+    VerosimError
+        If the model is not a generative classifier of verosim, or if the folds do not hold out
+        each row once.
+
+    References
+    ----------
+    Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks, ICML.
 
     Examples
     --------
@@ -243,7 +345,7 @@ def calibrate(
     Reliability(error=0.0672, classwise_error=0.0662, log_loss=0.6988, brier=0.1324)
     >>> model.after_
     Reliability(error=0.0189, classwise_error=0.0319, log_loss=0.1554, brier=0.0908)
-    >>> model.map_.tau < 0.3          # its columns repeat each other
+    >>> model.map_.tau < 0.3          # the columns repeat each other
     True
     >>> (model.predict(X) == model.model_.predict(X)).all()
     np.True_

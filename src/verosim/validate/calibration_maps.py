@@ -1,11 +1,11 @@
-"""Maps from the posteriors of a model to calibrated ones.
+"""Maps from the posteriors of a model to calibrated posteriors.
 
     temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ      one number τ for all
     isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing          one map for each class
 
-Both are fitted on out-of-fold posteriors. References: Guo, Pleiss, Sun & Weinberger (2017), On
-calibration of modern neural networks; Zadrozny & Elkan (2002), Transforming classifier scores into
-accurate multiclass probability estimates.
+Both are fitted on the posteriors of held-out rows. References: Guo, Pleiss, Sun & Weinberger
+(2017), On calibration of modern neural networks; Zadrozny & Elkan (2002), Transforming classifier
+scores into accurate multiclass probability estimates.
 """
 
 from __future__ import annotations
@@ -20,45 +20,46 @@ from sklearn.isotonic import IsotonicRegression
 
 from verosim.bayes.rule import Rule
 
-MOST_LOG_ODDS = 1e9  # larger log-odds are equal; a class that a fold never saw has −∞
-TIE_BREAK = 1e-9  # share of the model's own posterior in an isotonic one
-PRIOR_ROWS = 1.0  # the weight of the prior at τ = 1, in rows
+MOST_LOG_ODDS = 1e9  # the limit of log-odds; a class without training rows has −∞
+TIE_BREAK = 1e-9  # share of the posterior of the model in an isotonic posterior
+PRIOR_ROWS = 1.0  # the strength of the prior at τ = 1, in rows
 
 
 class Map(Protocol):
-    """From posteriors, or what each column contributes to them, to calibrated posteriors."""
+    """A map from posteriors, or from the evidence of columns, to calibrated posteriors."""
 
     def __call__(self, scores: Any, /) -> np.ndarray:
         """(n, C) calibrated log p(k | x) of held-out rows."""
 
     def rule(self, inner: Rule) -> Rule:
-        """The model's rule with calibrated posteriors."""
+        """The rule of the model, with calibrated posteriors."""
 
 
 @dataclass(frozen=True)
 class Temperature:
-    """log p̂ = τ log p, normalised: sharper for τ > 1, flatter for τ < 1, in the same order."""
+    """log p̂ = τ log p, normalised: more confident for τ > 1, less for τ < 1, in the same order."""
 
     tau: float
 
     def __call__(self, log_p: np.ndarray) -> np.ndarray:
+        """(n, C) calibrated log-posteriors."""
         scaled = self.tau * log_p
         return scaled - logsumexp(scaled, axis=1, keepdims=True)
 
     def rule(self, inner: Rule) -> Rule:
-        """The model's rule with this temperature."""
+        """The rule of the model, with this temperature."""
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
 
     @classmethod
     def fit(cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Temperature:
         """The minimum of Σ w (log Σ_k p_k^τ − τ log p_y) + (τ − log τ), which is convex in τ.
 
-        The last term is a Gamma prior with its mode at τ = 1, worth one row: where every row is
-        right the likelihood alone would send τ to infinity.
+        The last term is a Gamma prior with its mode at τ = 1 and the strength of one row. Without
+        it, τ is infinite if every row is predicted correctly.
         """
         n = len(codes)
         own = log_p[np.arange(n), codes]
-        usable = np.isfinite(own) & (w > 0)  # τ cannot change the posterior of an unknown class
+        usable = np.isfinite(own) & (w > 0)  # τ cannot change a posterior of 0
         a, own, w = log_p[usable], own[usable], w[usable]
         top = a.max(axis=1, initial=-np.inf, keepdims=True)
         a, own = a - top, own - top[:, 0]  # (n, C), 0 for the predicted class
@@ -80,26 +81,28 @@ class Temperature:
 
 @dataclass(frozen=True)
 class Isotonic:
-    """p̂_k ∝ g_k(log-odds of k): one increasing, piecewise linear g for each class."""
+    """p̂_k ∝ g_k(log-odds of k), with g_k increasing and piecewise linear, one for each class."""
 
-    knots: tuple[tuple[np.ndarray, np.ndarray], ...]  # log-odds and probability, of each class
+    knots: tuple[tuple[np.ndarray, np.ndarray], ...]  # (log-odds, probability) of each class
 
     def __call__(self, log_p: np.ndarray) -> np.ndarray:
+        """(n, C) calibrated log-posteriors."""
         z = log_odds(log_p)
         p = np.column_stack([np.interp(z[:, k], *knots) for k, knots in enumerate(self.knots)])
-        p += TIE_BREAK * np.exp(log_p)  # classes on steps of equal height keep the model's order
+        p += TIE_BREAK * np.exp(log_p)  # classes with equal p̂ keep the order of the model
         return np.log(p / p.sum(axis=1, keepdims=True))
 
     def rule(self, inner: Rule) -> Rule:
-        """The model's rule with these maps."""
+        """The rule of the model, with these maps."""
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
 
     @classmethod
     def fit(cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Isotonic:
-        """Pool adjacent violators, one class against the rest.
+        """Isotonic regression (pool adjacent violators), one class against the others.
 
-        Two rows are added, a success below all others and a failure above: by pooling, the lowest
-        step becomes 1 / (rows + 1) rather than 0 (Laplace), so that no log-loss is infinite.
+        Two rows are added: a row of the class below all others, and a row of another class above
+        all others. So the lowest probability is 1 / (rows + 1) and not 0 (Laplace), and no log-loss
+        is infinite.
         """
         z = log_odds(log_p)
         weights = np.concatenate([w, [1.0, 1.0]])
@@ -113,19 +116,19 @@ class Isotonic:
 
 
 def log_odds(log_p: np.ndarray) -> np.ndarray:
-    """(n, C) log p(k | x) − log Σ_{l ≠ k} p(l | x), exact where p is 1 − 1e-300."""
+    """(n, C) log p(k | x) − log Σ_{l ≠ k} p(l | x), exact even if p rounds to 1."""
     n, C = log_p.shape
     rows, top = np.arange(n), log_p.argmax(axis=1)
     others = log_p.copy()
     others[rows, top] = -np.inf
-    rest = np.log1p(-np.exp(np.minimum(others, np.log(0.5))))  # of the classes not predicted
+    rest = np.log1p(-np.exp(np.minimum(others, np.log(0.5))))  # of the other classes
     rest[rows, top] = logsumexp(others, axis=1) if C > 1 else -np.inf
     return np.clip(log_p - rest, -MOST_LOG_ODDS, MOST_LOG_ODDS)
 
 
 @dataclass(frozen=True)
 class CalibratedRule(Rule):
-    """A rule whose posteriors go through a map; p(x) is the model's own."""
+    """A rule with a map of the posteriors; p(x) is that of the model."""
 
     inner: Rule
     mapping: Map

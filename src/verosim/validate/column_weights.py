@@ -1,16 +1,16 @@
-"""Naive Bayes whose columns are believed each so far: weights, learnt on rows held out.
+"""Naive Bayes with a weight for each column, fitted on held-out rows.
 
-    log p̂(k | x) = log π_k + β_k + Σ_j w_j log p_j(x_j | k) − what normalises it
+    log p̂(k | x) = log π_k + β_k + Σ_j w_j log p_j(x_j | k) − a term that normalises
 
-w = 1 and β = 0 is naive Bayes. Columns that say the same thing share one weight's worth between
-them, and one that says nothing gets none. w and β maximise the conditional likelihood of the
-held-out rows and a Gaussian prior,
+w = 1 and β = 0 is naive Bayes. Columns that repeat each other get smaller weights, and a column
+without information gets a weight near 0. w and β maximise the conditional likelihood of the
+held-out rows times a Gaussian prior,
 
-    τ ~ N(1, 1),   w_j ~ N(τ, 1/λ),   β_k ~ N(0, 1/λ),
+    τ ~ N(1, 1),   w_j ~ N(τ, 1/λ),   β_k ~ N(0, 1/λ).
 
-worth one row for the temperature τ all columns share, λ rows for what sets each apart. λ is the one
-of `PENALTY_STRENGTHS` with the greatest evidence, log ∫ p(labels | w, β) p(w, β | λ) by Laplace's
-method.
+τ is the mean weight of the columns. The prior of τ has the strength of one row, and the prior of
+the differences has the strength of λ rows. λ is the value of `PENALTY_STRENGTHS` with the highest
+evidence, log ∫ p(labels | w, β) p(w, β | λ), by Laplace's method.
 References: Zaidi, Cerquides, Carman & Webb (2013), Alleviating naive Bayes attribute independence
 assumption by attribute weighting, JMLR 14; MacKay (1992), The evidence framework applied to
 classification networks.
@@ -32,16 +32,16 @@ from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.engines import one_blas_thread
 
-PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, rows' worth of belief in columns all alike
-COMMON_STRENGTH = 1.0  # rows' worth of belief in τ = 1
-MOST_EVIDENCE = 100.0  # nats a cell may say against a class: beyond, a density far out in its tail
+PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, the strength in rows of equal weights
+COMMON_STRENGTH = 1.0  # the strength in rows of τ = 1
+MOST_EVIDENCE = 100.0  # nats of one cell against a class; more comes from far in a tail
 
 
 def clipped_evidence(parts: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """(n, C, d) what every cell says against each class, none louder than `MOST_EVIDENCE`.
+    """(n, C, d) the evidence of each cell against each class, from −`MOST_EVIDENCE` to 0.
 
-    `known` (n, C) or (1, C) tells which classes there are. One variance that was all but zero makes
-    a cell of 1e9 nats, and a weight as small as that would be needed to bear it.
+    `known`, (n, C) or (1, C), marks the classes with training rows. Without the limit, one variance
+    near zero gives a cell 1e9 nats, and the weight of its column would be near zero too.
     """
     top = parts.max(axis=1, where=known[:, :, None], initial=-np.inf, keepdims=True)
     against = parts - top
@@ -50,10 +50,10 @@ def clipped_evidence(parts: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the cells of held-out rows say, as weights are to be fitted on."""
+    """The evidence of the cells of held-out rows, from which the weights are fitted."""
 
     against: np.ndarray  # (n, C, d), at most 0
-    log_prior: np.ndarray  # (n, C); −inf for a class unknown to the row's fold
+    log_prior: np.ndarray  # (n, C); −inf for a class without training rows
     names: tuple[str, ...] = ()  # (d,)
 
     def __getitem__(self, rows: np.ndarray) -> Evidence:
@@ -62,19 +62,20 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class ColumnWeights:
-    """How far each column is to be believed, and what is added to the log-odds of each class."""
+    """The weight of each column, and an offset for the log-prior of each class."""
 
-    weights: np.ndarray  # (d,) 1 as naive Bayes does, 0 not at all
+    weights: np.ndarray  # (d,) 1 is naive Bayes, 0 ignores the column
     offsets: np.ndarray  # (C,)
     strength: float  # λ
     names: tuple[str, ...] = field(default=(), repr=False)  # (d,)
 
     def __call__(self, evidence: Evidence) -> np.ndarray:
+        """(n, C) calibrated log p(k | x)."""
         scores = evidence.log_prior + self.offsets + evidence.against @ self.weights
         return scores - logsumexp(scores, axis=1, keepdims=True)
 
     def rule(self, inner: Rule) -> WeightedRule:
-        """The model's rule with these weights."""
+        """The rule of the model, with these weights."""
         log_prior = inner.log_prior + self.offsets
         return WeightedRule(log_prior, inner.params, inner.columns, inner, self.weights)
 
@@ -92,8 +93,8 @@ class ColumnWeights:
         strengths: Sequence[float] = PENALTY_STRENGTHS,
         common: float = COMMON_STRENGTH,
     ) -> ColumnWeights:
-        """The weights of greatest posterior density, at the strength of greatest evidence."""
-        # No weight helps a row whose class is unknown to its fold.
+        """The weights with the highest posterior density, for the λ with the highest evidence."""
+        # A row is not used if its class has no training rows: no weight changes its posterior.
         usable = np.isfinite(evidence.log_prior[np.arange(len(codes)), codes]) & (w > 0)
         part = evidence if usable.all() else evidence[usable]
         likelihood = Likelihood(part.against, part.log_prior, codes[usable], w[usable])
@@ -101,7 +102,7 @@ class ColumnWeights:
         theta = best = likelihood.start
         most, chosen = -np.inf, float(strengths[0])
         with one_blas_thread:
-            for strength in strengths:  # from the strongest, each the start of the next
+            for strength in strengths:  # each solution is the start of the next
                 theta, log_evidence = likelihood.mode(Prior(d, C, strength, common), theta)
                 if log_evidence > most:
                     best, most, chosen = theta, log_evidence, float(strength)
@@ -111,7 +112,7 @@ class ColumnWeights:
 
 @dataclass(frozen=True)
 class Prior:
-    """θ = (w, β) ~ N((1, 0), Q⁻¹), with τ integrated out: Cov(w) = 11ᵀ/common + I/λ."""
+    """The prior θ = (w, β) ~ N((1, 0), Q⁻¹), τ integrated out: Cov(w) = 11ᵀ/common + I/λ."""
 
     d: int
     C: int
@@ -120,37 +121,37 @@ class Prior:
 
     @cached_property
     def precision(self) -> np.ndarray:
-        """(d + C, d + C) Q."""
+        """(d + C, d + C) the precision matrix Q."""
         Q = np.diag(np.full(self.d + self.C, self.strength))
         Q[: self.d, : self.d] -= self.strength**2 / (self.common + self.strength * self.d)
         return Q
 
     @property
     def log_det(self) -> float:
-        """log |Q|."""
+        """The log-determinant log |Q|."""
         share = self.common / (self.common + self.strength * self.d)
         return float((self.d + self.C) * np.log(self.strength) + np.log(share))
 
 
 class Likelihood:
-    """− Σ_i v_i log p̂(y_i | x_i), its gradient and its Hessian in θ = (w, β)."""
+    """The loss − Σ_i v_i log p̂(y_i | x_i), its gradient and its Hessian in θ = (w, β)."""
 
     def __init__(
         self, against: np.ndarray, log_prior: np.ndarray, codes: np.ndarray, v: np.ndarray
     ) -> None:
         self.n, self.C, self.d = against.shape
-        # Only differences between classes count: class 0 is where the others are measured from.
+        # Only differences between classes matter, so class 0 is the reference.
         self.D = against[:, 1:] - against[:, :1]  # (n, C − 1, d)
         self.flat = self.D.reshape(self.n * (self.C - 1), self.d)
         self.log_prior, self.codes, self.v = log_prior, codes, v
 
     @property
     def start(self) -> np.ndarray:
-        """(d + C,) naive Bayes: w = 1, β = 0."""
+        """(d + C,) θ of naive Bayes: w = 1, β = 0."""
         return np.concatenate([np.ones(self.d), np.zeros(self.C)])
 
     def log_posterior(self, theta: np.ndarray) -> np.ndarray:
-        """(n, C)"""
+        """(n, C) log p̂(k | x)."""
         scores = self.log_prior + theta[self.d :]
         scores[:, 1:] += (self.flat @ theta[: self.d]).reshape(self.n, self.C - 1)
         return scores - logsumexp(scores, axis=1, keepdims=True)
@@ -166,7 +167,7 @@ class Likelihood:
         return loss, np.concatenate([self.flat.T @ excess[:, 1:].ravel(), excess.sum(axis=0)])
 
     def hessian(self, theta: np.ndarray) -> np.ndarray:
-        """(d + C, d + C) Σ_i v_i Cov_k∼p̂ᵢ(∂score_ik)."""
+        """(d + C, d + C) the Hessian Σ_i v_i Cov_k∼p̂ᵢ(∂score_ik)."""
         p = np.exp(self.log_posterior(theta))
         vp, d = self.v[:, None] * p, self.d  # (n, C)
         mean = np.einsum("nk,nkd->nd", p[:, 1:], self.D)  # (n, d)
@@ -180,9 +181,9 @@ class Likelihood:
         return H
 
     def mode(self, prior: Prior, start: np.ndarray) -> tuple[np.ndarray, float]:
-        """θ of greatest posterior density, and the log evidence of this prior.
+        """θ with the highest posterior density, and the log evidence of this prior.
 
-        L-BFGS, in coordinates in which the curvature at the start is one in every direction.
+        L-BFGS works in coordinates in which the curvature at the start is 1 in every direction.
         """
         Q, centre = prior.precision, self.start
         root = cholesky(self.hessian(start) + Q, lower=True)
@@ -204,7 +205,7 @@ class Likelihood:
         return theta, float(-found.fun + 0.5 * (prior.log_det - curvature))
 
     def newton_step(self, prior: Prior, theta: np.ndarray) -> np.ndarray:
-        """θ one step nearer: L-BFGS leaves half the digits, which rows in another order change."""
+        """θ after one Newton step, which gives the digits that L-BFGS leaves inexact."""
         Q = prior.precision
         gradient = self.loss(theta)[1] + Q @ (theta - self.start)
         return theta - cho_solve(cho_factor(self.hessian(theta) + Q), gradient)
@@ -212,19 +213,21 @@ class Likelihood:
 
 @dataclass(frozen=True)
 class WeightedRule(Rule):
-    """A rule whose columns are weighted, priors moved by offsets; p(x) is the model's own."""
+    """A rule with weighted columns and shifted priors; p(x) is that of the model."""
 
     inner: Rule
     weights: np.ndarray  # (d,)
 
     def evidence(self, X: Any) -> np.ndarray:
+        """(n,) log p(x) of the model."""
         return self.inner.evidence(X)
 
     def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(n, C) log p̂(k | x) and (n,) log p(x)."""
         return self.log_posterior(X), self.inner.evidence(X)
 
     def score(self, block: Any, out: np.ndarray) -> np.ndarray:
-        """(n, C) Σ_j w_j of what column j says."""
+        """(n, C) the weighted sum over columns Σ_j w_j log p_j(x_j | k), up to a common term."""
         if isinstance(block, SparseRows):
             for rows, some in block.dense_blocks():
                 self.score(some, out[rows])
@@ -232,5 +235,5 @@ class WeightedRule(Rule):
         known = np.isfinite(self.log_prior)[None]
         parts = self.params.contributions(block)
         np.matmul(clipped_evidence(parts, known), self.weights, out=out)
-        out[np.isnan(self.params.log_density(block)).any(axis=1)] = np.nan  # named by `check`
+        out[np.isnan(self.params.log_density(block)).any(axis=1)] = np.nan  # `check` finds the row
         return out

@@ -1,18 +1,17 @@
-"""Sets of classes that hold the true class with a given probability, whatever the model.
+"""Sets of classes that contain the true class with a given probability, for any model.
 
     p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1),    set(x) = {k : p_k(x) > α},    α = 1 − coverage
 
-s_i are the scores of m labelled rows the model did not learn from, and s_k(x) is the score row x
-would have if it were of class k. If x and those rows are exchangeable, the probability of
-p_y(x) ≤ α is at most α. The score is s = −log-odds of the label, which orders rows as 1 − p(y | x)
-and −log p(y | x) do but never saturates: naive Bayes gives thousands of rows a posterior of 1.0,
-and by that posterior all of them would tie.
+s_i are the scores of m labelled rows that the model was not fitted on. s_k(x) is the score of row x
+if its class is k. If x and these rows are exchangeable, the probability of p_y(x) ≤ α is at most α
+for the true class y. The score is s = −log-odds of the label. It orders rows as −log p(y | x) does.
+It also orders rows with a posterior that rounds to 1, which are common in naive Bayes.
 Reference: Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random world.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -32,55 +31,92 @@ from verosim.validate.calibration_maps import MOST_LOG_ODDS, log_odds
 from verosim.validate.nonconformity import NonconformityScores
 from verosim.validate.wrapper import Training, Wrapper, fit_model
 
+if TYPE_CHECKING:
+    from verosim.data.schema import Schema
+    from verosim.typing import CV, Labels, MissingMarks, RandomState, Source, Weights
+
+
+class ConformalSettings(TypedDict, total=False):
+    """The parameters of `Conformal` that `conformal` passes on."""
+
+    coverage: float
+    method: Literal["split", "cross"]
+    cv: CV
+    size: float
+    by_class: bool
+    random_state: RandomState
+
 
 class Conformal(Wrapper):
-    """A classifier whose `predict_set` holds the true class of a share `coverage` of new rows.
+    """A classifier that predicts sets of classes with a guaranteed coverage.
 
-    p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1),    set(x) = {k : p_k(x) > 1 − coverage}
+    `predict_set` returns, for each row, a set that contains the true class for a share `coverage`
+    of new rows. Use it if one wrong prediction is expensive and several candidates are acceptable.
 
-    split : some rows are held out and scored by the model of the others, which is kept. If new
-        rows are exchangeable with the rows held out, P(y ∈ set) ≥ coverage exactly, for every
-        sample size and any model, on average over splits and new rows; and ≤ coverage + 1/(m + 1)
-        where no scores tie.
-    cross : every row is scored by the model of the other folds, and a new row by all fold models.
-        The model learns from all rows. In theory P(y ∈ set) ≥ 1 − 2 (1 − coverage), or nearly;
-        in practice it is about `coverage`.
+        p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1),    set(x) = {k : p_k(x) > 1 − coverage}
 
-    A set may be empty: then each class is as unusual for the row as the 1 − coverage most unusual
-    rows held out. A row of weight w counts as w equal rows.
+    where s_i are the scores of the m held-out rows, and s_k(x) is the score of the new row x if its
+    class is k. A score is high if the row is unusual for the class.
+
+    With `method="split"`, some rows are held out and the model is fitted on the other rows. If new
+    rows are exchangeable with the held-out rows, the probability that the set contains the true
+    class is at least `coverage`, for any model and any number of rows, on average over splits and
+    rows. If no scores are equal, it is at most coverage + 1/(m + 1).
+
+    With `method="cross"`, each row is held out once, and a new row is scored by the models of all
+    folds. The model is fitted on all rows. The guarantee is weaker: about 1 − 2 (1 − coverage). In
+    practice the coverage is close to `coverage`.
+
+    A set can be empty. Then the row is unusual for every class. A row with weight w counts as w
+    equal rows.
 
     Parameters
     ----------
-    model : a generative classifier, fitted or not; a copy of it is fitted. With method="split" it
-        may also be a `Calibrated` one
-    coverage : the share of new rows whose set is to hold their class
-    method : "split" or "cross"
-    cv : folds, as in `cross_validate`. With method="cross" every row is held out once; a number of
-        folds is at most the number of rows. With method="split" the first split of a splitter, of
-        (train, test) pairs or of folds given for every row says which rows are held out; a number
-        of folds leaves that to `size`
-    size : share or number of rows that method="split" holds out, at random
-    by_class : keep the coverage within every class, not only over all (the Mondrian form): each
-        class is compared with its own rows, and the same share of each is held out. Otherwise
-        rows are held out whatever their class, as the proof requires
-    random_state : which rows are held out
+    model : GenerativeClassifier or Calibrated
+        The model, fitted or not. A copy of it is fitted. A `Calibrated` model needs
+        `method="split"`.
+    coverage : float, default=0.9
+        The share of new rows with a set that contains the true class, between 0 and 1.
+    method : {"split", "cross"}, default="split"
+        "split" holds out some rows once. "cross" holds out every row once, in folds.
+    cv : int, splitter, array-like, str or iterable, default=10
+        The folds: a number of folds, a scikit-learn splitter, the fold of each row, the name of a
+        column of folds, or pairs of training and test positions. With `method="cross"` each row
+        must be held out once. With `method="split"` the first split or fold is held out; if cv is a
+        number, `size` is used instead.
+    size : float or int, default=0.5
+        The share or the number of the rows that `method="split"` holds out at random.
+    by_class : bool, default=False
+        True gives the coverage within each class (the Mondrian form): each class is compared with
+        its own held-out rows, and the same share of each class is held out. False gives the
+        coverage over all rows together.
+    random_state : int, Generator, RandomState or None, default=0
+        The randomness that chooses the held-out rows.
 
     Attributes
     ----------
-    model_ : the fitted model; with method="split", of the rows that were not held out
-    rules_ : the rules of the fold models, with method="cross"
-    scores_ : the :class:`NonconformityScores` of the rows held out, fold by fold and class by
-        class; one fold with method="split", one class for all unless `by_class`
-    classes_ : (C,) the labels
-    n_features_in_ : number of columns of X
-    feature_names_in_ : their names, where X has names
+    model_ : GenerativeClassifier or Calibrated
+        The fitted model. With `method="split"`, it is fitted on the rows that are not held out.
+    rules_ : list of Rule
+        The rules of the fold models, with `method="cross"`. Otherwise an empty list.
+    scores_ : list of list of NonconformityScores
+        The sorted scores of the held-out rows, by fold and class. With `method="split"` there is
+        one fold. With `by_class=False` there is one entry for all classes.
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if X had column names that are texts.
 
     References
     ----------
-    Papadopoulos, Proedrou, Vovk & Gammerman (2002), Inductive confidence machines for regression.
-    Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random world.
+    Papadopoulos, Proedrou, Vovk & Gammerman (2002), Inductive confidence machines for regression,
+    ECML.
+    Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random world, Springer.
     Lei, G'Sell, Rinaldo, Tibshirani & Wasserman (2018), Distribution-free predictive inference for
-    regression. Vovk (2015), Cross-conformal predictors.
+    regression, JASA 113.
+    Vovk (2015), Cross-conformal predictors, Annals of Mathematics and Artificial Intelligence 74.
 
     Examples
     --------
@@ -94,13 +130,13 @@ class Conformal(Wrapper):
 
     def __init__(
         self,
-        model: Any,
+        model: GenerativeClassifier | Wrapper,
         coverage: float = 0.9,
-        method: str = "split",
-        cv: Any = 10,
+        method: Literal["split", "cross"] = "split",
+        cv: CV = 10,
         size: float = 0.5,
         by_class: bool = False,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.model = model
         self.coverage = coverage
@@ -111,13 +147,35 @@ class Conformal(Wrapper):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Any = None, na: Any = ()
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        schema: Schema | None = None,
+        na: MissingMarks = (),
     ) -> Self:
-        """Fit the model, and score rows it did not learn from.
+        """Fit the model, and score the held-out rows.
 
         Parameters
         ----------
-        X, y, sample_weight, schema, na : as the model's own `fit` takes them
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+            to a file or a folder, or an iterable of tables.
+        y : array-like of shape (n,), str or None, default=None
+            The labels, or the name of the target column of a table. None uses the target of
+            `schema`.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weight of each row, or the name of a column of weights.
+        schema : Schema or None, default=None
+            The kinds of the columns, from `verosim.look`. None finds them from the table.
+        na : iterable of str, default=()
+            Texts that mean a missing value in a table, in addition to the empty cell.
+
+        Returns
+        -------
+        Conformal
+            The fitted object itself.
         """
         one_of("method", self.method, ("split", "cross"))
         share("coverage", self.coverage)
@@ -138,10 +196,11 @@ class Conformal(Wrapper):
         model = fit_model(self.model, without_ignored_columns(training.spec, some))
         lost = np.setdiff1d(np.unique(labels[weights > 0]), model.classes_)
         if len(lost):
+            names = listed([str(label) for label in lost.tolist()])
             warn(
-                f"{len(lost)} classes, {listed([str(c) for c in lost.tolist()])} among them, have "
-                "no row left to learn from, so no set ever holds them and the coverage cannot be "
-                "kept. Hold out fewer rows (size=), or by_class=True, which splits every class.",
+                f"No training rows are left for the classes {names}, so no set contains them and "
+                "the coverage is not guaranteed. Hold out fewer rows with size=, or use "
+                "by_class=True.",
                 VerosimWarning,
             )
         log_p = model.predict_log_proba(inputs.X)[held]
@@ -151,7 +210,7 @@ class Conformal(Wrapper):
     def _split(
         self, training: Training, labels: np.ndarray, counted: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) the rows to learn from and those to hold out."""
+        """(n,) the training rows and (n,) the held-out rows."""
         if number_of_folds(self.cv) is not None:
             strata = labels if self.by_class else np.zeros(len(labels))
             held = _held_out_at_random(strata, counted, self.size, generator(self.random_state))
@@ -167,8 +226,9 @@ class Conformal(Wrapper):
     def _fit_cross(self, training: Training) -> None:
         if not isinstance(self.model, GenerativeClassifier):
             raise VerosimError(
-                f"method='cross' has no fold models of {type(self.model).__name__}.",
-                "method='split', or the generative classifier inside it.",
+                f"method='cross' needs a generative classifier of verosim; got "
+                f"{type(self.model).__name__}.",
+                "Use method='split', or the generative classifier inside the wrapper.",
             )
         engine = training.engine()
         found, rules = out_of_fold(engine, lambda rule, rows: rule.log_posterior(rows))
@@ -184,11 +244,11 @@ class Conformal(Wrapper):
         weights: np.ndarray,
         folds: np.ndarray,
     ) -> None:
-        """Keep the model, the rules of folds, and the sorted scores of the rows held out."""
+        """Store the model, the rules of the folds, and the sorted scores of the held-out rows."""
         classes = model.classes_
         at = positions(labels, classes)
         own = np.take_along_axis(log_odds(log_p), np.maximum(at, 0)[:, None], axis=1)[:, 0]
-        score = np.where(at >= 0, -own, MOST_LOG_ODDS)  # the worst, of a class the model lacks
+        score = np.where(at >= 0, -own, MOST_LOG_ODDS)  # no training rows: highest
         cell = at if self.by_class else np.zeros_like(at)
         scores = [
             [
@@ -201,12 +261,40 @@ class Conformal(Wrapper):
         self.model_, self.rules_, self.scores_ = model, list(rules.values()), scores
 
     def rule_of(self, rule: Rule) -> Rule:
+        """The rule that predicts: that of the model.
+
+        Parameters
+        ----------
+        rule : Rule
+            The rule of the model.
+
+        Returns
+        -------
+        Rule
+            The same rule.
+        """
         return rule
 
     # Sets -------------------------------------------------------------------------------------
 
-    def p_values(self, X: Any) -> np.ndarray:
-        """(n, C) the share of rows held out that fit their class no better than the row fits k."""
+    def p_values(self, X: Source) -> np.ndarray:
+        """The p-value of each class for each row.
+
+            p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1)
+
+        where s_i are the scores of the m held-out rows, and s_k(x) is the score of row x if its
+        class is k. A low value means that class k is unlikely for the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The p-values, with classes in the order of `classes_`.
+        """
         self.checked_model()
         total = np.sum([[cell.above[0] for cell in fold] for fold in self.scores_], axis=0)
 
@@ -224,30 +312,47 @@ class Conformal(Wrapper):
         return self.evaluate(X, of_rows)
 
     def predict_set(
-        self, X: Any, coverage: float | None = None, labels: bool = False
+        self, X: Source, coverage: float | None = None, labels: bool = False
     ) -> np.ndarray | list[np.ndarray]:
-        """(n, C) whether each class is in the set of each row; with `labels`, a list of the sets.
+        """The set of classes of each row.
 
-        `coverage` may be another than the one at fit: the scores serve them all. A set may be
-        empty, or hold every class.
+            set(x) = {k : p_k(x) > 1 − coverage}
+
+        where p_k(x) is the p-value of class k. A set can be empty, or contain all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+        coverage : float or None, default=None
+            The coverage, between 0 and 1. None uses the parameter `coverage`. Any value is possible
+            without a new fit.
+        labels : bool, default=False
+            Whether to return the labels of each set.
+
+        Returns
+        -------
+        ndarray of shape (n, C), or list of n arrays
+            True where the class is in the set of the row. With `labels=True`, a list with the
+            labels of each set.
         """
         coverage = self.coverage if coverage is None else coverage
         share("coverage", coverage)
-        inside = self.p_values(X) > 1 - coverage + 1e-12  # 1 − 0.9 is a little below 0.1
+        inside = self.p_values(X) > 1 - coverage + 1e-12  # in floats, 1 − 0.9 < 0.1
         return [self.classes_[row] for row in inside] if labels else inside
 
 
 def _held_out_at_random(
     strata: np.ndarray, counted: np.ndarray, size: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """(n,) the rows to hold out: the same share of every stratum, at random."""
+    """(n,) the held-out rows: the same share of each stratum, at random."""
     n = int(counted.sum())
     whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
     part = size / max(n, 1) if whole else size
     if not isinstance(part, float) or not 0 < part < 1 or not 0 < round(part * n) < n:
         raise VerosimError(
-            f"size={size!r} of n_samples={n} rows cannot be held out.",
-            "a share between 0 and 1, or fewer rows than there are; two rows or more.",
+            f"size={size!r} cannot be held out, because there are n_samples={n} rows.",
+            "Use a share between 0 and 1, or a number smaller than the number of rows.",
         )
     held = np.zeros(len(strata), dtype=bool)
     for stratum in np.unique(strata):
@@ -257,28 +362,57 @@ def _held_out_at_random(
 
 
 def conformal(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: GenerativeClassifier | Wrapper,
+    X: Source,
+    y: Labels | None = None,
     *,
-    sample_weight: Any = None,
-    schema: Any = None,
-    na: Any = (),
-    **settings: Any,
+    sample_weight: Weights | None = None,
+    schema: Schema | None = None,
+    na: MissingMarks = (),
+    **settings: Unpack[ConformalSettings],
 ) -> Conformal:
-    """Fit a model that predicts sets of classes: `Conformal(clone(model), **settings).fit(X, y)`.
+    """Fit a model that predicts sets of classes with a guaranteed coverage.
+
+    This is `Conformal(clone(model), **settings).fit(X, y)`. The set of a row x is
+
+        set(x) = {k : p_k(x) > 1 − coverage},    p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1)
+
+    where s_i are the scores of the m held-out rows, and s_k(x) is the score of row x if its class
+    is k. The set contains the true class for a share `coverage` of new rows.
 
     Parameters
     ----------
-    model : a generative classifier, fitted or not; a copy of it is fitted
-    X, y : as for `fit`: arrays, or a table and the name of its target
-    sample_weight, schema, na : as for `fit`
-    **settings : `coverage`, `method`, `cv`, `size`, `by_class` and `random_state` of
-        :class:`Conformal`
+    model : GenerativeClassifier or Calibrated
+        The model, fitted or not. A copy of it is fitted.
+    X : array-like of shape (n, d), sparse matrix or table
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+        to a file or a folder, or an iterable of tables.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column of a table. None uses the target of `schema`.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weight of each row, or the name of a column of weights.
+    schema : Schema or None, default=None
+        The kinds of the columns, from `verosim.look`. None finds them from the table.
+    na : iterable of str, default=()
+        Texts that mean a missing value in a table, in addition to the empty cell.
+    **settings : keyword arguments
+        The parameters `coverage`, `method`, `cv`, `size`, `by_class` and `random_state` of
+        :class:`Conformal`.
 
     Returns
     -------
-    Conformal, fitted
+    Conformal
+        The fitted classifier, with the method `predict_set`.
+
+    Raises
+    ------
+    VerosimError
+        If the model is not a generative classifier of verosim, or if there are too few rows to
+        hold some of them out.
+
+    References
+    ----------
+    Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random world, Springer.
 
     Examples
     --------

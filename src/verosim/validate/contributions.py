@@ -1,9 +1,9 @@
-"""Every column's part of log p(x | k), of rows held out.
+"""The contribution of each column to log p(x | k), for held-out rows.
 
-    log p(x | k) = Σ_j log p_j(x_j | k),   p_j by the sums of the other folds
+    log p(x | k) = Σ_j log p_j(x_j | k),   p_j from the training rows of the fold
 
-Where columns are independent within a class, one look at the held-out rows gives the parts, and
-which columns to keep, or how far to believe each, is algebra from there.
+If columns are independent within a class, one pass over the held-out rows gives all contributions.
+The selection and the weights of columns are computed from them without another pass.
 Reference: Domingos & Pazzani (1997), On the optimality of the simple Bayesian classifier.
 """
 
@@ -21,15 +21,15 @@ from verosim.errors import VerosimError
 from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows
 from verosim.kinds import column_labels
 
-MOST_NUMBERS_KEPT = 1 << 27  # numbers kept at a time: a gigabyte
+MOST_NUMBERS_KEPT = 1 << 27  # numbers kept in memory at once: one gigabyte
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """What each column says of each row; rows of a fold stand together."""
+    """The contribution of each column to each held-out row; the rows are ordered by fold."""
 
     parts: np.ndarray  # (n, C, d) log p_j(x_j | k)
-    log_prior: np.ndarray  # (n, C) by the row's fold; −inf for a class unknown outside it
+    log_prior: np.ndarray  # (n, C) of the fold of the row; −inf for a class without training rows
     own: np.ndarray  # (n,) the class of each row
     weights: np.ndarray  # (n,)
     folds: np.ndarray  # (n,)
@@ -38,11 +38,12 @@ class Contributions:
 
 
 def dense(block: Any) -> Any:
+    """The rows as a dense array, if they are sparse."""
     return block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
 
 
 def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
-    """The parts of every held-out row; `hint` says what to do where they do not fit in memory."""
+    """The contributions of all held-out rows; `hint` is for the error if memory is too small."""
     size, lock = 0, Lock()
 
     def visit(held: HeldOutRows, known: FoldRules) -> tuple[Any, ...]:
@@ -51,11 +52,11 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
         found = rule.params.contributions(dense(rule.params.read(held.block)))
         n, _, d = found.shape
         C = len(known.classes)
-        with lock:  # pieces of a table are visited side by side
+        with lock:  # threads visit the pieces of a table in parallel
             size += n * C * d
         if size > MOST_NUMBERS_KEPT:
             raise VerosimError(
-                "The held-out contributions of all columns do not fit in memory.", hint
+                "The contributions of all columns to all held-out rows do not fit in memory.", hint
             )
         log_prior = np.broadcast_to(rule.log_prior, (n, len(rule.log_prior)))
         names = column_labels(rule.params, rule.columns)
@@ -70,7 +71,7 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
     )
     folds = np.repeat([one.held.fold for one in visited], [len(one.held.rows) for one in visited])
     weights = weights if len(weights) else np.ones(len(own))
-    there = weights > 0  # rows of zero weight do not exist
+    there = weights > 0  # rows with weight zero are not used
     return Contributions(
         np.concatenate(parts)[there], np.concatenate(log_prior)[there], own[there],
         weights[there], folds[there], names[0], classes[0],

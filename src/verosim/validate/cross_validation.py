@@ -2,9 +2,9 @@
 
     T(outside fold f) = T(all) − T(fold f)
 
-One pass over the rows gives the statistics of every class and fold, algebra the model that never
-saw each fold, and a second pass its scores of the rows held out. With one row a fold (`cv="loo"`)
-the model without each row has a closed form.
+T is the statistic of the rows. One pass over the rows gives the statistic of every class and fold.
+A subtraction gives the model of the training rows of each fold, and a second pass scores the
+held-out rows. For leave-one-out (`cv="loo"`), the model without each row has a closed form.
 References: Stone (1974), Cross-validatory choice and assessment of statistical predictions;
 Lachenbruch & Mickey (1968), Estimation of error rates in discriminant analysis (leave-one-out).
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -34,72 +34,155 @@ from verosim.folds.scores import (
 )
 from verosim.validate.reliability import Reliability, ReliabilityBins
 
-LOO = "loo"  # every row its own fold
+if TYPE_CHECKING:
+    from verosim.data.schema import Schema
+    from verosim.typing import CV, Labels, MissingMarks, Scoring, Source, Weights
+
+LOO = "loo"  # each row is a fold
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """What a model says of rows it never saw, and how well."""
+    """Scores and predictions of held-out rows, the result of :func:`cross_validate`.
+
+    Each row is predicted by a model that was not fitted on it. The object prints one line for each
+    score, with the mean over the folds and the standard error of this mean.
+
+    Attributes
+    ----------
+    scores : dict of str to ndarray of shape (F,)
+        The score of each fold, by the name of the score. Leave-one-out has one value.
+    classes : ndarray of shape (C,)
+        The class labels, sorted.
+    rows : int
+        The number of rows.
+    confusion : ndarray of shape (C, C)
+        The weight of the held-out rows, by true class (row) and predicted class (column).
+    reliability : Reliability or None
+        The calibration of the posteriors of the held-out rows. None for a model without
+        probabilities.
+    out_of_fold : OutOfFold or None
+        The scores, labels, weights and folds of the held-out rows. None if the rows were not kept.
+        The properties below read it, and raise an error if it is None.
+    timings : dict of str to float
+        The seconds for the scores ("score") and for the whole call ("all").
+    log_proba : ndarray of shape (n, C)
+        The log-posteriors log p(k | x) of the held-out rows, in the order of the rows. A row that
+        is held out several times has the mean of its posteriors. A row that is never held out has
+        nan.
+    proba : ndarray of shape (n, C)
+        The posteriors p(k | x) of the held-out rows.
+    predictions : ndarray of shape (n,)
+        The most probable class of each held-out row.
+    labels : ndarray of shape (n,)
+        The true label of each row.
+    folds : ndarray of shape (n,)
+        The fold of each row. The array is empty if the folds overlap.
+    weights : ndarray of shape (n,)
+        The weight of each row. The array is empty if all rows have the weight 1.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, cross_validate
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = cross_validate(LDA(), X, y, cv=5, scoring="accuracy")
+    >>> round(found.mean("accuracy"), 2), found.scores["accuracy"].shape, found.proba.shape
+    (0.98, (5,), (150, 3))
+    """
 
     scores: dict[str, np.ndarray]  # (F,) by name; one number for leave-one-out
     classes: np.ndarray  # (C,)
     rows: int  # n
     confusion: np.ndarray = field(repr=False)  # (C, C) weights by class and predicted class
-    reliability: Reliability | None = field(repr=False)  # of the posteriors, where there are any
-    out_of_fold: OutOfFold | None = field(repr=False, default=None)  # where rows were kept
+    reliability: Reliability | None = field(repr=False)  # of the posteriors, if there are any
+    out_of_fold: OutOfFold | None = field(repr=False, default=None)  # if the rows were kept
     timings: dict[str, float] = field(default_factory=dict)  # seconds
 
     @property
     def log_proba(self) -> np.ndarray:
-        """(n, C) log p(k | x) out of fold, rows in their order."""
+        """(n, C) log p(k | x) of the held-out rows, in the order of the rows."""
         return self._kept.scores
 
     @property
     def labels(self) -> np.ndarray:
-        """(n,) the rows' own labels."""
+        """(n,) the true labels."""
         return self._kept.labels
 
     @property
     def folds(self) -> np.ndarray:
-        """(n,) the fold of each row; empty where folds overlap."""
+        """(n,) the fold of each row; empty if the folds overlap."""
         return self._kept.folds
 
     @property
     def weights(self) -> np.ndarray:
-        """(n,) the rows' weights, empty if every row counts once."""
+        """(n,) the weight of each row; empty if all rows have the weight 1."""
         return self._kept.weights
 
     @property
     def _kept(self) -> OutOfFold:
         if self.out_of_fold is None:
             raise VerosimError(
-                "The out-of-fold rows of a file are not kept.", "cross_validate(…, keep_rows=True)."
+                "The predictions of the held-out rows were not kept.",
+                "Use cross_validate(…, keep_rows=True).",
             )
         return self.out_of_fold
 
     @property
     def predictions(self) -> np.ndarray:
-        """(n,) the most probable class of every row, out of fold."""
+        """(n,) the most probable class of each held-out row."""
         never = np.isnan(self.log_proba).any(axis=1)
         if never.any():
             raise VerosimError(
-                f"Row {int(np.flatnonzero(never)[0])}, and {int(never.sum()) - 1} more, were never "
-                "held out, so nothing is known of them.",
-                "folds that part the rows, such as cv=10; `log_proba` is nan for those rows.",
+                f"{int(never.sum())} of {len(never)} rows were never held out and have no "
+                f"prediction; the first is row {int(np.flatnonzero(never)[0])}.",
+                "Use folds that hold out each row, such as cv=10.",
             )
         return self.classes[self.log_proba.argmax(axis=1)]
 
     @property
     def proba(self) -> np.ndarray:
-        """(n, C) out-of-fold posteriors."""
+        """(n, C) p(k | x) of the held-out rows."""
         return np.exp(self.log_proba)
 
     def mean(self, name: str) -> float:
-        """The mean of a score over the folds that have one."""
+        """The mean of a score over the folds.
+
+        Folds without a score (nan) are left out.
+
+        Parameters
+        ----------
+        name : str
+            The name of the score, a key of `scores`.
+
+        Returns
+        -------
+        float
+            The mean.
+        """
         return float(np.nanmean(self.scores[name]))
 
     def error(self, name: str) -> float:
-        """The standard error of that mean; nan with one fold."""
+        """The standard error of the mean of a score over the folds.
+
+            error = s / √F
+
+        with s the standard deviation of the scores of the F folds.
+
+        Parameters
+        ----------
+        name : str
+            The name of the score, a key of `scores`.
+
+        Returns
+        -------
+        float
+            The standard error; nan if only one fold has a score.
+        """
         found = self.scores[name][~np.isnan(self.scores[name])]
         if len(found) < 2:
             return float("nan")
@@ -122,55 +205,82 @@ class CrossValidation:
 
 
 def cross_validate(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    cv: Any = 10,
-    scoring: Any = None,
-    groups: Any = None,
+    model: StatisticClassifier,
+    X: Source,
+    y: Labels | None = None,
+    cv: CV = 10,
+    scoring: Scoring = None,
+    groups: Labels | None = None,
     *,
-    sample_weight: Any = None,
-    fold_priors: str = "fit",
-    schema: Any = None,
-    na: Any = (),
+    sample_weight: Weights | None = None,
+    fold_priors: Literal["fit", "keep"] = "fit",
+    schema: Schema | None = None,
+    na: MissingMarks = (),
     keep_rows: bool | None = None,
 ) -> CrossValidation:
-    """Score a classifier made of sums on rows it never saw, without fitting it again for each fold.
+    """Score a model on held-out rows, without refitting it for each fold.
 
-    T(outside fold f) = Σ of the statistics of the other folds
+    The statistic of the training rows of fold f is a difference of sums:
 
-    The scores are those of refitting the model outside every fold (with the same schema: bins and
-    roles are settled by one look at all rows, which sees no label but to choose between a Gaussian
-    and a histogram in a table).
+        T(outside fold f) = T(all) − T(fold f)
+
+    where T is the statistic that the model is computed from. The scores are equal to those of
+    refitting the model on the training rows of each fold with the same schema. The schema (the
+    kinds of the columns and the bins of histograms) is found once from all rows. It uses the labels
+    only to choose between a Gaussian and a histogram for a number column of a table.
 
     Parameters
     ----------
-    model : a generative classifier or :class:`LeastSquares`, fitted or not; it is left as it is
-    X, y : rows and labels, or any table and the name of its target, as in `fit`
-    cv : a number of folds, "loo", a scikit-learn splitter, (train, test) pairs, a fold for every
-        row, or the name of a column of folds. Folds by number are stratified where y is an array;
-        of a table with a named target they go by a hash of the row, or of its group, so that a
-        stream of any length has the same folds whatever its order
-    scoring : names of scikit-learn's scorings, scorers, or a dict of them; None is accuracy and,
-        of a model that has probabilities, neg_log_loss
-    groups : an array or the name of a column: rows of one group share a fold
-    sample_weight : weights of the rows, at fit and in the scores
-    fold_priors : "fit" estimates the priors outside each fold; "keep" keeps those of all rows, as
-        MASS's `CV=TRUE` does
-    schema, na : as in `fit`
-    keep_rows : whether the out-of-fold posteriors of all rows are kept; by default where the rows
-        themselves are in memory. Scores that are means over rows need none of them
+    model : GenerativeClassifier or LeastSquares
+        The model to score, fitted or not. It is not changed.
+    X : array-like of shape (n, d), sparse matrix or table
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+        to a file or a folder, or an iterable of tables.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column of a table. None uses the target of `schema`.
+    cv : int, "loo", splitter, array-like, str or iterable, default=10
+        The folds: a number of folds, "loo" for leave-one-out, a scikit-learn splitter, the fold of
+        each row, the name of a column of folds, or pairs of training and test positions. A number
+        makes stratified folds if y is an array. For a table with a named target, the fold of a row
+        depends on a hash of the row, or of its group. These folds do not depend on the order of the
+        rows.
+    scoring : str, callable, sequence, dict or None, default=None
+        Names of scikit-learn scorings, scorers, or a dict of them. None is "accuracy" and, for a
+        model with probabilities, "neg_log_loss".
+    groups : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of groups. All rows of a group are in the
+        same fold.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weight of each row, or the name of a column of weights. The weights are used in the fit
+        and in the scores.
+    fold_priors : {"fit", "keep"}, default="fit"
+        "fit" estimates the priors from the training rows of each fold. "keep" uses the priors of
+        all rows in every fold. The R package MASS does the second with `CV=TRUE`.
+    schema : Schema or None, default=None
+        The kinds of the columns, from `verosim.look`. None finds them from the table.
+    na : iterable of str, default=()
+        Texts that mean a missing value in a table, in addition to the empty cell.
+    keep_rows : bool or None, default=None
+        Whether to keep the posteriors of all held-out rows. None keeps them if the rows are in
+        memory. Scores that are means over rows do not need them.
 
     Returns
     -------
-    CrossValidation with `scores` by name and fold, the `confusion` and the `reliability` over
-    all folds, `log_proba` (n, C) out of fold in the order of the rows, `predictions`, `classes`,
-    `labels`, `folds` and `timings`. A row that is held out several times has the mean of its
-    posteriors, and one that never is has nan.
+    CrossValidation
+        The scores of each fold, the confusion matrix, the reliability, and the posteriors of the
+        held-out rows.
+
+    Raises
+    ------
+    VerosimError
+        If the model is not a generative classifier of verosim or `LeastSquares`, or if the folds
+        or the scores cannot be used with these rows.
 
     References
     ----------
     Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36.
+    Lachenbruch & Mickey (1968), Estimation of error rates in discriminant analysis,
+    Technometrics 10.
 
     Examples
     --------
@@ -184,7 +294,7 @@ def cross_validate(
     >>> cross_validate(QDA(), X, y, cv="loo").scores["accuracy"].round(4)
     array([0.9944])
     """
-    check_statistic_classifier(model)
+    check_statistic_classifier(model, "cross_validate")
     keep_priors = keeps_priors(fold_priors)
     score_by = scores_of(model, scoring, ("accuracy", LOG_LOSS))
     inputs = inputs_of(X, y, sample_weight, schema, na)
@@ -217,12 +327,12 @@ def cross_validate(
 
 
 def in_memory(rows: HoldOut) -> bool:
-    """Whether the rows are in memory, rather than read from a file or a query."""
+    """Whether the rows are in memory, and not in a file or a query."""
     return not isinstance(rows.source, TableSource) or rows.source.table.in_memory
 
 
 def scores_of(model: Any, scoring: Any, default: tuple[str, ...]) -> dict[str, Score]:
-    """The scores asked for, or the first of those by default that the model can have."""
+    """The scores by name; if `scoring` is None, the default scores that the model can have."""
     probable = has_probabilities(model)
     if scoring is None:
         scoring = [name for name in default if probable or name != LOG_LOSS] or ["accuracy"]
@@ -230,13 +340,13 @@ def scores_of(model: Any, scoring: Any, default: tuple[str, ...]) -> dict[str, S
 
 
 def alone(found: OutOfFold, score_by: dict[str, Score]) -> dict[str, float]:
-    """The scores of leave-one-out, of all rows together."""
+    """The scores of leave-one-out, from all rows together."""
     rows = counted(found)
     return {name: score.value([score.part(rows)]) for name, score in score_by.items()}
 
 
 def counted(found: OutOfFold) -> Predictions:
-    """The out-of-fold rows that have a weight."""
+    """The predictions of the held-out rows with a positive weight."""
     at = np.flatnonzero(found.row_weights)
     weights = found.weights[at] if len(found.weights) else found.weights
     codes = positions(found.labels[at], found.classes)
@@ -244,39 +354,51 @@ def counted(found: OutOfFold) -> Predictions:
 
 
 def is_leave_one_out(cv: Any, groups: Any) -> bool:
-    """Whether cv asks for leave-one-out, which groups have no place in."""
+    """Whether cv is leave-one-out; an error if groups are given too."""
     if not isinstance(cv, str) or cv != LOO:
         return False
     if groups is not None:
         raise VerosimError(
-            'cv="loo" leaves out one row at a time, whatever its group.',
-            "a number of folds keeps groups together; one group a fold: cv=groups.",
+            'cv="loo" cannot be used with groups, because it holds out single rows.',
+            "Use a number of folds, or cv=groups to hold out one group at a time.",
         )
     return True
 
 
-def check_statistic_classifier(model: Any, kind: type = StatisticClassifier) -> None:
-    """Only sums can be taken apart."""
-    if isinstance(model, type):
-        raise VerosimError(f"{model.__name__} is a class.", f"{model.__name__}(), a model of it.")
-    if not isinstance(model, kind):
+def check_statistic_classifier(model: Any, caller: str) -> None:
+    """Raise an error unless the model is computed from sums of rows, which can be subtracted."""
+    _check_instance(model)
+    if not isinstance(model, StatisticClassifier):
         raise VerosimError(
-            f"{type(model).__name__} is no generative classifier of verosim, and only sums can be "
-            "taken apart.",
-            "scikit-learn's cross_validate refits any model.",
+            f"{caller} needs a generative classifier of verosim or LeastSquares; got "
+            f"{type(model).__name__}.",
+            "Use scikit-learn's cross_validate or GridSearchCV, which refit any model.",
         )
 
 
-def check_generative(model: Any) -> None:
-    """A generative classifier: sums, and posteriors from them."""
-    check_statistic_classifier(model, GenerativeClassifier)
+def check_generative(
+    model: Any,
+    caller: str = "This function",
+    hint: str = "Use a model such as NaiveBayes(), LDA() or TextNB().",
+) -> None:
+    """Raise an error unless the model is a generative classifier."""
+    _check_instance(model)
+    if not isinstance(model, GenerativeClassifier):
+        raise VerosimError(
+            f"{caller} needs a generative classifier of verosim; got {type(model).__name__}.", hint
+        )
 
 
-def keeps_priors(fold_priors: Any) -> bool:
+def _check_instance(model: Any) -> None:
+    if isinstance(model, type):
+        raise VerosimError(f"{model.__name__} is a class, not a model.", f"Use {model.__name__}().")
+
+
+def keeps_priors(fold_priors: str) -> bool:
+    """Whether every fold uses the priors of all rows."""
     if fold_priors not in ("fit", "keep"):
         raise VerosimError(
-            f"fold_priors={fold_priors!r} is not known.",
-            '"fit" estimates them outside each fold, "keep" keeps those of all rows; the priors '
-            "themselves are a setting of the model.",
+            f'fold_priors must be "fit" or "keep"; got {fold_priors!r}.',
+            "To set the priors themselves, use the parameter priors of the model.",
         )
     return bool(fold_priors == "keep")

@@ -1,16 +1,16 @@
-"""Diagnosis: what a person should know of a fitted model before trusting it.
+"""Diagnosis of a fitted model: are its assumptions true, and are there enough rows?
 
-Most of it is read off the sums the model keeps; what they do not tell (skewness and tails, the
-dependence of columns a naive model took for independent) needs a look at rows.
+Most findings are computed from the sums that the model keeps. Skewness, kurtosis and the dependence
+between the columns of a naive model need rows.
 Reference: Mardia, Kent & Bibby (1979), Multivariate Analysis, chapters 5, 11 and 12.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from verosim.errors import VerosimError
-from verosim.estimators.base import GenerativeClassifier
+from verosim.validate.cross_validation import check_generative
 from verosim.validate.diagnosis.dependence import associations, correlations
 from verosim.validate.diagnosis.findings import Diagnosis
 from verosim.validate.diagnosis.information import best_first, column_information, uninformative
@@ -19,66 +19,97 @@ from verosim.validate.diagnosis.shape import gaussian_shape
 from verosim.validate.diagnosis.sizes import class_sizes, error_of_priors, rows_per_parameter
 from verosim.validate.diagnosis.spread import equal_covariances
 
+if TYPE_CHECKING:
+    from verosim.estimators.base import GenerativeClassifier
+    from verosim.typing import Labels, Source, Weights
 
-def diagnose(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Diagnosis:
-    """What is doubtful about a fitted model, each finding with a number and what to do.
 
-    ==================== ==========================================================  ==========
-    finding              question                                                    needs rows
-    ==================== ==========================================================  ==========
-    rows per parameter   are there rows enough for what is learnt?                   no
-    class size           for the covariance of every class?                          no
-    prior error          how well are the priors known? ε = √(log(2K/δ)/(2n))        no
-    Box's M              LDA or QDA? M = (N − K) log|S| − Σ (n_k − 1) log|S_k|       no
-    Bartlett             NaiveLDA or GaussianNB? the same, column by column          no
-    skewness, kurtosis   are the classes Gaussian? Mardia's b₁ and b₂                yes
-    correlation          how naive is naive? within classes, numbers                 if naive
-    association          and categories: Cramér's V                                  yes
-    information          which columns tell nothing? F, G                            no
-    ==================== ==========================================================  ==========
+def diagnose(
+    model: GenerativeClassifier,
+    X: Source | None = None,
+    y: Labels | None = None,
+    sample_weight: Weights | None = None,
+) -> Diagnosis:
+    """Check the assumptions of a fitted model and the number of rows it was fitted on.
 
-    Tests are at 5 %, one by one: with very many rows small departures are found too, so read the
-    value beside the p-value. Box's M is also moved by classes that are not Gaussian. With `robust`,
-    the rows the model would leave out are left out here.
+    Each finding has a number, often a p-value, and a sentence with advice.
+
+    ==================== =====================================================  ==========
+    finding              question                                               needs rows
+    ==================== =====================================================  ==========
+    rows per parameter   Are there enough rows for the parameters?              no
+    class size           Are there enough rows for the covariances?             no
+    prior error          How exact are the estimated priors?                    no
+    Box's M              LDA or QDA? Are the covariances of the classes equal?  no
+    Bartlett             NaiveLDA or GaussianNB? Are the variances equal?       no
+    skewness, kurtosis   Are the classes Gaussian?                              yes
+    correlation          Do the number columns depend on each other?            if naive
+    association          Do the category columns depend on other columns?       yes
+    information          Which columns have no information about the class?     no
+    ==================== =====================================================  ==========
+
+    The formulas of the first tests are
+
+        prior error   ε = √(log(2C/δ) / (2n))
+        Box's M       M = (n − C) log|S| − Σ_k (n_k − 1) log|S_k|
+
+    where n is the number of rows, C is the number of classes, δ is 0.05, n_k is the number of rows
+    of class k, S_k is its covariance and S is the pooled covariance. Bartlett's test is Box's M for
+    single columns. Skewness and kurtosis are those of Mardia. The association is Cramér's V. The
+    information is tested with F for numbers and with G for categories and words.
+
+    Each test has the level 5 %, without a correction for several tests. With very many rows, small
+    differences are significant, so read the value together with the p-value. Box's M is also high
+    if the classes are not Gaussian. For a model with `robust=True`, the outliers that the model
+    leaves out are left out here.
 
     Parameters
     ----------
-    model : a fitted generative classifier
-    X : rows, an array or any table, best those it was fitted on; without them, findings that
-        need rows say so. Of a class with more than 20 000 rows, so many are looked at
-    y : their labels, or the name of the target; not needed for a table with the target of the fit
-    sample_weight : their weights; a row of weight 2 counts for two
+    model : GenerativeClassifier
+        The fitted model.
+    X : array-like of shape (n, d), sparse matrix, table or None, default=None
+        The rows, best the training rows. None leaves out the findings that need rows. Of each
+        class, at most 20 000 rows are used.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column. None uses the target column of the fit.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weight of each row, or the name of a column of weights. A row with weight 2 counts as
+        two rows.
 
     Returns
     -------
-    Diagnosis, a sequence of Finding(name, subject, value, p_value, reading) that prints as a table;
-    `diagnosis["kurtosis"]` are the findings of one name.
+    Diagnosis
+        A sequence of findings that prints as a table. `diagnosis["kurtosis"]` has the findings of
+        one name.
+
+    Raises
+    ------
+    VerosimError
+        If the model is not a fitted generative classifier, or if labels are given without rows.
 
     References
     ----------
-    Box (1949), A general distribution theory for a class of likelihood criteria.
-    Mardia (1970), Measures of multivariate skewness and kurtosis with applications.
+    Box (1949), A general distribution theory for a class of likelihood criteria, Biometrika 36.
+    Mardia (1970), Measures of multivariate skewness and kurtosis with applications, Biometrika 57.
+    Mardia, Kent & Bibby (1979), Multivariate Analysis, chapters 5, 11 and 12.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from verosim import LDA
+    >>> from verosim import LDA, diagnose
     >>> X, y = load_iris(return_X_y=True)
     >>> found = diagnose(LDA().fit(X, y), X, y)
     >>> found["Box's M"][0].reading
-    'Covariances differ (p < 0.001): QDA or RDA rather than LDA.'
+    'The covariances differ between the classes (p < 0.001): use QDA or RDA instead of LDA.'
     >>> [round(one.value, 2) for one in found["skewness"]]
     [3.15, 3.08, 3.02]
     """
-    if not isinstance(model, GenerativeClassifier):
-        raise VerosimError(
-            f"{type(model).__name__} is no generative classifier of verosim.",
-            "of a wrapped model, diagnose the model within.",
-        )
+    hint = "For a calibrated or other wrapped model, use diagnose(model.model_)."
+    check_generative(model, "diagnose", hint)
     statistic = model.checked_state().current
     given = X is not None
     if not given and y is not None:
-        raise VerosimError("Labels were given without rows.", "diagnose(model, X, y).")
+        raise VerosimError("Labels were given without rows.", "Use diagnose(model, X, y).")
     sample = sample_of(model, X, y, sample_weight) if given else None
     columns = column_information(model, statistic)
     findings = [
@@ -92,5 +123,5 @@ def diagnose(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None
         *uninformative(model, columns),
     ]
     rows, classes = model.class_count_.sum(), len(model.classes_)
-    title = f"{type(model).__name__} of {rows:,.0f} rows, {classes} classes"
+    title = f"{type(model).__name__}: {rows:,.0f} rows, {classes} classes"
     return Diagnosis(title, tuple(findings))

@@ -1,9 +1,11 @@
-"""Rows of which only some have a label: which those are, and the model that they alone give.
+"""Find the rows that have a label, and fit a model on them.
 
-    mark      the label that stands for none: −1, "?" …, or None for labels that are missing
+    mark      the label that means "no label": −1, "?" …, or None for missing labels
 
-Arrays are parted by weights of zero, tables by their rows; either way the model meets the labelled
-rows and nothing else, in its first look as in its fit.
+In arrays, unlabelled rows get the weight zero. From tables, they are removed. In both cases the
+first look and the fit use only the labelled rows.
+Reference: Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and unlabeled
+documents using EM.
 """
 
 from __future__ import annotations
@@ -33,21 +35,21 @@ from verosim.models.opening import no_target
 
 @dataclass(frozen=True)
 class PartiallyLabelled:
-    """Rows in memory, as a model reads them."""
+    """Labelled and unlabelled rows in memory, as a model reads them."""
 
     blocks: list[Any]
-    codes: np.ndarray  # (n,) the class of each, −1 if it has no label
+    codes: np.ndarray  # (n,) the class of each row, −1 if it has no label
     weights: np.ndarray  # (n,)
 
     def scored(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """(n, C) log p(c | x) and (n,) log p(x)."""
+        """(n, C) log p(k | x) and (n,) log p(x)."""
         scored = [state.rule.posterior_and_density(block) for block in self.blocks]
         log_posterior, log_density = (np.concatenate(part) for part in zip(*scored, strict=True))
         return log_posterior, log_density
 
 
 def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> PartiallyLabelled:
-    """Fit the model to the rows that have a label; returns all rows that count."""
+    """Fit the model on the labelled rows; return all rows with a positive weight."""
     if inputs.y is None and isinstance(inputs.schema, Schema):
         inputs = replace(inputs, y=inputs.schema.target)
     if inputs.y is None:
@@ -56,7 +58,7 @@ def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> Part
     if named or is_stream(X) or (by_name and is_source(X)):
         table = _held(open_table(X))
         codes, weights = _fit_table(model, table, inputs, mark)
-        if not named:  # fit(X, y): scikit-learn's rules for names hold
+        if not named:  # fit(X, y): the rules of scikit-learn for column names
             schema = replace(model.schema_, named=feature_names(X) is not None)
             model.set_state(replace(model.state_, schema=schema))
         X = table
@@ -64,9 +66,9 @@ def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> Part
         codes, weights = _fit_array(model, inputs, mark)
     if (codes < 0).any() and len(model.classes_) < 2:
         raise VerosimError(
-            f"All labels are {plain_label(model.classes_[0])!r}, but for {(codes < 0).sum():,} "
-            f"rows without one, unlabelled={mark!r}.",
-            "two classes or more are needed; if that mark is a class, choose another, or None.",
+            f"Only one class has labelled rows, {plain_label(model.classes_[0])!r}; the other "
+            f"{(codes < 0).sum():,} rows have the label unlabelled={mark!r}.",
+            f"If {mark!r} is a class, use another value of unlabelled, or None.",
         )
     read = open_to_score(model.state_, X)
     blocks = [c.block() for c in read.chunks()] if isinstance(read, TableSource) else [read]
@@ -74,7 +76,7 @@ def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> Part
 
 
 def _counting(rows: PartiallyLabelled) -> PartiallyLabelled:
-    """The rows but for those of zero weight, which do not exist."""
+    """The rows with a positive weight; rows with weight zero are not used."""
     counts = rows.weights > 0
     if counts.all():
         return rows
@@ -90,7 +92,7 @@ def _counting(rows: PartiallyLabelled) -> PartiallyLabelled:
 def _fit_array(
     model: GenerativeClassifier, inputs: Inputs, mark: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """codes and weights, (n,) each, of the rows of an array."""
+    """Fit the model on the labelled rows of an array; return codes (n,) and weights (n,)."""
     y, sample_weight = inputs.y, inputs.sample_weight
     hidden = _marked(y, mark)
     weights = _weights(sample_weight, len(y))
@@ -101,12 +103,13 @@ def _fit_array(
 
 
 def _weights(sample_weight: Any, n: int) -> np.ndarray:
+    """(n,) the weights, all 1 by default."""
     weights = as_weights(sample_weight, n)
     return weights if len(weights) else np.ones(n)
 
 
 def _marked(y: np.ndarray, mark: Any) -> np.ndarray:
-    """(n,) whether each label stands for none."""
+    """(n,) whether each label is the mark."""
     if is_missing(mark):
         found = [is_missing(v) or (isinstance(v, str) and v == "") for v in y.tolist()]
     else:
@@ -115,17 +118,18 @@ def _marked(y: np.ndarray, mark: Any) -> np.ndarray:
 
 
 def _checked(hidden: np.ndarray, mark: Any) -> np.ndarray:
+    """`hidden` (n,); an error if no row has a label."""
     if len(hidden) and hidden.all():
         shown = "missing" if is_missing(mark) else repr(mark)
         raise VerosimError(
-            f"No row has a label: those of all {len(hidden):,} rows are {shown}.",
-            "every class needs one labelled row at least.",
+            f"No row has a label: the labels of all {len(hidden):,} rows are {shown}.",
+            "Give at least one labelled row for each class.",
         )
     return hidden
 
 
 def _filled(y: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """Labels with some label for rows of no weight; numbers among None are numbers again."""
+    """y with any label for the unlabelled rows; labels mixed with None become numbers again."""
     out = y.copy()
     out[hidden] = y[~hidden][0]
     numbers = y.dtype == object and {type(label) for label in out.tolist()} <= {int, float, bool}
@@ -133,6 +137,7 @@ def _filled(y: np.ndarray, hidden: np.ndarray) -> np.ndarray:
 
 
 def _codes(model: GenerativeClassifier, y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """(n,) the class of each known row, −1 for the others."""
     codes = np.full(len(y), -1)
     codes[known] = encode_labels(y[known], model.classes_)[0]
     return codes
@@ -144,11 +149,11 @@ def _codes(model: GenerativeClassifier, y: np.ndarray, known: np.ndarray) -> np.
 def _fit_table(
     model: GenerativeClassifier, table: Table, inputs: Inputs, mark: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """codes and weights, (n,) each, of the rows of a table."""
+    """Fit the model on the labelled rows of a table; return codes (n,) and weights (n,)."""
     y, sample_weight, schema = inputs.y, inputs.sample_weight, inputs.schema
     n = table.rows or 0
     target = y if isinstance(y, str) else None
-    if sample_weight is None and target and isinstance(schema, Schema):  # as `fit` has it
+    if sample_weight is None and target and isinstance(schema, Schema):  # the same as in `fit`
         sample_weight = schema.weight if schema.weight in table.names else None
     named = sample_weight if isinstance(sample_weight, str) else None
     check_columns(table.names, target, named, "auto")
@@ -164,7 +169,8 @@ def _fit_table(
         missing = frozenset(schema.na if isinstance(schema, Schema) else as_na(inputs.na))
         marks = (_marked_cells(rows, target, mark, missing) for rows in table.batches())
         hidden = _checked(np.concatenate([np.empty(0, dtype=bool), *marks]), mark)
-    part, labels = table, y
+    part: Any = table
+    labels = y
     if hidden.any():
         part, labels = _some(table, ~hidden), y if target else y[~hidden]
         sample_weight = weights[~hidden] if named is None else named
@@ -178,16 +184,17 @@ def _fit_table(
 
 
 def _marked_cells(rows: Rows, target: str, mark: Any, na: frozenset[str]) -> np.ndarray:
-    """(n,) whether the label in each cell of the target stands for none."""
+    """(n,) whether each cell of the target column is the mark."""
     try:
         index, texts = cells.keys(rows.batch.column(target), na)
-    except cells.Unreadable:  # `fit` says what is wrong with it
+    except cells.Unreadable:  # `fit` raises the error for this column
         return np.zeros(rows.batch.num_rows, dtype=bool)
     text = None if is_missing(mark) else cells.text_of(mark)
     return np.array([found == text for found in texts])[index]
 
 
 def _codes_of_table(model: GenerativeClassifier, table: Table, target: str) -> np.ndarray:
+    """(n,) the class of each row of a table with labels."""
     groups = model.stats_.axes.groups
     out = []
     for rows in table.batches():
@@ -198,14 +205,14 @@ def _codes_of_table(model: GenerativeClassifier, table: Table, target: str) -> n
 
 
 def _held(table: Table) -> Table:
-    """The table with its rows in memory, to be read as often as is wanted."""
+    """The table with its rows in memory, so that it can be read many times."""
     rows = list(table.batches())
     n = sum(part.batch.num_rows for part in rows)
     return replace(table, read=lambda _: iter(rows), rows=n, resumes=False, once=False)
 
 
 def _some(table: Table, kept: np.ndarray) -> Table:
-    """The rows of a held table that are marked (n,)."""
+    """The rows of a table in memory for which `kept` (n,) is True."""
 
     def read(columns: Iterable[str] | None) -> Iterator[Rows]:
         first = 0

@@ -1,17 +1,18 @@
-"""A generative model knows p(x), so it can reject rows unlike all it learnt from.
+"""A generative model has a density p(x), so it can reject rows that are unlike the training rows.
 
     rejected  if  log p(x) < q,  or  max_k p(k | x) < confidence
 
-q is the `novelty` quantile of log p(x) over held-out rows: a model gives the rows it learnt from a
-density that is too high. References: Chow (1970), On optimum recognition error and reject tradeoff
-(the posterior); Dubuisson & Masson (1993), A statistical decision rule with incomplete knowledge
-about classes (the density).
+q is the `novelty` quantile of log p(x) over held-out rows. Held-out rows are needed because the
+density of training rows is too high.
+References: Chow (1970), On optimum recognition error and reject tradeoff (the posterior); Dubuisson
+& Masson (1993), A statistical decision rule with incomplete knowledge about classes (the density).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -26,16 +27,32 @@ from verosim.folds.scores import weighted_mean
 from verosim.models.settings import share
 from verosim.validate.wrapper import Training, Wrapper, fit_model
 
+if TYPE_CHECKING:
+    from pyarrow import RecordBatchReader
+
+    from verosim.data.schema import Schema
+    from verosim.estimators.base import GenerativeClassifier
+    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+
 NOVEL, UNSURE = "novel", "unsure"
+
+
+class RejectSettings(TypedDict, total=False):
+    """The parameters of `Reject` that `reject` passes on."""
+
+    novelty: float | None
+    confidence: float | None
+    label: object
+    cv: CV
 
 
 @dataclass(frozen=True)
 class RejectRule(Rule):
-    """A rule with one more decision, numbered C: the row is rejected."""
+    """A rule with one more decision, number C: the row is rejected."""
 
     inner: Rule
     log_least: float  # log p(x) below which a row is novel
-    log_sure: float  # log max_k p(k | x) below which the rule is unsure
+    log_sure: float  # log max_k p(k | x) below which the prediction is uncertain
 
     def log_posterior(self, X: Any) -> np.ndarray:
         return self.inner.log_posterior(X)
@@ -53,7 +70,7 @@ class RejectRule(Rule):
         return self.inner.posterior_and_density(X)
 
     def reasons(self, X: Any) -> np.ndarray:
-        """(n,) why each row is rejected; "" where it is not."""
+        """(n,) the reason why each row is rejected; "" if it is not rejected."""
         log_p, evidence = self.inner.posterior_and_density(X)
         return self.reasons_of(evidence, log_p)
 
@@ -67,40 +84,59 @@ class RejectRule(Rule):
 
 
 class Reject(Wrapper):
-    """A classifier that rejects rows unlike those it learnt from, or too uncertain ones.
+    """A classifier that rejects rows that are unlike the training rows, or too uncertain.
 
-    rejected  if  log p(x) < the `novelty` quantile,  or  max_k p(k | x) < confidence
+    A row x is rejected if its density or its largest posterior is too low:
 
-    `predict` gives a class, or `label` for a rejected row; `rejected` says which rows are, and
-    `reasons` why. About a share `novelty` of rows like those given is rejected for their density:
-    the threshold is the ⌊novelty (n + 1)⌋-th smallest log p(x) of the n rows, each held out. With
-    fewer than 1 / novelty − 1 rows no row is rejected for it. log p(x) is a sum over the cells, so
-    it also falls with the length of a text and rises with missing cells: compare rows of a kind.
-    Posteriors of naive Bayes are seldom below any `confidence` unless calibrated: wrap a
-    `Calibrated` model. `predict_proba` and `decision_function` are the model's own.
+        log p(x) < q,  or  max_k p(k | x) < confidence
+
+    where q is the `novelty` quantile of log p(x) over held-out rows: the ⌊novelty (n + 1)⌋-th
+    smallest value of the n rows. About a share `novelty` of rows like the training rows is rejected
+    for its density. With fewer than 1 / novelty − 1 rows, no row is rejected for its density.
+
+    `predict` returns `label` for a rejected row. `rejected` and `reasons` show which rows are
+    rejected, and why. `predict_proba` and `decision_function` are those of the model. log p(x) is a
+    sum over the cells of a row. It is lower for long texts and higher for rows with missing values.
+    Naive Bayes is often too confident for the threshold `confidence`: use a `Calibrated` model.
 
     Parameters
     ----------
-    model : a generative classifier, fitted or not, or a `Calibrated` one; a copy of it is fitted
-    novelty : share of rows like those given whose log p(x) is too low; None or 0 rejects none
-    confidence : least posterior of the predicted class; None or 0 rejects none
-    label : the prediction for rejected rows: None, or a value that is not a class. Predictions
-        have the dtype of the classes unless a row is rejected and its label is of another type
-    cv : folds of the rows held out for `novelty`, as in `cross_validate`; where there are fewer
-        rows, as many folds as rows
+    model : GenerativeClassifier or Calibrated
+        The model, fitted or not. A copy of it is fitted on all rows.
+    novelty : float or None, default=0.005
+        The share of rows like the training rows that is rejected for a low log p(x). None or 0
+        rejects no row for its density.
+    confidence : float or None, default=None
+        The smallest posterior of the predicted class that is accepted. None or 0 rejects no row for
+        its posterior.
+    label : object, default=None
+        The prediction for rejected rows: None, or a value that is not a class. Predictions have the
+        dtype of the classes, unless a row is rejected and `label` has another type.
+    cv : int, splitter, array-like, str or iterable, default=10
+        The folds for `novelty`: a number of folds, a scikit-learn splitter, the fold of each row,
+        the name of a column of folds, or pairs of training and test positions. Each row must be
+        held out once. A number of folds larger than the number of rows is reduced.
 
     Attributes
     ----------
-    model_ : the model fitted on all rows
-    log_least_ : log p(x) below which a row is novel; −∞ where none is
-    classes_ : (C,) the labels
-    n_features_in_ : number of columns of X
-    feature_names_in_ : their names, where X has names
+    model_ : GenerativeClassifier or Calibrated
+        The model fitted on all rows.
+    log_least_ : float
+        The threshold q: a row with a smaller log p(x) is rejected. It is −∞ if no row is rejected
+        for its density.
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if X had column names that are texts.
 
     References
     ----------
-    Chow (1970), On optimum recognition error and reject tradeoff.
-    Dubuisson & Masson (1993), A statistical decision rule with incomplete knowledge about classes.
+    Chow (1970), On optimum recognition error and reject tradeoff, IEEE Transactions on Information
+    Theory 16.
+    Dubuisson & Masson (1993), A statistical decision rule with incomplete knowledge about classes,
+    Pattern Recognition 26.
 
     Examples
     --------
@@ -117,11 +153,11 @@ class Reject(Wrapper):
 
     def __init__(
         self,
-        model: Any,
+        model: GenerativeClassifier | Wrapper,
         novelty: float | None = 0.005,
         confidence: float | None = None,
-        label: Any = None,
-        cv: Any = 10,
+        label: object = None,
+        cv: CV = 10,
     ) -> None:
         self.model = model
         self.novelty = novelty
@@ -131,20 +167,38 @@ class Reject(Wrapper):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
         *,
-        groups: Any = None,
-        schema: Any = None,
-        na: Any = (),
+        groups: Labels | None = None,
+        schema: Schema | None = None,
+        na: MissingMarks = (),
     ) -> Self:
-        """Fit the model on all rows, and the threshold on their log p(x) out of fold.
+        """Fit the model on all rows, and the threshold on log p(x) of the held-out rows.
 
         Parameters
         ----------
-        X, y, sample_weight, schema, na : as the model's own `fit` takes them
-        groups : an array or the name of a column: rows of one group share a fold
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+            to a file or a folder, or an iterable of tables.
+        y : array-like of shape (n,), str or None, default=None
+            The labels, or the name of the target column of a table. None uses the target of
+            `schema`.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weight of each row, or the name of a column of weights.
+        groups : array-like of shape (n,), str or None, default=None
+            The group of each row, or the name of a column of groups. All rows of a group are in the
+            same fold.
+        schema : Schema or None, default=None
+            The kinds of the columns, from `verosim.look`. None finds them from the table.
+        na : iterable of str, default=()
+            Texts that mean a missing value in a table, in addition to the empty cell.
+
+        Returns
+        -------
+        Reject
+            The fitted object itself.
         """
         for name in ("novelty", "confidence"):
             if getattr(self, name) is not None:
@@ -154,7 +208,7 @@ class Reject(Wrapper):
         if self.label is not None and self.label in model.classes_.tolist():
             raise VerosimError(
                 f"label={self.label!r} is one of the classes.",
-                "label=None, or a value that is not a class.",
+                "Use label=None, or a value that is not a class.",
             )
         self.log_least_ = -np.inf
         if self.novelty:
@@ -164,6 +218,18 @@ class Reject(Wrapper):
         return self
 
     def rule_of(self, rule: Rule) -> RejectRule:
+        """The rule that can reject a row.
+
+        Parameters
+        ----------
+        rule : Rule
+            The rule of the model.
+
+        Returns
+        -------
+        RejectRule
+            The rule with the thresholds of this object.
+        """
         log_sure = -np.inf if not self.confidence else float(np.log(self.confidence))
         return RejectRule(
             rule.log_prior, rule.params, rule.columns, rule, self.log_least_, log_sure
@@ -176,16 +242,42 @@ class Reject(Wrapper):
         dtype = np.result_type(self.classes_, np.array(self.label)) if alike else object
         return as_labels([*self.classes_.tolist(), self.label], dtype)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, or `label` where the row is rejected."""
+    def predict(self, X: Source) -> np.ndarray:
+        """The most probable class of each row, or `label` if the row is rejected.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predictions.
+        """
         decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
         any_rejected = (decided == len(self.classes_)).any()
         return (self.answers if any_rejected else self.classes_)[decided]
 
-    def predict_table(self, source: Any, keep: Any = ()) -> Any:
-        """A record-batch reader as a model's own, with the column `reason` after the prediction.
+    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> RecordBatchReader:
+        """Predict a table of any size, in pieces, with the reason for each rejected row.
 
-        The prediction of a rejected row is `label`, or null.
+        The columns of the result are the columns named in `keep`, then `prediction`, `reason`, one
+        posterior `p_…` for each class, and `log_density`. The prediction of a rejected row is
+        `label`, or null if `label` is None.
+
+        Parameters
+        ----------
+        source : table
+            The rows: a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path to a file
+            or a folder, or an iterable of tables.
+        keep : str or iterable of str, default=()
+            The columns of the source to copy to the result.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            A reader that predicts the rows while it is read.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -208,57 +300,127 @@ class Reject(Wrapper):
         schema = schema.insert(at + 1, pa.field("reason", pa.string()))
         return pa.RecordBatchReader.from_batches(schema, map(with_reasons, reader))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over all rows: a rejected row is correct only where y is `label`."""
+    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+        """The accuracy over all rows; a rejected row is correct only if its true label is `label`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+        y : array-like of shape (n,) or str
+            The true labels, or the name of the target column of a table.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weight of each row, or the name of a column of weights.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+        """
         if isinstance(y, str):
             return super().score(X, y, sample_weight)
         predicted, y = self.predict(X).astype(object), np.asarray(y, dtype=object)
         check_length(len(y), len(predicted), "labels")
         return weighted_mean(predicted == y, as_weights(sample_weight, len(y)))
 
-    def rejected(self, X: Any) -> np.ndarray:
-        """(n,) whether each row is rejected."""
+    def rejected(self, X: Source) -> np.ndarray:
+        """Whether each row is rejected.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+
+        Returns
+        -------
+        ndarray of bool of shape (n,)
+            True for a rejected row.
+        """
         return self.reasons(X) != ""
 
-    def reasons(self, X: Any) -> np.ndarray:
-        """(n,) "novel" where p(x) is too low, else "unsure" where every posterior is, else ""."""
+    def reasons(self, X: Source) -> np.ndarray:
+        """The reason why each row is rejected.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+
+        Returns
+        -------
+        ndarray of str of shape (n,)
+            "novel" if p(x) is too low, "unsure" if the largest posterior is too low, and "" if the
+            row is not rejected. A row with both reasons is "novel".
+        """
         return self.evaluate(X, lambda rule, rows: rule.reasons(rows))
 
 
 def _low_quantile(scores: np.ndarray, w: np.ndarray, share: float) -> float:
-    """The score that a share of rows, at most, lies below: the ⌊share (n + 1)⌋-th smallest."""
+    """The ⌊share (n + 1)⌋-th smallest score: at most this share of the rows is below it."""
     counted = w > 0
     order = np.argsort(scores[counted])
     found, below = scores[counted][order], np.cumsum(w[counted][order])
     wanted = share * (below[-1] + 1) * (1 + 1e-12)
-    k = int(np.searchsorted(below, wanted, side="right"))  # rows that may be rejected
+    k = int(np.searchsorted(below, wanted, side="right"))  # the number of rows that can be rejected
     return float(found[k - 1]) if k else -np.inf
 
 
 def reject(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: GenerativeClassifier | Wrapper,
+    X: Source,
+    y: Labels | None = None,
     *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    schema: Any = None,
-    na: Any = (),
-    **settings: Any,
+    sample_weight: Weights | None = None,
+    groups: Labels | None = None,
+    schema: Schema | None = None,
+    na: MissingMarks = (),
+    **settings: Unpack[RejectSettings],
 ) -> Reject:
-    """Fit a model that can reject rows: `Reject(clone(model), **settings).fit(X, y)`.
+    """Fit a model that rejects rows that are unlike the training rows, or too uncertain.
+
+    This is `Reject(clone(model), **settings).fit(X, y)`. A row x is rejected if
+
+        log p(x) < q,  or  max_k p(k | x) < confidence
+
+    where q is the `novelty` quantile of log p(x) over held-out rows.
 
     Parameters
     ----------
-    model : a generative classifier, fitted or not, or a `Calibrated` one; a copy of it is fitted
-    X, y : as for `fit`: arrays, or a table and the name of its target
-    sample_weight, schema, na : as for `fit`
-    groups : an array or the name of a column: rows of one group share a fold
-    **settings : `novelty`, `confidence`, `label` and `cv` of :class:`Reject`
+    model : GenerativeClassifier or Calibrated
+        The model, fitted or not. A copy of it is fitted on all rows.
+    X : array-like of shape (n, d), sparse matrix or table
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+        to a file or a folder, or an iterable of tables.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column of a table. None uses the target of `schema`.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weight of each row, or the name of a column of weights.
+    groups : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of groups. All rows of a group are in the
+        same fold.
+    schema : Schema or None, default=None
+        The kinds of the columns, from `verosim.look`. None finds them from the table.
+    na : iterable of str, default=()
+        Texts that mean a missing value in a table, in addition to the empty cell.
+    **settings : keyword arguments
+        The parameters `novelty`, `confidence`, `label` and `cv` of :class:`Reject`.
 
     Returns
     -------
-    Reject, fitted
+    Reject
+        The fitted classifier, with the methods `rejected` and `reasons`.
+
+    Raises
+    ------
+    VerosimError
+        If the model is not a generative classifier of verosim, or if `label` is one of the classes.
+
+    References
+    ----------
+    Chow (1970), On optimum recognition error and reject tradeoff, IEEE Transactions on Information
+    Theory 16.
+    Dubuisson & Masson (1993), A statistical decision rule with incomplete knowledge about classes,
+    Pattern Recognition 26.
 
     Examples
     --------

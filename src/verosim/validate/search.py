@@ -1,11 +1,11 @@
-"""Settings compared on held-out rows, the whole grid from two passes.
+"""Settings are compared on held-out rows; a whole grid needs two passes over the rows.
 
-    score(θ) = Σ_f score of fold f by the model of T(outside f) and setting θ
+    score(θ) = mean over folds f of the score of fold f, by the model of T(outside f) and setting θ
 
-A setting belongs to estimation, not to the statistic: another one needs no other sums, and one
-eigendecomposition serves all shrinkages of a covariance. Settings the statistic does depend on
-(bins, n-grams, columns) are grouped, two passes a group.
-Reference: Friedman (1989), Regularized discriminant analysis (the square, by cross-validation).
+T is the statistic of the rows. Most settings change only the estimation, so all of them use the
+same sums, and one eigendecomposition is used for all shrinkages of a covariance. Settings that
+change the statistic (bins, n-grams, columns) are grouped, with two passes for each group.
+Reference: Friedman (1989), Regularized discriminant analysis (a grid, by cross-validation).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -21,6 +21,7 @@ from sklearn.base import clone
 from verosim.axes.groups import plain_label
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
+from verosim.estimators.base import StatisticClassifier
 from verosim.folds import HeldOutEngine, first_warning_only, fit, inputs_of
 from verosim.folds.evaluation import score_specs
 from verosim.folds.leave_one_out import leave_one_out
@@ -34,27 +35,106 @@ from verosim.validate.cross_validation import (
     scores_of,
 )
 
+if TYPE_CHECKING:
+    from verosim.data.schema import Schema
+    from verosim.typing import CV, Labels, MissingMarks, Scoring, Source, Weights
+
+ASK_GRID = 'Use, for example, grid={"shrinkage": [0, 0.1, 0.5]}.'
+
+
+class SearchOptions(TypedDict, total=False):
+    """The keyword arguments of `search` that `path` passes on."""
+
+    sample_weight: Weights | None
+    fold_priors: Literal["fit", "keep"]
+    schema: Schema | None
+    na: MissingMarks
+
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Settings and how each did on held-out rows."""
+    """Settings and their scores on held-out rows, the result of :func:`search` and :func:`path`.
+
+    The object prints one line for each setting, with the mean of each score over the folds and its
+    standard error. P is the number of settings, and F is the number of folds.
+
+    Attributes
+    ----------
+    settings : list of dict
+        The P settings that were tried, each a dict from parameter to value.
+    scores : dict of str to ndarray of shape (P, F)
+        The score of each setting and fold, by the name of the score. Leave-one-out has one column.
+        A score is nan if the search was interrupted before it.
+    model : GenerativeClassifier or LeastSquares
+        The model with the best settings, fitted on all rows.
+    complete : bool
+        False if the search was interrupted.
+    scoring : str
+        The name of the score that chooses the best setting: the first of `scores`.
+    best : int
+        The position in `settings` of the setting with the highest mean score. If several are
+        equal, it is the first of them.
+    best_settings : dict
+        The setting with the highest mean score.
+    best_score : float
+        The mean score of the best setting.
+
+    References
+    ----------
+    Friedman (1989), Regularized discriminant analysis, JASA 84.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from verosim import GaussianNB, search
+    >>> X, y = load_wine(return_X_y=True)
+    >>> found = search(GaussianNB(), X, y, {"priors": [None, "uniform"]}, cv=5)
+    >>> found.best_settings, found.scores["neg_log_loss"].shape
+    ({'priors': None}, (2, 5))
+    """
 
     settings: list[dict[str, Any]]  # P of them
-    scores: dict[str, np.ndarray]  # (P, F) by name; nan where an interrupt came first
-    model: Any = field(repr=False, default=None)  # fitted on all rows with the best of them
+    scores: dict[str, np.ndarray]  # (P, F) by name; nan for folds after an interrupt
+    model: Any = field(repr=False, default=None)  # fitted on all rows with the best setting
     complete: bool = True  # False if it was interrupted
 
     @property
     def scoring(self) -> str:
-        """The score that chooses: the first asked for."""
+        """The score that chooses: the first of the scores."""
         return next(iter(self.scores))
 
     def mean(self, name: str | None = None) -> np.ndarray:
-        """(P,) the mean over the folds all settings were judged on."""
+        """The mean score of each setting, over the folds that have scores for all settings.
+
+        Parameters
+        ----------
+        name : str or None, default=None
+            The name of the score, a key of `scores`. None is the score that chooses.
+
+        Returns
+        -------
+        ndarray of shape (P,)
+            The mean of each setting.
+        """
         return _common(self.scores[name or self.scoring]).mean(axis=1)
 
     def error(self, name: str | None = None) -> np.ndarray:
-        """(P,) its standard error over the folds."""
+        """The standard error of the mean score of each setting.
+
+            error = s / √F
+
+        with s the standard deviation of the scores of the F folds.
+
+        Parameters
+        ----------
+        name : str or None, default=None
+            The name of the score, a key of `scores`. None is the score that chooses.
+
+        Returns
+        -------
+        ndarray of shape (P,)
+            The standard error of each setting; nan if there is only one fold.
+        """
         found = _common(self.scores[name or self.scoring])
         if found.shape[1] < 2:
             return np.full(len(found), np.nan)
@@ -62,15 +142,17 @@ class Search:
 
     @property
     def best(self) -> int:
-        """The number of the setting with the highest mean; of equals the first."""
+        """The position of the setting with the highest mean; the first if several are equal."""
         return int(np.nanargmax(self.mean()))
 
     @property
     def best_settings(self) -> dict[str, Any]:
+        """The setting with the highest mean score."""
         return self.settings[self.best]
 
     @property
     def best_score(self) -> float:
+        """The mean score of the best setting."""
         return float(self.mean()[self.best])
 
     def __str__(self) -> str:
@@ -93,14 +175,15 @@ class Search:
         out[1 + self.best] += "  ← best"
         if not self.complete:
             folds = _common(self.scores[self.scoring]).shape[1]
-            out.append(f"interrupted: by {folds} of {self.scores[self.scoring].shape[1]} folds")
+            total = self.scores[self.scoring].shape[1]
+            out.append(f"Interrupted: the scores use {folds} of {total} folds.")
         return "\n".join(line.rstrip() for line in out)
 
     __repr__ = __str__
 
 
 def _common(found: np.ndarray) -> np.ndarray:
-    """(P, F') the folds every setting has a score on."""
+    """(P, F') the scores of the folds that have a score for every setting."""
     return found[:, ~np.isnan(found).any(axis=0)]
 
 
@@ -110,36 +193,75 @@ def _shown(value: Any) -> str:
 
 
 def search(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: StatisticClassifier,
+    X: Source,
+    y: Labels | None,
     grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]],
-    cv: Any = 10,
-    scoring: Any = None,
-    groups: Any = None,
+    cv: CV = 10,
+    scoring: Scoring = None,
+    groups: Labels | None = None,
     *,
-    sample_weight: Any = None,
-    fold_priors: str = "fit",
-    schema: Any = None,
-    na: Any = (),
+    sample_weight: Weights | None = None,
+    fold_priors: Literal["fit", "keep"] = "fit",
+    schema: Schema | None = None,
+    na: MissingMarks = (),
 ) -> Search:
-    """Compare settings on held-out rows: any grid of estimation settings costs two passes.
+    """Compare settings of a model on held-out rows.
+
+    Every setting is scored on the same folds. All settings of the estimation together (shrinkage,
+    smoothing, priors and others) need two passes over the rows. An interrupt (Ctrl-C) returns the
+    results of the folds that are complete; `complete` is then False.
+
+        score(θ) = mean over folds f of the score of fold f, by the model of T(outside f) and θ
+
+    where θ is a setting and T(outside f) is the statistic of the training rows of fold f.
 
     Parameters
     ----------
-    model : a generative classifier or :class:`LeastSquares`; it is left as it is
-    X, y : rows and labels, or any table and the name of its target, as in `fit`
-    grid : {parameter: values}, every combination of which is tried, or a list of settings
-    cv, groups, sample_weight, fold_priors, schema, na : as in :func:`cross_validate`
-    scoring : as there, and the first score chooses; None is neg_log_loss, or accuracy of a model
-        without probabilities
-
-    An interrupt (Ctrl-C) returns what is known so far; `complete` is then False.
+    model : GenerativeClassifier or LeastSquares
+        The model, fitted or not. It is not changed.
+    X : array-like of shape (n, d), sparse matrix or table
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+        to a file or a folder, or an iterable of tables.
+    y : array-like of shape (n,), str or None
+        The labels, or the name of the target column of a table. None uses the target of `schema`.
+    grid : mapping or iterable of mappings
+        A mapping from parameter to values, such as `{"shrinkage": [0, 0.1]}`, tries all
+        combinations. An iterable of mappings tries each of them, such as `[{"shrinkage": 0}]`.
+    cv : int, "loo", splitter, array-like, str or iterable, default=10
+        The folds: a number of folds, "loo" for leave-one-out, a scikit-learn splitter, the fold of
+        each row, the name of a column of folds, or pairs of training and test positions.
+    scoring : str, callable, sequence, dict or None, default=None
+        Names of scikit-learn scorings, scorers, or a dict of them. The first score chooses the best
+        settings. None is "neg_log_loss", or "accuracy" for a model without probabilities.
+    groups : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of groups. All rows of a group are in the
+        same fold.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weight of each row, or the name of a column of weights. The weights are used in the fit
+        and in the scores.
+    fold_priors : {"fit", "keep"}, default="fit"
+        "fit" estimates the priors from the training rows of each fold. "keep" uses the priors of
+        all rows in every fold.
+    schema : Schema or None, default=None
+        The kinds of the columns, from `verosim.look`. None finds them from the table.
+    na : iterable of str, default=()
+        Texts that mean a missing value in a table, in addition to the empty cell.
 
     Returns
     -------
-    Search with `settings`, `scores` (settings × folds) by name, `best_settings`, and `model`,
-    fitted on all rows with the best settings.
+    Search
+        The settings, their scores in each fold, the best settings, and the model with the best
+        settings, fitted on all rows.
+
+    Raises
+    ------
+    VerosimError
+        If the grid is empty, or if it has a parameter or a value that the model does not accept.
+
+    References
+    ----------
+    Friedman (1989), Regularized discriminant analysis, JASA 84.
 
     Examples
     --------
@@ -150,7 +272,7 @@ def search(
     >>> found.best_settings
     {'pooling': 0.5, 'shrinkage': 0}
     """
-    check_statistic_classifier(model)
+    check_statistic_classifier(model, "search")
     keep_priors = keeps_priors(fold_priors)
     settings = _settings(grid)
     score_by = scores_of(model, scoring, (LOG_LOSS,))
@@ -172,7 +294,7 @@ def search(
 def _leave_one_out(
     specs: list[Spec], inputs: Inputs, score_by: dict[str, Score], keep_priors: bool
 ) -> dict[str, np.ndarray]:
-    """By name, (specs, 1) scores of all rows, each by the model of all others."""
+    """By name, (specs, 1) the scores of all rows; each row is scored by the model of the others."""
     table = {name: np.full((len(specs), 1), np.nan) for name in score_by}
     with Progress(len(specs), "models") as bar:
         for i, spec in enumerate(specs):
@@ -184,17 +306,65 @@ def _leave_one_out(
 
 
 def path(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: StatisticClassifier,
+    X: Source,
+    y: Labels | None,
     name: str,
     values: Iterable[Any],
-    cv: Any = 10,
-    scoring: Any = None,
-    groups: Any = None,
-    **given: Any,
+    cv: CV = 10,
+    scoring: Scoring = None,
+    groups: Labels | None = None,
+    **given: Unpack[SearchOptions],
 ) -> Search:
-    """One setting along a line of values: :func:`search` of one parameter.
+    """Compare the values of one parameter on held-out rows.
+
+    This is `search(model, X, y, {name: values}, cv, scoring, groups, **given)`. Use it to see how
+    the score changes along one setting, for example the shrinkage of a covariance.
+
+        score(v) = mean over folds f of the score of fold f, by the model of T(outside f) and v
+
+    where v is a value of the parameter and T(outside f) is the statistic of the training rows of
+    fold f.
+
+    Parameters
+    ----------
+    model : GenerativeClassifier or LeastSquares
+        The model, fitted or not. It is not changed.
+    X : array-like of shape (n, d), sparse matrix or table
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+        to a file or a folder, or an iterable of tables.
+    y : array-like of shape (n,), str or None
+        The labels, or the name of the target column of a table. None uses the target of `schema`.
+    name : str
+        The name of the parameter, such as "shrinkage".
+    values : iterable
+        The values to compare.
+    cv : int, "loo", splitter, array-like, str or iterable, default=10
+        The folds: a number of folds, "loo" for leave-one-out, a scikit-learn splitter, the fold of
+        each row, the name of a column of folds, or pairs of training and test positions.
+    scoring : str, callable, sequence, dict or None, default=None
+        Names of scikit-learn scorings, scorers, or a dict of them. The first score chooses the best
+        settings. None is "neg_log_loss", or "accuracy" for a model without probabilities.
+    groups : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of groups. All rows of a group are in the
+        same fold.
+    **given : keyword arguments
+        The arguments `sample_weight`, `fold_priors`, `schema` and `na` of :func:`search`.
+
+    Returns
+    -------
+    Search
+        The values, their scores in each fold, the best value, and the model with the best value,
+        fitted on all rows.
+
+    Raises
+    ------
+    VerosimError
+        If `name` is not a parameter of the model.
+
+    References
+    ----------
+    Friedman (1989), Regularized discriminant analysis, JASA 84.
 
     Examples
     --------
@@ -208,32 +378,41 @@ def path(
     0.001      0.9403 ± 0.0087
     """
     if not isinstance(name, str):
-        raise VerosimError(f"name={name!r} is no name of a parameter.", "'shrinkage', for one.")
+        raise VerosimError(
+            f"name must be the name of a parameter; got {name!r}.", "Use, for example, 'shrinkage'."
+        )
     return search(model, X, y, {name: values}, cv, scoring, groups, **given)
 
 
 def _settings(grid: Any) -> list[dict[str, Any]]:
+    """The settings of a grid, checked."""
     if not isinstance(grid, Iterable):
-        raise VerosimError(f"grid={grid!r} is no grid.", '{"shrinkage": [0, 0.1, 0.5]}, for one.')
+        raise VerosimError(f"grid must be a mapping or a list of mappings; got {grid!r}.", ASK_GRID)
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, str) or not isinstance(values, Iterable):
-                raise VerosimError(f"The grid has {values!r} for {name!r}.", "a list of values.")
+                raise VerosimError(
+                    f"The grid must have a list of values for {name!r}; got {values!r}.", ASK_GRID
+                )
         lists = {name: list(values) for name, values in grid.items()}
         for name, values in lists.items():
             if not values:
-                raise VerosimError(f"The grid has no values of {name!r}.", "one or more.")
+                raise VerosimError(f"The grid has an empty list of values for {name!r}.", ASK_GRID)
         settings = [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
     else:
         settings = [dict(setting) for setting in grid]
     if not settings or not settings[0]:
-        raise VerosimError("The grid is empty.", '{"shrinkage": [0, 0.1, 0.5]}, for one.')
+        raise VerosimError("The grid is empty.", ASK_GRID)
     if any(setting.keys() != settings[0].keys() for setting in settings):
-        raise VerosimError("The settings name different parameters.", "name the same in each.")
+        raise VerosimError(
+            "The settings of the grid have different parameters.",
+            "Give the same parameters in each setting.",
+        )
     return settings
 
 
 def _with(model: Any, setting: dict[str, Any]) -> Any:
+    """A copy of the model with this setting."""
     try:
         return clone(model).set_params(**setting)
     except ValueError as error:

@@ -1,56 +1,72 @@
-"""Columns chosen step by step, on held-out rows or by Wilks' λ, without fitting rows again.
+"""Columns are selected step by step, on held-out rows or by Wilks' λ, without refitting.
 
-    log-loss   − Σ log p(class | x_S) of held-out rows, S the columns kept
-    Wilks      λ_S = |W_S| / |T_S|, within over total scatter; a step is tested by
-               F = (1 − λ'/λ)/(λ'/λ) · (n − K − |S|)/(K − 1)
+    log-loss   − Σ log p(class | x_S) over the held-out rows, with S the selected columns
+    Wilks      λ_S = |W_S| / |T_S|, with W the scatter within classes and T the total scatter;
+               a step from λ to λ' is tested by F = (1 − λ'/λ)/(λ'/λ) · (n − C − |S|)/(C − 1)
 
-The statistic of some columns is a part of the statistic of all, so every trial is algebra; where
-columns are independent within a class the score itself is a sum over columns.
+The statistic of some columns is a part of the statistic of all columns, so each trial needs no
+pass over the rows. If the columns are independent within a class, the score is a sum over columns.
 References: Wilks (1932), Certain generalizations in the analysis of variance; McLachlan (1992),
 Discriminant Analysis and Statistical Pattern Recognition, §12.3.
 """
 
 from __future__ import annotations
 
-import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.stats import f as f_distribution
 from sklearn.base import clone
 
-from verosim import kernels
-from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.stream import TableSource
 from verosim.densities.central import Scatter
-from verosim.engines import one_blas_thread
 from verosim.engines.progress import Progress
-from verosim.errors import SingularWarning, VerosimError, VerosimWarning, warn
-from verosim.folds import (
-    FoldRules,
-    HeldOutEngine,
-    HeldOutRows,
-    HoldOut,
-    first_warning_only,
-    fit,
-    inputs_of,
-)
-from verosim.folds.scores import LEAST, LOG_LOSS, own_log_proba
-from verosim.models import Spec, State, derive, derive_rules
+from verosim.errors import VerosimError, VerosimWarning, warn
+from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, fit, inputs_of
+from verosim.folds.scores import LOG_LOSS
+from verosim.models import Spec, State, derive
 from verosim.models.settings import finite, one_of
-from verosim.stats import Moments, Statistic
-from verosim.validate.contributions import dense, held_out_contributions
+from verosim.stats import Moments
+from verosim.validate.column_loss import HeldOutLoss, held_out_loss
 from verosim.validate.cross_validation import check_generative
 
-LEAST_UNEXPLAINED = 1e-10  # share of a column's scatter below which the others explain it all
+if TYPE_CHECKING:
+    from verosim.data.schema import Schema
+    from verosim.estimators.base import GenerativeClassifier
+    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+
+LEAST_UNEXPLAINED = 1e-10  # a column with a smaller share of own scatter is linear in the others
 
 
 @dataclass(frozen=True)
 class Step:
-    """One column more, or one less."""
+    """One step of :func:`select`: a column is added or removed.
+
+    Attributes
+    ----------
+    column : str
+        The name of the column.
+    added : bool
+        True if the column was added, False if it was removed.
+    score : float
+        The held-out log-loss, or Wilks' λ, after the step. Lower is better.
+    p_value : float or None
+        The p-value of the step, for `scoring="wilks"`. None otherwise.
+
+    References
+    ----------
+    McLachlan (1992), Discriminant Analysis and Statistical Pattern Recognition, §12.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from verosim import LDA, select
+    >>> data = load_wine(as_frame=True)
+    >>> print(select(LDA(), data.data, data.target, scoring="wilks", most=1).steps[0])
+    + flavanoids  0.2722  p = 3.6e-50
+    """
 
     column: str
     added: bool
@@ -65,61 +81,145 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The columns that were kept, and how they were come by."""
+    """The selected columns and the steps, the result of :func:`select`.
+
+    The object prints the score at the start, one line for each step, and the selected columns.
+
+    Attributes
+    ----------
+    columns : list of str
+        The names of the selected columns.
+    numbers : ndarray of shape (d,)
+        The positions of the selected columns in X.
+    steps : list of Step
+        The steps, in order.
+    start : float
+        The score before the first step.
+    scoring : {"neg_log_loss", "wilks"}
+        The score that was used.
+    model : GenerativeClassifier
+        The model, fitted on the selected columns.
+    complete : bool
+        False if the selection was interrupted.
+    score : float
+        The held-out log-loss, or Wilks' λ, of the selected columns. Lower is better.
+
+    References
+    ----------
+    McLachlan (1992), Discriminant Analysis and Statistical Pattern Recognition, §12.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from verosim import LDA, select
+    >>> data = load_wine(as_frame=True)
+    >>> found = select(LDA(), data.data, data.target, scoring="wilks", most=3)
+    >>> found.columns, found.numbers, round(found.score, 4)
+    (['flavanoids', 'color_intensity', 'proline'], array([ 6,  9, 12]), 0.0478)
+    """
 
     columns: list[str]
-    numbers: np.ndarray  # (kept,) their places in X
+    numbers: np.ndarray  # (selected,) their positions in X
     steps: list[Step]
     start: float  # the score before the first step
     scoring: str  # "neg_log_loss" or "wilks"
-    model: Any = field(repr=False, default=None)  # fitted on those columns
+    model: Any = field(repr=False, default=None)  # fitted on the selected columns
     complete: bool = True  # False if it was interrupted
 
     @property
     def score(self) -> float:
+        """The score after the last step."""
         return self.steps[-1].score if self.steps else self.start
 
     def __str__(self) -> str:
         what = "held-out log-loss" if self.scoring == LOG_LOSS else "Wilks' λ"
         lines = [f"{what} {self.start:.4f}", *map(str, self.steps)]
         if not self.complete:
-            lines.append("interrupted")
+            lines.append("Interrupted: the selection is not complete.")
         return "\n".join([*lines, f"kept: {', '.join(self.columns)}"])
 
     __repr__ = __str__
 
 
 def select(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: GenerativeClassifier,
+    X: Source,
+    y: Labels | None = None,
     *,
-    scoring: str = LOG_LOSS,
-    direction: str = "forward",
-    cv: Any = 10,
+    scoring: Literal["neg_log_loss", "wilks"] = "neg_log_loss",
+    direction: Literal["forward", "backward"] = "forward",
+    cv: CV = 10,
     most: int | None = None,
     level: float = 0.05,
-    groups: Any = None,
-    sample_weight: Any = None,
-    schema: Any = None,
-    na: Any = (),
+    groups: Labels | None = None,
+    sample_weight: Weights | None = None,
+    schema: Schema | None = None,
+    na: MissingMarks = (),
 ) -> Selection:
-    """Choose columns one at a time, forward from none or backward from all.
+    """Select columns one at a time: forward from none, or backward from all.
+
+    Each step adds (or removes) the column that gives the lowest score. The score is the held-out
+    log-loss, or Wilks' λ:
+
+        log-loss = − Σ log p(class | x_S) / n
+        λ_S = |W_S| / |T_S|
+
+    where S are the selected columns, n is the number of rows, W is the scatter within classes and T
+    is the total scatter. An interrupt (Ctrl-C) returns the columns selected so far. The p-value of
+    a step is that of one test. It is too small for the best of many columns.
 
     Parameters
     ----------
-    model : a generative classifier; it is left as it is
-    X, y, cv, groups, sample_weight, schema, na : as in :func:`cross_validate`
-    scoring : "neg_log_loss" takes the step that lowers the held-out log-loss most, and stops when
-        none does; "wilks" goes by Wilks' λ of the Gaussian with one covariance, from the statistic
-        alone, and stops when a step is not significant at `level`. Of both, `score` is the value
-        that less of is better
-    direction : "forward" or "backward"
-    most : how many columns to keep at most (forward) or at least (backward); None for no limit
-    level : significance a column must have to be added, or kept, by Wilks' λ
+    model : GenerativeClassifier
+        The model, fitted or not. It is not changed. The log-loss needs a naive Bayes model, or a
+        Gaussian model on rows without missing values. Wilks' λ needs a Gaussian model with a full
+        covariance.
+    X : array-like of shape (n, d), sparse matrix or table
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+        to a file or a folder, or an iterable of tables.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column of a table. None uses the target of `schema`.
+    scoring : {"neg_log_loss", "wilks"}, default="neg_log_loss"
+        "neg_log_loss" takes the step with the lowest held-out log-loss. It stops when no step
+        lowers the log-loss (forward), or when every step raises it (backward). "wilks" uses Wilks'
+        λ, which needs no held-out rows. It stops when no column is significant (forward), or when
+        all columns are significant (backward).
+    direction : {"forward", "backward"}, default="forward"
+        "forward" starts with no column and adds columns. "backward" starts with all columns and
+        removes columns.
+    cv : int, splitter, array-like, str or iterable, default=10
+        The folds: a number of folds, a scikit-learn splitter, the fold of each row, the name of a
+        column of folds, or pairs of training and test positions.
+    most : int or None, default=None
+        The number of columns at which the selection stops: the largest number for "forward", the
+        smallest number for "backward". None sets no limit.
+    level : float, default=0.05
+        The significance level of a step, for `scoring="wilks"`.
+    groups : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of groups. All rows of a group are in the
+        same fold.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weight of each row, or the name of a column of weights. The weights are used in the fit
+        and in the scores.
+    schema : Schema or None, default=None
+        The kinds of the columns, from `verosim.look`. None finds them from the table.
+    na : iterable of str, default=()
+        Texts that mean a missing value in a table, in addition to the empty cell.
 
-    An interrupt (Ctrl-C) returns the columns chosen so far. The significance levels are those of
-    single steps; of the best of many they are too small.
+    Returns
+    -------
+    Selection
+        The selected columns, the steps, and the model fitted on the selected columns.
+
+    Raises
+    ------
+    VerosimError
+        If no column is selected, or if the score cannot be computed for this model.
+
+    References
+    ----------
+    Wilks (1932), Certain generalizations in the analysis of variance, Biometrika 24.
+    McLachlan (1992), Discriminant Analysis and Statistical Pattern Recognition, §12.3.
 
     Examples
     --------
@@ -134,7 +234,7 @@ def select(
     + proline  0.0478  p = 2.1e-29
     kept: flavanoids, color_intensity, proline
     """
-    check_generative(model)
+    check_generative(model, "select")
     one_of("scoring", scoring, (LOG_LOSS, "wilks"))
     one_of("direction", direction, ("forward", "backward"))
     finite("level", level, 0, 1)
@@ -143,18 +243,18 @@ def select(
     spec = model.spec()
     if not spec.is_decomposable:
         raise VerosimError(
-            f"{model!r} is chosen by its rows, so its columns cannot be taken apart.",
-            "give the setting a value.",
+            f"The columns of {model!r} cannot be selected, because fit chooses a setting of it.",
+            "Give the setting a fixed value.",
         )
     inputs = inputs_of(X, y, sample_weight, schema, na)
     engine = HeldOutEngine([spec], inputs, cv, groups)
     forward = direction == "forward"
     with first_warning_only():
-        trial: _Wilks | _HeldOut
+        trial: _Wilks | HeldOutLoss
         if scoring == "wilks":
             trial = _Wilks(_full_moments(spec, engine.rows), level)
         else:
-            trial = _held_out(spec, engine)
+            trial = held_out_loss(spec, engine)
         kept, steps, start, complete = _stepwise(trial, forward, most)
         numbers = np.array(sorted(kept), dtype=np.intp)
         names = [trial.names[j] for j in numbers]
@@ -165,6 +265,7 @@ def select(
 def _stepwise(
     trial: Any, forward: bool, most: int | None
 ) -> tuple[list[int], list[Step], float, bool]:
+    """The selected columns, the steps, the score at the start, and whether it was completed."""
     d = len(trial.names)
     kept: list[int] = [] if forward else list(range(d))
     steps: list[Step] = []
@@ -186,11 +287,11 @@ def _stepwise(
                 steps.append(Step(trial.names[j], forward, current, p))
     except KeyboardInterrupt:
         complete = False
-        warn("Interrupted: the columns chosen so far.", VerosimWarning)
+        warn("Interrupted: the result has the columns selected so far.", VerosimWarning)
     if not kept:
         raise VerosimError(
-            "No column tells the classes apart better than their priors do.",
-            "check the target, or fit on all columns.",
+            "No column predicts the classes better than the priors.",
+            "Check the target, or fit the model on all columns.",
         )
     return kept, steps, float(start), complete
 
@@ -199,19 +300,21 @@ def _stepwise(
 
 
 def _full_moments(spec: Spec, rows: HoldOut) -> Moments:
-    next(iter(rows.trainings()))  # which knows the total, too
+    """The moments of all rows, with full scatter matrices."""
+    next(iter(rows.trainings()))  # this also computes the total
     total = rows.total
     if not total.has_scatter:
         raise VerosimError(
-            f"Wilks' λ needs the scatter of complete rows, and {spec.name} keeps none.",
-            'scoring="neg_log_loss", or select with LDA and fit with another.',
+            f"Wilks' λ needs a full scatter matrix, and {spec.name} does not compute one from "
+            "these rows.",
+            'Use scoring="neg_log_loss", or select the columns with LDA() on complete rows.',
         )
     found: Moments = total.complete
     return found
 
 
 class _Wilks:
-    """λ of a step from swept scatters: what a column has left once the kept ones explain it."""
+    """λ of each step, from the scatter of a column that the selected columns do not explain."""
 
     def __init__(self, statistic: Moments, level: float) -> None:
         scatter = Scatter(statistic)
@@ -223,13 +326,14 @@ class _Wilks:
         self.names, self.level = list(statistic.axes.columns), level
 
     def start(self, kept: Sequence[int]) -> float:
+        """λ of these columns."""
         return float(np.exp(self._log_det(self.within, kept) - self._log_det(self.total, kept)))
 
     def _log_det(self, matrix: np.ndarray, kept: Sequence[int]) -> float:
         return float(np.linalg.slogdet(matrix[np.ix_(kept, kept)])[1]) if len(kept) else 0.0
 
     def _left(self, matrix: np.ndarray, kept: Sequence[int], rest: Sequence[int]) -> np.ndarray:
-        """(rest,) scatter of each column that the kept ones do not explain."""
+        """(rest,) the scatter of each column that the selected columns do not explain."""
         own = matrix.diagonal()[list(rest)]
         if not len(kept):
             return own
@@ -240,13 +344,14 @@ class _Wilks:
         return np.where(left > LEAST_UNEXPLAINED * own, left, np.nan)
 
     def _ratio(self, kept: Sequence[int], rest: Sequence[int]) -> np.ndarray:
-        """(rest,) by how much each column changes λ of the kept ones."""
+        """(rest,) the factor by which each column changes λ of the selected columns."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self._left(self.within, kept, rest) / self._left(self.total, kept, rest)
 
     def scores(
         self, kept: Sequence[int], rest: Sequence[int], forward: bool
     ) -> tuple[np.ndarray, np.ndarray]:
+        """(rest,) λ after each step, and its p-value."""
         now = self.start(kept)
         if forward:
             ratio = self._ratio(kept, rest)
@@ -262,126 +367,15 @@ class _Wilks:
         return np.where(np.isnan(ratio), np.nan if forward else now, after), p
 
     def worth(self, score: float, p: float, current: float, forward: bool) -> bool:
+        """Whether the step is taken."""
         return bool(p < self.level) if forward else bool(not p < self.level)
 
 
-# Held-out log-loss -------------------------------------------------------------------------
-
-
-class _HeldOut(ABC):
-    """Held-out log-loss of any set of columns."""
-
-    names: list[str]
-
-    @abstractmethod
-    def loss(self, columns: Sequence[int]) -> float:
-        """Held-out log-loss of these columns."""
-
-    def start(self, kept: Sequence[int]) -> float:
-        return self.loss(kept)
-
-    def scores(
-        self, kept: Sequence[int], rest: Sequence[int], forward: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        sets = [[*kept, j] if forward else [k for k in kept if k != j] for j in rest]
-        return np.array([self.loss(some) for some in sets]), np.full(len(rest), np.nan)
-
-    def worth(self, score: float, p: float, current: float, forward: bool) -> bool:
-        return bool(score < current) if forward else bool(score <= current)
-
-
-class _Additive(_HeldOut):
-    """One look at the held-out rows gives every column's part of log p(x | k): the rest is sums."""
-
-    def __init__(self, engine: HeldOutEngine) -> None:
-        held = held_out_contributions(engine, "select on a sample of the rows.")
-        self.own, self.weights, self.prior = held.own, held.weights, held.log_prior
-        self.names, of = _column_names(engine.rows)
-        self.parts = np.zeros((len(self.names), *self.prior.shape))  # (d, n, C)
-        for at, j in enumerate(of):
-            self.parts[j] += held.parts[:, :, at]
-
-    def loss(self, columns: Sequence[int]) -> float:
-        return self._loss(self.prior + self.parts[list(columns)].sum(axis=0))
-
-    def _loss(self, joint: np.ndarray) -> float:
-        n, C = joint.shape
-        kernels.normalise(joint, np.zeros(C), LOG_POSTERIOR, np.empty(n))
-        return -float(self.weights @ own_log_proba(joint, self.own)) / float(self.weights.sum())
-
-    def scores(
-        self, kept: Sequence[int], rest: Sequence[int], forward: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        base = self.prior + self.parts[list(kept)].sum(axis=0)
-        sign = 1.0 if forward else -1.0
-        found = np.array([self._loss(base + sign * self.parts[j]) for j in rest])
-        return found, np.full(len(rest), np.nan)
-
-
-def _column_names(rows: HoldOut) -> tuple[list[str], list[int]]:
-    """The user's columns, and which of them each part of a score belongs to."""
-    source = rows.source
-    if not isinstance(source, TableSource):
-        names = list(rows.plan.axes.columns)
-        return names, list(range(len(names)))
-    names = list(source.reader.names)
-    place = {name: j for j, name in enumerate(names)}
-    return names, [place[owner] for owner in source.reader.owners]
-
-
-class _Marginals(_HeldOut):
-    """The statistics of some columns are parts of the statistics of all."""
-
-    def __init__(self, spec: Spec, engine: HeldOutEngine) -> None:
-        self.spec, self.names = spec, list(engine.rows.plan.axes.columns)
-
-        def visit(held: HeldOutRows, known: FoldRules) -> Any:
-            place = np.full(len(known.classes), -1)
-            place[known.places] = np.arange(len(known.places))
-            rows = np.asarray(dense(held.block), dtype=np.float64)
-            weights = held.weights if len(held.weights) else np.ones(len(rows))
-            return known.training, rows, place[held.codes], weights
-
-        # By fold the statistic outside it, its rows, their classes outside it, and their weights.
-        self.folds: list[tuple[Statistic, np.ndarray, np.ndarray, np.ndarray]] = [
-            visited.value for visited in engine.visits(visit)
-        ]
-
-    def loss(self, columns: Sequence[int]) -> float:
-        at, loss, total = np.array(sorted(columns), dtype=np.intp), 0.0, 0.0
-        for training, rows, own, weights in self.folds:
-            log_proba = self._log_proba(training, rows, at)
-            known = own >= 0
-            of_rows = np.full(len(own), LEAST)
-            of_rows[known] = own_log_proba(log_proba[known], own[known])
-            loss -= float(weights @ of_rows)
-            total += float(weights.sum())
-        return loss / total
-
-    def _log_proba(self, training: Statistic, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """(n, C) by the model of these columns alone; by the priors if there are none."""
-        if not len(at):
-            weight = training.weight[:, 0]
-            return np.tile(np.log(weight / weight.sum()), (len(rows), 1))
-        # Some of the columns may be singular where all are not.
-        with one_blas_thread, warnings.catch_warnings(action="ignore", category=SingularWarning):
-            rule = derive_rules([self.spec], training.narrowed(at))[0]
-        return rule.log_posterior(np.ascontiguousarray(rows[:, at]))
-
-
-def _held_out(spec: Spec, engine: HeldOutEngine) -> _HeldOut:
-    if spec.density.is_additive:
-        return _Additive(engine)
-    if engine.rows.plan.can_narrow:
-        return _Marginals(spec, engine)
-    raise VerosimError(
-        f"The columns of {spec.name} cannot be taken apart.",
-        "naive Bayes, LDA, QDA and RDA on complete rows can.",
-    )
+# The model of the selected columns -------------------------------------------------------------
 
 
 def _fitted(spec: Spec, rows: HoldOut, numbers: np.ndarray, names: list[str]) -> State:
-    """The state of the kept columns."""
+    """The state of the model of the selected columns."""
     total = rows.total
     if total.can_narrow and not isinstance(rows.source, TableSource):
         return derive(spec, total.narrowed(numbers))

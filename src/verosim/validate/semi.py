@@ -1,20 +1,21 @@
-"""Rows without a label teach a generative model too: EM shares them out among the classes.
+"""A generative model can also use rows without a label, by the EM algorithm.
 
-    E: r_ic = p(c | x_i)            of every unlabelled row
-    M: T_c = T_c(labelled) + λ Σ_i r_ic T(x_i),  and the model of T
+    E step   r_ik = p(k | x_i)                             for each unlabelled row
+    M step   T_k = T_k(labelled) + λ Σ_i r_ik T(x_i),      then the model of T
 
     ℓ = Σ_labelled log p(x, y) + λ Σ_unlabelled log p(x)
 
-No step lowers ℓ where the estimates maximise the likelihood. Smoothing, floors, shrinkage and
-unbiased covariances maximise a penalised one instead: it is that which never falls, and ℓ may, by
-a little. Reference: Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and
-unlabeled documents using EM, Machine Learning 39; there λ < 1 is EM-λ.
+T is the statistic and λ is the weight of unlabelled rows. If the estimates maximise the likelihood,
+no iteration lowers ℓ. Smoothing, floors, shrinkage and unbiased covariances maximise a penalised
+likelihood, so ℓ itself can decrease a little. Reference: Nigam, McCallum, Thrun & Mitchell (2000),
+Text classification from labeled and unlabeled documents using EM, Machine Learning 39 (λ < 1 is
+called EM-λ there).
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -29,36 +30,62 @@ from verosim.validate.partially_labelled import PartiallyLabelled, fit_labelled
 from verosim.validate.soft_assignment import SoftStatistic, soft_statistic
 from verosim.validate.wrapper import Wrapper, generative
 
+if TYPE_CHECKING:
+    from verosim.bayes.rule import Rule
+    from verosim.data.schema import Schema
+    from verosim.typing import Labels, MissingMarks, Source, Weights
+
 Recorded = list[warnings.WarningMessage]
 
 
 class SemiSupervised(Wrapper):
-    """A generative classifier fitted by EM to rows with and without a label.
+    """A generative classifier, fitted by EM to rows with and without a label.
 
-    T_c = T_c(labelled) + λ Σ_i p(c | x_i) T(x_i), again and again until the likelihood settles
+    EM starts with the model of the labelled rows and repeats this step until the likelihood
+    converges:
 
-    It starts from the model of the labelled rows, and every class needs one of them at least.
-    Unlabelled rows help where labels are few and the model is about right; where labels are many,
-    or the classes are not what the columns cluster by, they can hurt: check on held-out rows. The
-    rows are read many times, so a table is held in memory. `ComplementNB` decides by
-    scores that are no density: with it this is self-training, and nothing is maximised.
+        T_k = T_k(labelled) + λ Σ_i p(k | x_i) T(x_i)
+
+    where T_k is the statistic of class k, x_i are the unlabelled rows, p(k | x_i) is the posterior
+    by the current model, and λ is the parameter `weight`. Each class needs at least one labelled
+    row.
+
+    Unlabelled rows help if there are few labels and the model describes the data well. If there are
+    many labels, or if the classes are not clusters of rows, they can make the model worse: compare
+    on held-out rows. All rows are kept in memory, because they are read many times. `ComplementNB`
+    has no density, so with it EM is a form of self-training without a likelihood to maximise.
 
     Parameters
     ----------
-    model : any generative classifier of verosim; a copy of it is fitted
-    unlabelled : the label of rows without one: −1, "?" or any other; None for labels that are
-        missing: None, NaN or an empty text
-    weight : λ, what an unlabelled row counts beside a labelled one; 0 leaves them out
-    max_iter : most EM iterations
-    tol : EM stops when the log-likelihood changes by less, in parts of itself
+    model : GenerativeClassifier
+        The model, fitted or not. A copy of it is fitted.
+    unlabelled : object, default=-1
+        The label that marks rows without a label, such as −1 or "?". None marks missing labels:
+        None, NaN or an empty text.
+    weight : float, default=1.0
+        λ, the weight of an unlabelled row. A labelled row has the weight 1. The value 0 ignores
+        the unlabelled rows.
+    max_iter : int, default=100
+        The largest number of EM iterations.
+    tol : float, default=1e-06
+        EM stops when the relative change of the log-likelihood is at most this value.
 
     Attributes
     ----------
-    model_ : the fitted classifier, with all it can do
-    convergence_ : iterations, whether it converged, and the log-likelihood: that of the model of
-        the labelled rows, then of the model after every iteration. The first does not know the
-        words or categories that only unlabelled rows show, so with those the two do not compare.
-    n_iter_ : how often the rows were scored, once more than there were iterations
+    model_ : GenerativeClassifier
+        The fitted classifier, with all its methods.
+    convergence_ : Convergence
+        The number of iterations, whether EM converged, and the log-likelihood of the model of the
+        labelled rows and of the model after each iteration. If some words or categories occur only
+        in unlabelled rows, the first value cannot be compared with the others.
+    n_iter_ : int
+        The number of times that the rows were scored: the number of iterations plus one.
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns, if X had column names that are texts.
 
     References
     ----------
@@ -70,7 +97,7 @@ class SemiSupervised(Wrapper):
     >>> from sklearn.datasets import load_iris
     >>> from verosim import LDA
     >>> X, y = load_iris(return_X_y=True)
-    >>> few = [-1 if i % 10 else int(label) for i, label in enumerate(y)]  # five labels a class
+    >>> few = [-1 if i % 10 else int(k) for i, k in enumerate(y)]  # five labels per class
     >>> model = SemiSupervised(LDA()).fit(X, few)
     >>> model.convergence_.converged, int((model.predict(X) != y).sum())
     (True, 3)
@@ -78,8 +105,8 @@ class SemiSupervised(Wrapper):
 
     def __init__(
         self,
-        model: Any,
-        unlabelled: Any = -1,
+        model: GenerativeClassifier,
+        unlabelled: object = -1,
         weight: float = 1.0,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -91,22 +118,44 @@ class SemiSupervised(Wrapper):
         self.tol = tol
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, schema: Any = None, na: Any = ()
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        schema: Schema | None = None,
+        na: MissingMarks = (),
     ) -> Self:
-        """Fit as the model does; rows whose label is `unlabelled` have none.
+        """Fit the model to all rows; rows with the label `unlabelled` have no label.
 
         Parameters
         ----------
-        X, y, sample_weight, schema, na : as the model's own `fit` takes them; y may name the
-            target column of a table
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path
+            to a file or a folder, or an iterable of tables.
+        y : array-like of shape (n,), str or None, default=None
+            The labels, or the name of the target column of a table. None uses the target of
+            `schema`.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weight of each row, or the name of a column of weights.
+        schema : Schema or None, default=None
+            The kinds of the columns, from `verosim.look`. None finds them from the table.
+        na : iterable of str, default=()
+            Texts that mean a missing value in a table, in addition to the empty cell.
+
+        Returns
+        -------
+        SemiSupervised
+            The fitted object itself.
         """
         finite("weight", self.weight, least=0)
         finite("max_iter", self.max_iter, least=0)
         finite("tol", self.tol, least=0)
         if isinstance(self.model, Wrapper):
             raise VerosimError(
-                f"SemiSupervised needs a generative classifier, not {type(self.model).__name__}.",
-                "wrap the model inside: SemiSupervised(model).",
+                "SemiSupervised needs a generative classifier of verosim; got "
+                f"{type(self.model).__name__}.",
+                "Use the generative classifier inside the wrapper.",
             )
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
         model.spec().check_updates("SemiSupervised")
@@ -114,14 +163,14 @@ class SemiSupervised(Wrapper):
             inputs = inputs_of(X, y, sample_weight, schema, na)
             rows = fit_labelled(model, inputs, self.unlabelled)
         convergence, last = self._climb(model, rows)
-        if convergence.iterations:  # the covariances of the first model are not used any more
+        if convergence.iterations:  # the covariances of the first model are not in use
             first = [one for one in first if not issubclass(one.category, SingularWarning)]
         for one in (*first, *last):
             warn(str(one.message), one.category)
         if not convergence.converged:
             warn(
-                f"EM stopped after {self.max_iter} iterations, before the log-likelihood had "
-                f"settled to {self.tol:g} of itself. Raise max_iter, or tol.",
+                f"EM stopped after {self.max_iter} iterations, before the relative change of the "
+                f"log-likelihood was at most {self.tol:g}. Use a larger max_iter or tol.",
                 ConvergenceWarning,
             )
         self.model_, self.convergence_ = model, convergence
@@ -131,8 +180,10 @@ class SemiSupervised(Wrapper):
     def _climb(
         self, model: GenerativeClassifier, rows: PartiallyLabelled
     ) -> tuple[Convergence, Recorded]:
-        """Iterate EM from the model of the labelled rows, in place; its convergence, and the
-        warnings of the last estimate."""
+        """Run EM on the model of the labelled rows, in place.
+
+        Returns its convergence, and the warnings of the last estimate.
+        """
         hidden = rows.codes < 0
         weights = np.where(hidden, self.weight * rows.weights, rows.weights)
         state = model.checked_state()
@@ -156,10 +207,23 @@ class SemiSupervised(Wrapper):
                 statistic = (labelled + summed(share)).recentred()
                 state = derive(spec, statistic, state.schema, state.tuned)
 
-    def rule_of(self, rule: Any) -> Any:
+    def rule_of(self, rule: Rule) -> Rule:
+        """The rule that predicts: that of the model.
+
+        Parameters
+        ----------
+        rule : Rule
+            The rule of the model.
+
+        Returns
+        -------
+        Rule
+            The same rule.
+        """
         return rule
 
     def _settled(self, history: list[float], total: float) -> bool:
+        """Whether the last iteration changed the log-likelihood by at most `tol`, relatively."""
         if len(history) < 2:
             return False
         return abs(history[-1] - history[-2]) <= self.tol * max(abs(history[-1]), total)

@@ -1,9 +1,11 @@
-"""The statistic of rows that belong to every class at once, to each by a share.
+"""The statistic of rows that belong to several classes, with a share for each class.
 
-    T_c = Σ_i r_ic T(x_i),   r (n, C)
+    T_k = Σ_i r_ik T(x_i),   r (n, C) the shares
 
-One pass over the rows serves all classes. Texts are split into tokens once, and every later pass
-is a product of matrices, rᵀ X with X the document–term matrix.
+One pass over the rows gives the statistic of all classes. Texts are split into tokens only once.
+After that, a pass is the matrix product rᵀ X, with X the document–term matrix.
+Reference: Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and unlabeled
+documents using EM.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ SoftStatistic = Callable[[np.ndarray], Statistic]  # shares (n, C) → the stati
 def soft_statistic(plan: Statistic, blocks: list[Any], raw: bool) -> SoftStatistic:
     """The function from shares (n, C) to the statistic of the rows in these blocks.
 
-    `plan` is the zero to start from; `raw` leaves values as they are.
+    `plan` is the zero statistic. `raw` passes the values without checks or conversions.
     """
     parts = {
         name: _of_part(part, [block[name] if name else block for block in blocks], raw)
@@ -37,6 +39,7 @@ def soft_statistic(plan: Statistic, blocks: list[Any], raw: bool) -> SoftStatist
 
 
 def _of_part(plan: Any, blocks: list[Any], raw: bool) -> SoftStatistic:
+    """The function for one part of the statistic."""
     if plan.sums_of == "tokens":
         return _of_texts(plan, blocks)
     stops = np.cumsum([block.shape[0] for block in blocks])[:-1]
@@ -49,7 +52,7 @@ def _of_part(plan: Any, blocks: list[Any], raw: bool) -> SoftStatistic:
 
 
 class _Everywhere(ArraySource):
-    """Every row in every class, weighted by its share; rows whose share is zero are left out."""
+    """Each row in each class, weighted by its share; rows with share zero are left out."""
 
     def __init__(self, X: Any, share: np.ndarray, raw: bool) -> None:
         super().__init__(X, np.zeros(len(share), dtype=np.int32), raw=raw)
@@ -62,7 +65,7 @@ class _Everywhere(ArraySource):
 
 
 def _of_texts(plan: Tokens, blocks: list[Documents]) -> SoftStatistic:
-    """count = Xᵀ r, the document–term matrix X (n, K) made once."""
+    """The counts Xᵀ r; the document–term matrix X (n, K) is computed once."""
     whole: Any = plan.zero()
     for block in blocks:
         whole += summarise(ArraySource(block, np.zeros(len(block), dtype=np.int32), raw=True), plan)

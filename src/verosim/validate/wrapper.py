@@ -1,15 +1,17 @@
-"""A wrapper predicts by the rule of a model and by what it learnt from held-out rows.
+"""A wrapper predicts with the rule of a model and with a correction from held-out rows.
 
-    wrapper = model ∘ data,  prediction = thresholds ∘ rule(model)
+    prediction(x) = correction(rule of the model, x)
 
-The model stays a function of its statistics: merge, forget and the rest are methods of `model_`.
+The correction is a calibration map, a threshold or a set of scores. The fitted model itself is
+`model_`, with all its methods, such as `merge` and `forget`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -17,45 +19,79 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from verosim.bayes.rule import Rule
-from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.predictions import prediction_reader
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import no_more_folds_than_rows, without_split_columns
 from verosim.models import Inputs, Spec, State
 from verosim.models.opening import open_table_to_score
+from verosim.validate.cross_validation import check_generative
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatchReader
+
+    from verosim.typing import Labels, Source, Weights
 
 
 def has_decision_function(wrapper: Wrapper) -> bool:
-    """Whether the model has a decision function; some have one only once they are fitted."""
+    """Whether the model has a decision function; some models have one only after fit."""
     return hasattr(vars(wrapper).get("model_", wrapper.model), "decision_function")
 
 
 class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """What calibrated, conformal, rejecting and semi-supervised classifiers share."""
+    """The base class of `Calibrated`, `Conformal`, `Reject` and `SemiSupervised`."""
 
     model: Any
     model_: Any  # fitted
 
     @abstractmethod
     def rule_of(self, rule: Rule) -> Rule:
-        """The rule that predicts, given the model's."""
+        """The rule of the wrapper.
+
+        Parameters
+        ----------
+        rule : Rule
+            The rule of the model inside.
+
+        Returns
+        -------
+        Rule
+            The rule that predicts.
+        """
 
     # The model inside -----------------------------------------------------------------------
 
     def checked_model(self) -> Any:
-        """The fitted model."""
+        """The fitted model inside; an error before fit.
+
+        Returns
+        -------
+        GenerativeClassifier or wrapper
+            The fitted model, `model_`.
+        """
         if "model_" not in vars(self):
             raise NotFitted.of(self)
         return self.model_
 
     def checked_state(self) -> State:
-        """The state of the innermost model, which reads rows."""
+        """The state of the innermost model, which reads the rows; an error before fit.
+
+        Returns
+        -------
+        State
+            The statistic, the schema and the rule of the fitted model.
+        """
         state: State = self.checked_model().checked_state()
         return state
 
     def rule(self) -> Rule:
-        """The rule that predicts."""
+        """The rule that predicts.
+
+        Returns
+        -------
+        Rule
+            The rule of the model inside, with the correction of this wrapper.
+        """
         inner = self.checked_model()
         return self.rule_of(inner.rule() if isinstance(inner, Wrapper) else inner.state_.rule)
 
@@ -64,14 +100,17 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def classes_(self) -> np.ndarray:  # type: ignore[override]
+        """(C,) the class labels, sorted."""
         return self._fitted("classes_").classes_
 
     @property
     def n_features_in_(self) -> int:
+        """The number of columns of X."""
         return int(self._fitted("n_features_in_").n_features_in_)
 
     @property
     def feature_names_in_(self) -> np.ndarray:
+        """The names of the columns of X."""
         return self._fitted("feature_names_in_").feature_names_in_
 
     def _fitted(self, name: str) -> Any:
@@ -81,31 +120,104 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def answers(self) -> np.ndarray:
-        """What the numbers of `Rule.decide` stand for: the classes, and other predictions."""
+        """The prediction for each number that `Rule.decide` returns."""
         return self.classes_
 
     # Predicting -----------------------------------------------------------------------------
 
-    def opened_to_score(self, X: Any) -> tuple[Any, Any]:
+    def opened_to_score(self, X: Source) -> tuple[Any, Any]:
+        """Check the rows and open them for prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+
+        Returns
+        -------
+        rule : Rule
+            The rule that predicts.
+        rows : array or TableSource
+            The rows as the rule reads them.
+        """
         rule, rows = self.checked_model().opened_to_score(X)
         return self.rule_of(rule), rows
 
     @available_if(has_decision_function)
-    def decision_function(self, X: Any) -> np.ndarray:
-        """(n, C) scores of the classes, up to a term all share; of two classes their difference."""
+    def decision_function(self, X: Source) -> np.ndarray:
+        """The score of each class, up to a term that is the same for all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, C), or (n,) for two classes
+            The scores, with classes in the order of `classes_`. For two classes, it is the score
+            of the second class minus the score of the first.
+        """
         return super().decision_function(X)
 
-    def log_density(self, X: Any) -> np.ndarray:
-        """(n,) log p(x) of the model."""
+    def log_density(self, X: Source) -> np.ndarray:
+        """The log-density of each row by the model inside.
+
+            log p(x) = log Σ_k π_k p(x | k)
+
+        with π_k the prior and p(x | k) the density of class k.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            log p(x) of each row. A low value means an unusual row.
+        """
         return self.evaluate(X, lambda rule, rows: rule.evidence(rows))
 
-    def predict_table(self, source: Any, keep: Any = ()) -> Any:
-        """A record-batch reader that predicts as it is read, as a model's own `predict_table`."""
+    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> RecordBatchReader:
+        """Predict a table of any size, in pieces.
+
+        The columns of the result are the columns named in `keep`, then `prediction`, one posterior
+        `p_…` for each class, and `log_density`.
+
+        Parameters
+        ----------
+        source : table
+            The rows: a data frame, Arrow data, a DuckDB relation, `verosim.query`, a path to a file
+            or a folder, or an iterable of tables.
+        keep : str or iterable of str, default=()
+            The columns of the source to copy to the result.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            A reader that predicts the rows while it is read.
+        """
         opened = open_table_to_score(self.checked_state(), source)
         return prediction_reader(self.rule(), self.classes_, opened, keep)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy; y may name the target column, and sample_weight the column of weights."""
+    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+        """The accuracy: the share of rows with a correct prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows.
+        y : array-like of shape (n,) or str
+            The true labels, or the name of the target column of a table.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weight of each row, or the name of a column of weights.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+        """
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         state = self.checked_state()
@@ -117,17 +229,14 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def generative(model: Any, what: str) -> GenerativeClassifier:
+def generative(model: Any, caller: str) -> GenerativeClassifier:
     """The generative classifier inside a model, fitted or not."""
     inner = model
     while isinstance(inner, Wrapper):
         inner = inner.model
-    if not isinstance(inner, GenerativeClassifier):
-        raise VerosimError(
-            f"{what} needs a generative classifier of verosim, not {type(inner).__name__}.",
-            "NaiveBayes(), LDA(), TextNB() …",
-        )
-    return inner
+    check_generative(inner, caller)
+    found: GenerativeClassifier = inner
+    return found
 
 
 # Fitting -----------------------------------------------------------------------------------------
@@ -135,7 +244,7 @@ def generative(model: Any, what: str) -> GenerativeClassifier:
 
 @dataclass(frozen=True)
 class Training:
-    """What a wrapper is fitted on: rows, and the folds in which they are held out."""
+    """The rows that a wrapper is fitted on, and the folds in which they are held out."""
 
     spec: Spec  # of the innermost model
     inputs: Inputs
@@ -153,7 +262,7 @@ class Training:
         na: Any,
         groups: Any = None,
     ) -> Training:
-        """The arguments of a wrapper's `fit`, checked; columns that split the rows are left out."""
+        """The checked arguments of `fit`; columns of folds or groups are not used as features."""
         spec = generative(wrapper.model, type(wrapper).__name__).spec()
         inputs = inputs_of(X, y, sample_weight, schema, na)
         inputs = without_split_columns(spec, inputs, wrapper.cv, groups)
@@ -166,7 +275,7 @@ class Training:
 
 
 def fit_model(model: Any, inputs: Inputs) -> Any:
-    """A copy of a model, wrapper or not, fitted."""
+    """A fitted copy of a model or of a wrapper."""
     return clone(model).fit(
         inputs.X, inputs.y, inputs.sample_weight, schema=inputs.schema, na=inputs.na
     )

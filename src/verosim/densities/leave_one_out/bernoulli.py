@@ -1,9 +1,11 @@
-"""Presence and absence without the row: every column of its class has one row less.
+"""Leave-one-out Bernoulli scores: the class of the row has one row less in every column.
 
     φ_i|k = (n_ik − w [i present] + α) / (n_k − w + 2α),   k = y
 
-Absent columns count too, but those of all rows of a class and weight have the same sum, which is
-found once. Reference: McCallum & Nigam (1998), A comparison of event models for naive Bayes.
+Absent columns also change the score. The sum over absent columns of an empty row depends only on
+its class and weight, so it is computed once for each class and weight.
+Reference: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
+classification, AAAI-98 Workshop on Learning for Text Categorization.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def scorer(density: Bernoulli, statistic: Counts | Tokens) -> Scorer:
-    """Presence of columns or tokens."""
+    """The scorer for the presence of columns or tokens."""
     if density.constants:
         return token_scorer(density, statistic, "presence", _bernoulli)
     if statistic.what != "presence" or isinstance(statistic, Tokens):
@@ -33,16 +35,17 @@ def scorer(density: Bernoulli, statistic: Counts | Tokens) -> Scorer:
     return _every_column(density, statistic)
 
 
-def _rows_and_holes(statistic: Counts | Tokens) -> tuple[np.ndarray, np.ndarray]:
-    """(C,) the weight of all rows, and (K or 1, C) of those that miss a column."""
+def _rows_and_missing(statistic: Counts | Tokens) -> tuple[np.ndarray, np.ndarray]:
+    """(C,) the weight of all rows, and (K or 1, C) of the rows with a missing cell per column."""
     weight = statistic.weight[:, 0]
     missing = statistic.arrays.get("missing")
     return weight, np.zeros((1, len(weight))) if missing is None else missing[:, 0].T
 
 
 def _bernoulli(density: Bernoulli, counts: TokenCounts) -> TokenScore:
-    count, alpha = counts.count, counts.alpha
-    weight, missing = _rows_and_holes(counts.statistic)
+    """Scores of presence for all columns or tokens."""
+    count, alpha = counts.count, counts.alpha  # (K, C)
+    weight, missing = _rows_and_missing(counts.statistic)
     missing = np.broadcast_to(missing, count.shape)  # (K, C)
     seen = weight - missing
     total = np.maximum(seen, 0.0) + 2 * alpha
@@ -51,28 +54,28 @@ def _bernoulli(density: Bernoulli, counts: TokenCounts) -> TokenScore:
     base = counts.total(absent)
 
     def gone(code: np.ndarray, k: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
-        """log of the absence of a column where a row of class k without it has left, and what it
-        was divided by."""
+        """The log share of absence of some columns after an empty row of class k is removed, and
+        the denominator of this share."""
         n = (weight[k] - w) - missing[code, k]
         every = np.maximum(n, 0.0) + 2 * alpha
         return np.log((np.maximum(n - count[code, k], 0.0) + alpha) / every), every
 
     def score_rows(left: Remaining, removal: Removal) -> tuple[np.ndarray, bool]:
-        found, holes, own = left.found, left.holes, removal.own()
+        found, missed, own = left.found, left.missing, removal.own()
         here, lost = found[left.stays], found[~left.stays]
         scores = base + here.times(table)
-        scores -= lost.sums(absent[lost.code]) + holes.sums(absent[holes.code])
+        scores -= lost.sums(absent[lost.code]) + missed.sums(absent[missed.code])
         without, every = gone(found.code, removal.classes[found.row], removal.weights[found.row])
         log_odds_left = np.where(left.stays, np.log((left.mine + alpha) / every), 0.0) - without
-        empty = gone(holes.code, removal.classes[holes.row], removal.weights[holes.row])[0]
-        scores[own] = bases(removal) + found.sums(log_odds_left) - holes.sums(empty)
+        empty = gone(missed.code, removal.classes[missed.row], removal.weights[missed.row])[0]
+        scores[own] = bases(removal) + found.sums(log_odds_left) - missed.sums(empty)
         return scores, False
 
     every_code = np.flatnonzero(counts.kept)
     known: dict[tuple[int, float], float] = {}
 
     def bases(removal: Removal) -> np.ndarray:
-        """(rows,) the score of an empty row of the same class and weight."""
+        """(rows,) the score of an empty row with the same class and weight as each row."""
         out = np.empty(len(removal.classes))
         for i, key in enumerate(
             zip(removal.classes.tolist(), removal.weights.tolist(), strict=True)
@@ -86,9 +89,9 @@ def _bernoulli(density: Bernoulli, counts: TokenCounts) -> TokenScore:
 
 
 def _every_column(density: Bernoulli, statistic: Counts) -> Scorer:
-    """Where a column alike in all classes is ignored, which it may become without the row."""
+    """The scorer if constant columns are ignored; a column can become constant without a row."""
     raw = statistic.arrays["count"][:, 0]  # (C, d)
-    weight, missing = _rows_and_holes(statistic)
+    weight, missing = _rows_and_missing(statistic)
     missing, alpha = missing.T, density.pseudo_count
 
     def score_piece(rows: np.ndarray, removal: Removal) -> tuple[np.ndarray, bool]:

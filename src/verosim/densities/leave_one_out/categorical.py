@@ -1,8 +1,10 @@
-"""Categories and bins without the row: one count less where it is, one kind less if it was alone.
+"""Leave-one-out scores of categories and bins: the counts of the row are subtracted.
 
     φ_ij|k = (n_ijk − w [k = y, j = x_i] + α) / (n_ik − w [k = y] + α B'_i)
 
-with B'_i the values column i still has. Reference: Mitchell (1997), Machine Learning, §6.9.
+B'_i is the number of values of column i without the row. It is smaller by one if no other row has
+the value x_i.
+Reference: Mitchell (1997), Machine Learning, §6.9.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def scorer(density: Categorical, statistic: Counts) -> Scorer:
-    """Shares of categories, of bins, or of the cells of a joint histogram."""
+    """The scorer for categories, bins, or the cells of a joint histogram."""
     codes = statistic.axes.codes
     assert codes is not None
     raw, weight = statistic.arrays["count"][:, 0], statistic.weight[:, 0]
@@ -30,7 +32,7 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
     kinds = density.estimate(statistic).kinds  # (d,) B
     grows = not density.fixed_values
     count = np.where(raw > LEFTOVER * weight[:, None], raw, 0.0)  # (C, K)
-    # One more code, of a missing cell: nobody has it.
+    # One more code stands for a missing cell. Its count is zero.
     raw, count = (np.pad(table, ((0, 0), (0, 1))).T for table in (raw, count))  # (K + 1, C)
     cells, everyone = np.append(cells, 1), np.append(raw[:-1].sum(axis=1), 1.0)
     column = codes.column_of()
@@ -42,7 +44,7 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
         at = codes.encode(block)[0]  # (b, d)
         w, own = removal.weights[:, None], removal.classes
         here, (row, j) = at >= 0, np.indices(at.shape)
-        # What is left of the row's own codes, in its class and as rows in all.
+        # The counts of the codes of the row after it is removed: in its class, and in all rows.
         mine = raw[at, own[:, None]] - w  # (b, d)
         left = settled(cells[at] - 1, everyone[at] - w, everyone[at])
         alone = here & (left == 0)

@@ -1,9 +1,11 @@
-"""Independent Gaussians, and Poissons, without the row: its terms leave the sums of its class.
+"""Leave-one-out scores of diagonal Gaussians and Poissons: the row is subtracted from the sums.
 
-    W' = W − w,   S' = S − w z,   Q' = Q − w z²        z = x − pivot, for every cell it shows
+    W' = W − w,   S' = S − w z,   Q' = Q − w z²        z = x − pivot, for each cell with a value
 
-then floors, shrinkage and fallbacks as ever, for a chunk of rows at once: (b, C, d) arrays.
-Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance.
+Then the density is estimated from these sums with the usual floor, shrinkage and fallback. This is
+done for a block of b rows at a time, with arrays (b, C, d).
+Reference: Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance, The American
+Statistician 37, 242–247.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
     from verosim.densities.gaussian import DiagonalGaussian
     from verosim.densities.poisson import Poisson
 
-# Sums without each row, the rows → (b, C).
+# (sums without each row, the rows) → (b, C) scores
 DiagonalScore = Callable[[Centred, np.ndarray], np.ndarray]
 
 
 def gaussian(density: DiagonalGaussian, statistic: Moments) -> Scorer:
-    """Gaussians with diagonal covariances, one for each class or one for all."""
+    """The scorer for Gaussians with diagonal covariances, one per class or one for all."""
 
     def score_rows(moments: Centred, rows: np.ndarray) -> np.ndarray:
         return density.from_moments(moments).contributions(rows).sum(axis=-1)
@@ -38,7 +40,7 @@ def gaussian(density: DiagonalGaussian, statistic: Moments) -> Scorer:
 
 
 def poisson(density: Poisson, statistic: Moments) -> Scorer:
-    """Poissons: λ = (Σx + α m) / (n + α), m the mean of all rows but this one."""
+    """The scorer for Poissons: λ = (Σx + α m) / (n + α), where m is the mean without the row."""
 
     def score_rows(moments: Centred, rows: np.ndarray) -> np.ndarray:
         rate, x = density.rates(moments), rows[:, None]  # (b, C, d)
@@ -59,7 +61,7 @@ def _scorer(statistic: Moments, score_rows: DiagonalScore) -> Scorer:
 
 
 def _without(sums: PivotSums, rows: np.ndarray, removal: Removal) -> PivotSums:
-    """For every row the sums of all the others."""
+    """For each row, the sums of all other rows; arrays of shape (b, C, d)."""
     assert sums.square is not None
     assert sums.square_low is not None
     assert sums.absorbed is not None
@@ -69,7 +71,7 @@ def _without(sums: PivotSums, rows: np.ndarray, removal: Removal) -> PivotSums:
     z = np.where(shown, rows - sums.pivot[k], 0.0)
     before = sums.weight[k]
     weight = before - np.where(shown, w, 0.0)
-    # A column nobody in the class has a value of any more.
+    # Columns in which no other row of the class has a value.
     blank = (weight <= SUBTRACTION_ROUNDING * before) | removal.gone[:, None]
 
     def replaced(each: np.ndarray, own: np.ndarray) -> np.ndarray:
@@ -92,7 +94,7 @@ def _without(sums: PivotSums, rows: np.ndarray, removal: Removal) -> PivotSums:
 
 
 def _less(high: np.ndarray, low: np.ndarray, term: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(high + low) − term as such a pair, by Knuth's two-sum."""
+    """(high + low) − term as a pair (high, low), by the two-sum algorithm of Knuth."""
     s = high - term
     back = s - high
     e = ((high - (s - back)) + (-term - back)) + low

@@ -1,13 +1,15 @@
-"""Full Gaussians without the row: a rank-one downdate of what all rows gave.
+"""Leave-one-out scores of full Gaussians: a rank-one downdate of the estimate from all rows.
 
-    S' = S − θ z zᵀ,   z = x − μ_y,   θ = κ, λκ for other classes,   κ = W_y w/(W_y − w)
-    A' = (1 − a) S' + a (tr S'/d) I,   Σ' = A' / freedom'
+    S' = S − θ z zᵀ,   z = x − μ_y,   κ = W_y w/(W_y − w)
+    A' = (1 − a) S' + a (tr S'/d) I,   Σ' = A' / f'
 
-In coordinates T in which S and I are diagonal, T A' Tᵀ = diag(D) − ρ t tᵀ with ρ = (1 − a) θ, so
+y and w are the class and the weight of the row. θ = κ for class y and λκ for other classes, with
+pooling λ. a is the shrinkage and f' the degrees of freedom without the row. In coordinates T in
+which S and I are diagonal, T A' Tᵀ = diag(D) − ρ t tᵀ with ρ = (1 − a) θ, and therefore
 
     |A'| = |T|⁻² ΠD (1 − ρq),   vᵀA'⁻¹v = Σ v²/D + ρ (Σ v t/D)² / (1 − ρq),   q = Σ t²/D
 
-costs O(d) a row once it is rotated, whatever the shrinkage a the row leaves.
+After the rotation by T this costs O(d) per row, even if a depends on the row.
 References: Sherman & Morrison (1950), Adjustment of an inverse matrix; Lachenbruch & Mickey
 (1968), Estimation of error rates in discriminant analysis; Friedman (1989), Regularized
 discriminant analysis, §5.
@@ -31,32 +33,34 @@ if TYPE_CHECKING:
     from verosim.densities.full import FullGaussian
     from verosim.densities.full_params import FullParams
 
-LEAST_GAP = 1e-3  # 1 − ρq below which too few digits are left of it
-# Share of a variance, unexplained by other columns, below which likewise.
+# Below these two numbers too few digits are left, and the row is refitted: the value of 1 − ρq, and
+# the share of a variance that the other columns do not explain.
+LEAST_GAP = 1e-3
 LEAST_CLEAR = 1e-5
-NEARLY_CONSTANT = 1e-6  # parts of a column's squares below which it is constant, or nearly
-SPHERICAL = 0.5  # intensity from which the eigenvectors of S are the better coordinates
-FAR_APART_MEANS = 1e8  # squared deviations between class means that one common point may cost
+NEARLY_CONSTANT = 1e-6  # share of the squares of a column below which it is nearly constant
+SPHERICAL = 0.5  # shrinkage from which the eigenvectors of S are better coordinates
+# Squared distance between class means, in standard deviations, up to which one origin is enough.
+FAR_APART_MEANS = 1e8
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """The scatter a covariance comes from, over the columns in use, and its coordinates.
+    """The scatter of one covariance over the used columns, and its diagonal coordinates T.
 
-    A = (1 − base) S + base (tr S/d) I, T A Tᵀ = diag(scale), T Tᵀ = diag(sphere).
+    A = (1 − base) S + base (tr S/d) I,   T A Tᵀ = diag(scale),   T Tᵀ = diag(sphere)
     """
 
-    S: np.ndarray  # (d, d) Friedman's mixture, zero where only rounding is left
-    known: np.ndarray  # (d,) bool: where there is more
-    peak: np.ndarray  # (d,)
-    c: int | None  # whose it is; None for all classes
+    S: np.ndarray  # (d, d) Friedman's mixture; zero where it is only rounding error
+    known: np.ndarray  # (d,) bool: the squares of the column are more than rounding error
+    peak: np.ndarray  # (d,) the largest values that the sums of squares had
+    c: int | None  # the class; None for all classes
     T: np.ndarray  # (d, d)
     scale: np.ndarray  # (d,)
-    sphere: np.ndarray  # (d,), unread without shrinkage
+    sphere: np.ndarray  # (d,), not used without shrinkage
     base: float
     log_det: float  # −2 log|T|
-    now: np.ndarray  # (d,) the diagonal of T A Tᵀ with the intensity all rows give
-    unexplained: float  # the least share of a column's variance that the others leave open
+    now: np.ndarray  # (d,) the diagonal of T A Tᵀ with the shrinkage from all rows
+    unexplained: float  # the smallest share of a variance that the other columns do not explain
 
     @cached_property
     def trace(self) -> float:
@@ -65,12 +69,12 @@ class Mixture:
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """Some rows, and how they leave."""
+    """A block of b rows, each of which is removed alone."""
 
     x: np.ndarray  # (b, d) all columns
-    z: np.ndarray  # (b, d) about the mean of their class
+    z: np.ndarray  # (b, d) x − mean of the class
     kappa: np.ndarray  # (b,)
-    further: np.ndarray  # (b,) x is so many times as far from its class without itself
+    further: np.ndarray  # (b,) distance to the class mean without the row / distance with the row
     removal: Removal
     fourths: Fourths | None
 
@@ -85,14 +89,17 @@ class RemovedRows:
 
 
 def margin(scatter: Scatter, params: FullParams) -> float:
-    """The least variance of any class, in parts of the column's total: what a floor may reach."""
+    """The smallest ratio of the variance of a class to the total variance of the column.
+
+    A floor below this ratio has no effect.
+    """
     variance = np.diagonal(params.covariance_, axis1=1, axis2=2)
     there = variance if params.shared else variance[scatter.present]
     return float((there[:, params.used] / scatter.total_variance[params.used]).min())
 
 
 class Downdate:
-    """Log densities of rows, each by the estimate without it."""
+    """Log densities of rows, each computed from the estimate without this row."""
 
     def __init__(self, density: FullGaussian, scatter: Scatter, params: FullParams) -> None:
         self.density, self.scatter, self.params = density, scatter, params
@@ -108,6 +115,7 @@ class Downdate:
         self.mixtures = {c: self._mixture(c) for c in wanted}
 
     def _mixture(self, c: int | None) -> Mixture:
+        """The scatter and the coordinates of class c, or of all classes if c is None."""
         at, d = self.at, self.d
         square, place = np.ix_(at, at), c or 0
         S, W, freedom, peak = self.scatter.mix(c, self.density.pooling, self.density.covariance)
@@ -132,14 +140,14 @@ class Downdate:
         return Mixture(S, known, peak[at], c, T, ones, sphere, a, log_det, ones, unexplained)
 
     def __call__(self, x: np.ndarray, removal: Removal) -> tuple[np.ndarray, np.ndarray]:
-        """(b, C) log p(x | c), and (b,) whether the closed form holds for the row."""
+        """(b, C) log p(x | c), and (b,) bool: whether the closed form is valid for the row."""
         scatter, k = self.scatter, removal.classes
         stays = ~removal.gone
         left = np.where(stays, removal.left, 1.0)
         z = (x - scatter.pivot[k]) - scatter.offset[k]
         kappa = np.where(stays, removal.before * removal.weights / left, 0.0)
         further = np.where(stays, removal.before / left, 1.0)
-        # A class that fades away though it has other rows is nobody's rank one.
+        # If the weight of a class becomes zero although other rows remain, the closed form fails.
         fine = self._varies(x, removal) & (stays | (scatter.statistic.rows[k, 0] == 1))
         if self.density.floor > 0:
             fine &= self.margin * (self.whole - removal.weights) > self.density.floor * self.whole
@@ -153,7 +161,7 @@ class Downdate:
         return self._each(rows, fine)
 
     def _each(self, rows: RemovedRows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A covariance for each class; without pooling a row is only in its own."""
+        """One covariance per class; without pooling a row changes only that of its own class."""
         scatter, alone = self.scatter, self.density.pooling == 0
         shape = len(rows), len(scatter.present)
         out = self.params.log_density(rows.x) if alone else np.full(shape, -np.inf)
@@ -171,7 +179,7 @@ class Downdate:
         return out, fine
 
     def _pooled(self, rows: RemovedRows, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """One covariance: rows are rotated once where class means lie near enough for it."""
+        """One covariance for all classes; rows are rotated once if the class means are close."""
         scatter, T = self.scatter, self.mixtures[None].T
         taken = Taken(self, self.mixtures[None], rows)
         out = np.full((len(rows), len(scatter.present)), -np.inf)
@@ -188,13 +196,13 @@ class Downdate:
 
     @cached_property
     def _steps(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """One pivot and the rotated class means about it; None where they lie too far apart."""
+        """One pivot (d,) and the rotated class means (C, d); None if they are too far apart."""
         pivot, means = self.params.about_one_pivot
         far = ((means @ self.params.whitener[0].T) ** 2).sum(axis=1).max() > FAR_APART_MEANS
         return pivot, None if far else means[:, self.at] @ self.mixtures[None].T.T
 
     def _varies(self, x: np.ndarray, removal: Removal) -> np.ndarray:
-        """(b,) whether every column in use still varies, over all classes."""
+        """(b,) bool: no used column is constant, over all classes, without the row."""
         pivot, centre, _ = self.params.reference
         apart = ((x - pivot) - centre)[:, self.at]
         rest = self.whole - removal.weights
@@ -206,7 +214,7 @@ class Downdate:
 
 
 class Taken:
-    """One mixture with some rows taken out of it, each alone."""
+    """One mixture from which each of some rows is removed alone."""
 
     def __init__(self, by: Downdate, m: Mixture, rows: RemovedRows) -> None:
         d, density, removal = by.d, by.density, rows.removal
@@ -252,7 +260,7 @@ class Taken:
         self.level = self.level - d * np.log(self.freedom)
 
     def _noise(self, by: Downdate, m: Mixture, diagonal: np.ndarray) -> np.ndarray:
-        """(b,) the share below which `linalg.factor` would call what is left singular."""
+        """(b,) the share of variance below which `linalg.factor` reports a singular matrix."""
         share = np.full(len(diagonal), EPS)
         if by.density.shrinkage is None and by.density.floor == 0:
             safe = np.where(diagonal > 0, diagonal, 1.0)
@@ -260,7 +268,7 @@ class Taken:
         return 2 * 64 * by.d * share
 
     def log_density(self, v: np.ndarray) -> np.ndarray:
-        """(b,) log p of rows whose rotated distance from a mean is v (b, d)."""
+        """(b,) log p of rows, where v (b, d) is the rotated difference x − mean."""
         scaled = v * self.inverse
         square = (v * scaled).sum(axis=1)
         square += self.rho * (self.t * scaled).sum(axis=1) ** 2 / self.gap

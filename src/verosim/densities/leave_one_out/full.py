@@ -1,10 +1,11 @@
-"""QDA, LDA and RDA without the row: downdated where that keeps its digits, else estimated again.
+"""Leave-one-out scores of QDA, LDA and RDA: a downdate if it is precise, otherwise a new estimate.
 
     estimate(T − T(x_i)) = downdate(estimate(T), x_i)
 
-The whole-data estimate must be regular and clear of its floor; then single rows are estimated
-again where taking them out makes a covariance nearly singular or a column constant.
-Reference: Lachenbruch & Mickey (1968), Estimation of error rates in discriminant analysis.
+The downdate needs an estimate from all rows that is not singular and not changed by the floor. A
+row is estimated again if a covariance is nearly singular or a column is constant without the row.
+Reference: Lachenbruch & Mickey (1968), Estimation of error rates in discriminant analysis,
+Technometrics 10, 1–11.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def scorer(density: FullGaussian, statistic: Moments) -> Scorer:
-    """QDA, LDA and what lies between them."""
+    """The scorer for QDA, LDA and RDA."""
     refitted = refit.scorer(density, statistic)
     trouble: Trouble = {}
     params, scatter = density.solve(statistic, trouble), Scatter(statistic)
@@ -40,7 +41,7 @@ def scorer(density: FullGaussian, statistic: Moments) -> Scorer:
         return refitted
 
     def cut(block: Any, classes: int) -> Iterator[tuple[slice, np.ndarray]]:
-        step = max(64, BLOCK_CELLS // block.shape[1] // 4)  # several (step, d) arrays in cache
+        step = max(64, BLOCK_CELLS // block.shape[1] // 4)  # several (step, d) arrays fit in cache
         for at in slices(len(block), step):
             yield at, block[at].astype(np.float64, copy=False)
 

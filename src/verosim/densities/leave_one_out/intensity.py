@@ -1,9 +1,9 @@
-"""Shrinkage intensities without the row, from norms alone.
+"""Leave-one-out shrinkage intensities, computed from norms only.
 
     ‖S − θzzᵀ‖² = ‖S‖² − 2θ zᵀSz + θ²‖z‖⁴,   tr(S − θzzᵀ) = tr S − θ‖z‖²
 
-and, for Ledoit–Wolf, Σw‖x − μ'‖⁴ of the rows that remain about the mean they have: the row's terms
-leave the sums, and the sums move by δ = w z/(W − w), as in `Moments.moved`.
+Ledoit–Wolf also needs Σw‖x − μ'‖⁴ of the remaining rows about their mean. The terms of the row are
+subtracted from the sums, and the sums are moved by δ = w z/(W − w), as in `Moments.moved`.
 References: Ledoit & Wolf (2004), A well-conditioned estimator for large-dimensional covariance
 matrices; Chen, Wiesel, Eldar & Hero (2010), Shrinkage algorithms for MMSE covariance estimation.
 """
@@ -21,25 +21,25 @@ from verosim.densities.leave_one_out.removal import CANCELLED, Removal
 if TYPE_CHECKING:
     from verosim.densities.full import FullGaussian
 
-ABOVE_NOISE = 2e8  # rounding errors of fourth powers that are surely no noise
+ABOVE_NOISE = 2e8  # a fourth power above so many rounding errors has enough correct digits
 
 
 @dataclass(frozen=True)
 class Fourths:
-    """Σw‖x − μ‖⁴ of each row's class with the row and without it."""
+    """Σw‖x − μ‖⁴ of the class of each row, with the row and without it."""
 
-    before: np.ndarray  # (b,)
-    left: np.ndarray  # (b,)
-    sure: np.ndarray  # (b,) bool: whether what is left has kept its digits
+    before: np.ndarray  # (b,) with the row
+    left: np.ndarray  # (b,) without the row
+    sure: np.ndarray  # (b,) bool: `left` has enough correct digits
 
     def __getitem__(self, at: np.ndarray) -> Fourths:
         return Fourths(self.before[at], self.left[at], self.sure[at])
 
 
 class Intensity:
-    """How much of (tr Σ/d) I goes into a covariance: a number, or found from the data."""
+    """The shrinkage towards (tr Σ/d) I: a fixed number, or estimated from the data."""
 
-    known = True  # whether what all rows give is more than rounding
+    known = True  # whether the intensity from all rows has enough correct digits
 
     def __init__(self, density: FullGaussian, scatter: Scatter) -> None:
         assert density.shrinkage is not None
@@ -58,7 +58,7 @@ class Intensity:
         self.known = scatter.is_ordinary and bool((sure | none | ~present).all())
 
     def whole(self, c: int | None, S: np.ndarray, W: float) -> float:
-        """The intensity all rows give the mixture S of weight W, of class c or of all."""
+        """The intensity from all rows, for the mixture S of class c (None: all) of weight W."""
         if self.setting == "ledoit_wolf":
             quartic = self.scatter.mixed_quartic(c, self.pooling)
             norm = float(((S / W / self.unit) ** 2).sum())
@@ -66,7 +66,7 @@ class Intensity:
         return self.density.intensity(self.scatter, c, S / W, W)
 
     def fourths(self, z: np.ndarray, removal: Removal) -> Fourths:
-        """Fourth powers of the rows' classes; z (b, d) are the rows about their means."""
+        """Fourth powers of the classes of the rows; z (b, d) is x − mean of the class."""
         left, sure = np.zeros(len(z)), np.ones(len(z), dtype=bool)
         for c in np.unique(removal.classes).tolist():
             at = np.flatnonzero((removal.classes == c) & ~removal.gone)
@@ -74,7 +74,8 @@ class Intensity:
             M, r = self.scatter.each[c], w / rest  # δ = r z
             s = (Z**2).sum(axis=1)  # ‖z‖²
             D = r**2 * s  # ‖δ‖²
-            zMz = ((Z @ M) * Z).sum(axis=1) - w * s**2  # without the row, as is what follows
+            # From here on all sums are those without the row.
+            zMz = ((Z @ M) * Z).sum(axis=1) - w * s**2
             zT = Z @ self.cube[c] - w * s**2
             moved = 4 * r**2 * zMz + 4 * r * zT + 2 * D * (np.trace(M) - w * s)
             moved += rest * D**2 - 4 * D * w * r * s
@@ -86,9 +87,10 @@ class Intensity:
         self, S: np.ndarray, z: np.ndarray, theta: np.ndarray, trace: np.ndarray,
         weight: np.ndarray, fourths: Fourths | None, own: np.ndarray | None, c: int | None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """(b,) the intensity S − θzzᵀ has, of this trace and weight, and whether it is sure.
+        """(b,) the intensity of S − θzzᵀ, and (b,) bool: whether it has enough correct digits.
 
-        `own` says which rows are of class c, whose mixture S is; both are None if it is of all.
+        `trace` and `weight` (b,) are those of S − θzzᵀ. `own` (b,) marks the rows of class c. Both
+        `own` and c are None if S is the mixture of all classes.
         """
         b, d = z.shape
         sure = (trace > CANCELLED * np.trace(S)) & (weight > 0)
@@ -112,6 +114,6 @@ class Intensity:
             mine = np.where(own, fourths.left, self.each[c])
             quartic = (1 - self.pooling) * mine + self.pooling * quartic
         apart, more = left - d * mean**2, quartic / weight - left
-        sure &= np.abs(more) > CANCELLED * left  # two rows leave nothing of it but rounding
+        sure &= np.abs(more) > CANCELLED * left  # with two rows it is only rounding error
         spread = np.minimum(np.maximum(more / weight, 0.0), apart)
         return np.where(spread > 0, spread / np.where(spread > 0, apart, 1.0), 0.0), sure

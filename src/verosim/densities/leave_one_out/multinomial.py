@@ -1,9 +1,9 @@
-"""Multinomial and complement scores without the row, from its own columns or tokens alone.
+"""Leave-one-out multinomial and complement scores, from the columns or tokens of the row only.
 
     multinomial   φ_i|k = (ñ_ik − w x_i [k = y] + α) / (ñ_k − w Σx [k = y] + αV')
-    complement    φ̃_i|k the same, from the counts of the other classes: unchanged for k = y
+    complement    the same formula with the counts of the other classes; no change for k = y
 
-with V' the columns or tokens that remain. Absent columns matter through their totals only.
+V' is the number of columns or tokens without the row. Absent columns only enter the totals.
 Reference: Rennie et al. (2003), Tackling the poor assumptions of naive Bayes text classifiers.
 """
 
@@ -23,15 +23,18 @@ from verosim.stats import Counts, Tokens
 if TYPE_CHECKING:
     from verosim.densities.columns import ColumnDensity, Complement, Multinomial
 
-# what is left of some rows → (rows, C) scores, and which rows these do not hold for
+# (counts without each row, removal) → (rows, C) scores, and (rows,) where they are not valid
 TokenScore = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray | bool]]
 
 
 def token_scorer(
     density: ColumnDensity, statistic: Counts | Tokens, what: str, score_rows: Any
 ) -> Scorer:
-    """Rows by what is left of their tokens, of which `what` was counted; where that does not hold
-    they are estimated again."""
+    """The scorer from the counts of the tokens without each row.
+
+    Rows for which the closed form is not valid are estimated again. `what` is the kind of count
+    that the closed form needs: "amount" or "presence".
+    """
     if statistic.what != what:
         return refit.scorer(density, statistic)
     counts = TokenCounts(density, statistic)
@@ -46,16 +49,17 @@ def token_scorer(
 
 
 def multinomial(density: Multinomial, statistic: Counts | Tokens) -> Scorer:
-    """Amounts, by the class's own counts."""
+    """The scorer for amounts with the counts of the same class."""
     return token_scorer(density, statistic, "amount", _multinomial)
 
 
 def complement(density: Complement, statistic: Counts | Tokens) -> Scorer:
-    """Amounts, by the counts of all other classes."""
+    """The scorer for amounts with the counts of all other classes."""
     return token_scorer(density, statistic, "amount", _complement)
 
 
 def _multinomial(density: Multinomial, counts: TokenCounts) -> TokenScore:
+    """Multinomial scores of all columns or tokens."""
     count, alpha = counts.count, counts.alpha
     table = np.log(count + alpha)  # (K, C)
     total, V = counts.total(count), counts.size
@@ -80,6 +84,7 @@ def _multinomial(density: Multinomial, counts: TokenCounts) -> TokenScore:
 
 
 def _complement(density: Complement, counts: TokenCounts) -> TokenScore:
+    """Complement scores of all columns or tokens."""
     count, alpha = counts.count, counts.alpha
     rest = count.sum(axis=1, keepdims=True) - count + alpha  # (K, C)
     log_rest = np.log(rest)

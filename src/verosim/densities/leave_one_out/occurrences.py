@@ -1,4 +1,7 @@
-"""Rows as lists of what occurs in them: column or token numbers and amounts, row after row."""
+"""Rows as lists of their non-zero cells: the row, the column or token, and the amount.
+
+X[row_t, code_t] = amount_t,   t = 1 … m
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,25 @@ from verosim.stats.document_terms import document_terms
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Cells that are not zero, in the order of the rows."""
+    """The cells that are not zero, sorted by row."""
 
     rows: int
     row: np.ndarray  # (m,)
-    code: np.ndarray  # (m,) column or token
-    amount: np.ndarray  # (m,) NaN where missing
+    code: np.ndarray  # (m,) the number of the column or token
+    amount: np.ndarray  # (m,) NaN if missing
 
     def __getitem__(self, kept: np.ndarray) -> Occurrences:
         return Occurrences(self.rows, self.row[kept], self.code[kept], self.amount[kept])
 
     def times(self, table: np.ndarray) -> np.ndarray:
-        """(rows, C) Σ amount · table[code] over the cells of each row, table (K, C)."""
+        """(rows, C) Σ amount · table[code] over the cells of each row; `table` is (K, C)."""
         ends = np.cumsum(np.bincount(self.row, minlength=self.rows))
         inside = self.amount, self.code, np.concatenate([[0], ends])
         found: np.ndarray = sparse.csr_array(inside, shape=(self.rows, len(table))) @ table
         return found
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """(rows,) or (rows, C): values of the cells summed by row."""
+        """(rows,) or (rows, C) the sums over each row of values (m,) or (m, C) of the cells."""
         if values.ndim == 1:
             return np.bincount(self.row, values, minlength=self.rows)
         out = np.zeros((self.rows, values.shape[1]))
@@ -44,7 +47,7 @@ class Occurrences:
 
 
 def occurrences(statistic: Counts | Tokens, block: Any) -> Occurrences:
-    """What occurs in the rows of a block: amounts, or ones where presence is what counts."""
+    """The non-zero cells of a block; the amounts are ones if the statistic counts presence."""
     if isinstance(statistic, Tokens):
         return _of_texts(statistic, block)
     presence, threshold = statistic.what == "presence", np.float64(statistic.threshold)

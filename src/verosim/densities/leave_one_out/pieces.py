@@ -1,4 +1,7 @@
-"""Rows scored a piece at a time, each without itself; a piece is small enough to stay in cache."""
+"""Leave-one-out scores of rows in small pieces, so that the arrays of one piece fit in cache.
+
+rows per piece ≈ BLOCK_CELLS / (C · d)
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,27 @@ from verosim.data.sources import cells_per_row, take_rows
 from verosim.densities.leave_one_out.removal import Removal, Scorer
 from verosim.stats import Statistic
 
-# (block, C) → where each piece is, and its rows
+# (block, C) → the place and the rows of each piece
 Cut = Callable[[Any, int], Iterator[tuple[slice, Any]]]
-# (rows, how they leave) → (b, C) log p(x | c), and for which rows (b,) it holds
+# (rows, removal) → (b, C) log p(x | c), and (b,) bool: where it is valid
 PieceScore = Callable[[Any, Removal], tuple[np.ndarray, np.ndarray | bool]]
 
 
 def slices(rows: int, step: int) -> Iterator[slice]:
-    """So many rows, `step` at a time."""
+    """Slices of `step` rows each."""
     for start in range(0, rows, step):
         yield slice(start, min(rows, start + step))
 
 
 def pieces(block: Any, classes: int) -> Iterator[tuple[slice, Any]]:
-    """Rows as they are, so many that (rows, C, cells) arrays of them stay in cache."""
+    """Pieces of rows, small enough that arrays (rows, C, cells per row) fit in cache."""
     step = max(1, int(BLOCK_CELLS / (classes * max(cells_per_row(block), 1.0))))
     for at in slices(len(block), step):
         yield at, block[at]
 
 
 def dense_pieces(block: Any, classes: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows, dense, so many that (rows, C, d) arrays of them stay in cache."""
+    """Pieces of dense rows, small enough that arrays (rows, C, d) fit in cache."""
     d = block.shape[1]
     cells = max(d, BLOCK_CELLS // classes)
     if isinstance(block, SparseRows):
@@ -46,7 +49,10 @@ def dense_pieces(block: Any, classes: int) -> Iterator[tuple[slice, np.ndarray]]
 def in_pieces(
     statistic: Statistic, cut: Cut, score_rows: PieceScore, refitted: Scorer | None = None
 ) -> Scorer:
-    """The scorer of all rows; those `score_rows` does not hold for are estimated again."""
+    """A scorer that calls `score_rows` for each piece.
+
+    Rows for which the result is not valid are scored by `refitted`.
+    """
     C = len(statistic.rows)
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
-"""The definition of leave-one-out: estimate again from the statistic without the row.
+"""Leave-one-out by definition: estimate again from the statistic without the row.
 
-    log p(x_i | c)  by  estimate(T − T(x_i))
+    log p(x_i | c) from estimate(T − T(x_i))
 
-What the closed forms compute, by definition; they fall back on it where they do not hold.
+The closed forms compute the same result. They use this module where they are not valid.
+Reference: Stone (1974), Cross-validatory choice and assessment of statistical predictions, Journal
+of the Royal Statistical Society B 36, 111–147.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def scorer(density: Density, statistic: Statistic) -> Scorer:
-    """(n, C) log p(x | c) of rows, the density estimated again for each."""
+    """A scorer that estimates the density again for each row."""
     labels = statistic.axes.groups.classes.tolist()
     place = {label: c for c, label in enumerate(labels)}
 
     def score(block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         out = np.full((len(classes), len(labels)), -np.inf)
-        with one_blas_thread:  # the matrices are small
+        with one_blas_thread:  # the matrices are small, so more threads are slower
             for i, c in enumerate(classes.tolist()):
                 row = block[i : i + 1]
                 part = statistic.zero()

@@ -1,6 +1,8 @@
-"""What a row takes with it: weight and count of its class, and the class itself if it was the last.
+"""The weight and the number of rows of a class after one row is removed.
 
-W_k − w_i,   n_k − 1
+    W_k − w_i,   n_k − 1
+
+A class without remaining rows does not exist any more.
 """
 
 from __future__ import annotations
@@ -14,21 +16,21 @@ import numpy as np
 from verosim.stats import Statistic
 from verosim.stats.forgetting import settled
 
-CANCELLED = 1e-4  # parts of a sum below which what is left of it has lost digits
+CANCELLED = 1e-4  # remaining share of a sum below which too many digits are lost
 
-# rows as the statistic absorbed them, class numbers and weights > 0 → (n, C) log p(x | c)
+# (rows as the statistic absorbed them, class numbers, weights > 0) → (n, C) log p(x | c)
 Scorer = Callable[[Any, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Removal:
-    """Some rows, each leaving alone."""
+    """Some rows, each of which is removed alone."""
 
-    classes: np.ndarray  # (n,)
+    classes: np.ndarray  # (n,) class numbers
     weights: np.ndarray  # (n,) > 0
-    before: np.ndarray  # (n,) weight of the row's class with it
-    left: np.ndarray  # (n,) and without it
-    rows: np.ndarray  # (n,) rows of the class without it
+    before: np.ndarray  # (n,) the weight of the class of the row, with the row
+    left: np.ndarray  # (n,) the weight of the class of the row, without the row
+    rows: np.ndarray  # (n,) the number of rows of the class, without the row
 
     @classmethod
     def of(cls, statistic: Statistic, classes: np.ndarray, weights: np.ndarray) -> Removal:
@@ -38,7 +40,7 @@ class Removal:
     def from_counts(
         cls, weight: np.ndarray, rows: np.ndarray, classes: np.ndarray, weights: np.ndarray
     ) -> Removal:
-        """weight and rows are (C,) those of each class."""
+        """From the weight (C,) and the number of rows (C,) of each class."""
         weights = weights if len(weights) else np.ones(len(classes))
         before = weight[classes]
         left = before - weights
@@ -47,11 +49,11 @@ class Removal:
 
     @property
     def gone(self) -> np.ndarray:
-        """(n,) whether the row's class leaves with it."""
+        """(n,) bool: the class of the row has no other rows."""
         return self.rows == 0
 
     def own(self) -> tuple[np.ndarray, np.ndarray]:
-        """The places of the rows' own classes in (n, C)."""
+        """The index of the class of each row in arrays of shape (n, C)."""
         return np.arange(len(self.classes)), self.classes
 
     def __getitem__(self, at: slice | np.ndarray) -> Removal:

@@ -1,10 +1,11 @@
-"""Leave-one-out for every density, exactly and without refitting.
+"""Exact leave-one-out scores for all densities, mostly without refitting.
 
     log p(x_i | c) from T − T(x_i), for all i
 
-A Gaussian loses a rank-one term, counts lose a one, and where neither form holds (a covariance
-that is or becomes singular, a floor that applies) the statistic without the row is estimated again.
-Reference: Lachenbruch & Mickey (1968), Estimation of error rates in discriminant analysis.
+The scatter of a Gaussian changes by a rank-one term, and counts change by one. Where no closed form
+is valid, for example if a covariance is singular without the row, the density is estimated again.
+Reference: Lachenbruch & Mickey (1968), Estimation of error rates in discriminant analysis,
+Technometrics 10, 1–11.
 """
 
 from __future__ import annotations
@@ -24,19 +25,29 @@ if TYPE_CHECKING:
 def log_density_left_out(
     density: Density, statistic: Statistic, block: Any, classes: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """(n, C) log p(x_i | c) for row i, from the statistic without row i.
+    """(n, C) log p(x_i | c) for each row i, from the statistic without row i.
 
-    −∞ in column c if class c has no rows left without it. Where the scores that decide are no
-    density, it is those scores that are given.
+    Column c is −∞ if class c has no rows without row i. If the scores that decide are not a
+    density, the result has these scores.
 
     Parameters
     ----------
-    density : the density and its settings
-    statistic : of one fold; the rows are among those it was made of
-    block : the rows, all or some, as the statistic absorbed them
-    classes : (n,) class numbers
-    weights : (n,) of the rows, empty if all are one. A row of weight zero is in no statistic: the
-        estimate of all others scores it
+    density : Density
+        The density with its settings.
+    statistic : Statistic
+        The statistic of one fold. It must contain the rows of `block`.
+    block : array or sparse rows or documents
+        The rows, all or some, in the form in which the statistic absorbed them.
+    classes : ndarray of shape (n,)
+        The class number of each row.
+    weights : ndarray of shape (n,) or (0,)
+        The weights of the rows; empty if all weights are 1. A row of weight zero is scored by the
+        estimate from all rows.
+
+    Returns
+    -------
+    ndarray of shape (n, C)
+        The log densities.
 
     Examples
     --------
@@ -52,10 +63,10 @@ def log_density_left_out(
 
 
 def left_out_scorer(density: Density, statistic: Statistic) -> Scorer:
-    """What `log_density_left_out` computes from the statistic alone, once for many blocks of rows.
+    """The part of `log_density_left_out` that needs only the statistic, done once for many blocks.
 
-    `density.leave_one_out` takes rows of positive weight; here rows of weight zero and classes
-    without rows are handled too.
+    `density.leave_one_out` needs rows of positive weight. The scorer returned here also accepts
+    rows of weight zero, and classes without rows.
     """
     score_rows = density.leave_one_out(statistic)
     present = (statistic.rows[:, 0] > 0) & (statistic.weight[:, 0] > 0)

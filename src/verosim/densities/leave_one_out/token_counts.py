@@ -1,7 +1,9 @@
-"""Which columns or tokens a model counts, and what of them is left without a row.
+"""The counts of columns or tokens with and without one row.
 
-A token only one document has is unknown without it; one that falls below `min_count` is ignored.
-Columns, buckets and given vocabularies are there for good.
+    count_ik − w x_i,   k = y
+
+A token of a single document is unknown without this document. A token is ignored if its count is
+below `min_count` without the document. Columns, buckets and fixed vocabularies never change.
 """
 
 from __future__ import annotations
@@ -23,43 +25,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Remaining:
-    """The cells of some rows, and what remains of their counts without the row."""
+    """The cells of some rows, and the counts of their columns or tokens without the row."""
 
-    found: Occurrences  # of what the model knows
-    mine: np.ndarray  # (m,) the row's own class's count without it
-    stays: np.ndarray  # (m,) bool: still known
-    holes: Occurrences  # missing cells
-    odd: np.ndarray  # (rows,) bool: more would be taken than is there
+    found: Occurrences  # the cells with known columns or tokens
+    mine: np.ndarray  # (m,) the count in the class of the row, without the row
+    stays: np.ndarray  # (m,) bool: the token is still known without the row
+    missing: Occurrences  # the missing cells
+    odd: np.ndarray  # (rows,) bool: more would be subtracted than the count has
 
 
 class TokenCounts:
-    """The counts of columns or tokens, and which of them are in use."""
+    """The counts of columns or tokens, and which of them are used."""
 
     def __init__(self, density: ColumnDensity, statistic: Counts | Tokens) -> None:
         self.statistic, self.least = statistic, density.min_count
         self.raw = np.ascontiguousarray(statistic.arrays["count"][:, 0].T)  # (K, C)
-        self.count = np.maximum(self.raw, 0.0)
+        self.count = np.maximum(self.raw, 0.0)  # (K, C)
         self.alpha = density.pseudo_count
-        self.kept = np.ones(len(self.raw), dtype=bool)
-        self.everyone = self.raw.sum(axis=1)
+        self.kept = np.ones(len(self.raw), dtype=bool)  # (K,)
+        self.everyone = self.raw.sum(axis=1)  # (K,) counts in all classes
         if isinstance(statistic, Tokens) and self.least > 1:
             self.kept = self.everyone >= self.least * (1 - COUNT_ROUNDING)
 
     @property
     def size(self) -> int:
-        """V, how many are in use."""
+        """V, the number of columns or tokens that are used."""
         return int(self.kept.sum())
 
     def total(self, table: np.ndarray) -> np.ndarray:
-        """(C,) a (K, C) table summed over what is in use."""
+        """(C,) the sum of a table (K, C) over the used columns or tokens."""
         found: np.ndarray = np.ascontiguousarray(table[self.kept].T).sum(axis=1)
         return found
 
     def without(self, block: Any, removal: Removal) -> Remaining:
-        """Every row of the block without itself."""
+        """The counts for each row of the block without this row."""
         found = occurrences(self.statistic, block)
         gaps = np.isnan(found.amount)
-        holes = found[gaps]
+        missing = found[gaps]
         found = found[~gaps & self.kept[found.code]]
         own, w = removal.classes[found.row], removal.weights[found.row] * found.amount
         was = self.raw[found.code, own]
@@ -76,4 +78,4 @@ class TokenCounts:
                 stays &= before - w >= self.least * (1 - COUNT_ROUNDING)
         overdrawn = np.zeros(found.rows, dtype=bool)
         overdrawn[found.row[odd]] = True
-        return Remaining(found, np.maximum(mine, 0.0), stays, holes, overdrawn)
+        return Remaining(found, np.maximum(mine, 0.0), stays, missing, overdrawn)

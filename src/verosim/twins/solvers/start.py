@@ -19,8 +19,7 @@ import numpy as np
 from verosim.data import SparseRows
 from verosim.data.sources import take_rows
 from verosim.errors import VerosimWarning
-from verosim.estimators.discriminant import LDA
-from verosim.estimators.gaussian import NaiveLDA
+from verosim.estimators import LDA, NaiveLDA
 from verosim.stats.pivots import PIVOT_ROWS
 from verosim.twins.solvers.newton import Root, newton
 from verosim.twins.solvers.softmax import Softmax

@@ -1,1 +1,1 @@
-"""What can be wrong with a generative model, one question a file."""
+"""The checks of `diagnose`: each file answers one question about a fitted model."""

@@ -1,10 +1,11 @@
-"""How naive is naive? What columns tell of each other within a class.
+"""How much do columns depend on each other within a class?
 
     r = Σ_k Σ_i z_a z_b / √(Σ z_a² Σ z_b²),  z = x − mean of the class        numbers
     V = √( Σ_k (χ²_k − df_k) / Σ_k n_k (min(r_k, c_k) − 1) )                  categories
 
-r is the pooled within-class correlation, V Cramér's, less what chance alone would give. All r
-together are tested by −(v − (2d + 5)/6) log|R| ~ χ² with d(d − 1)/2 degrees of freedom.
+r is the pooled within-class correlation. V is Cramér's V, minus its expected value for independent
+columns. One test is used for all r: −(v − (2d + 5)/6) log|R| ~ χ² with d(d − 1)/2 degrees of
+freedom, where R is the correlation matrix and v is the number of rows minus the number of classes.
 References: Bartlett (1951), The effect of standardization on a χ² approximation in factor
 analysis; Bergsma (2013), A bias-correction for Cramér's V and Tschuprow's T.
 """
@@ -23,14 +24,17 @@ from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_r
 from verosim.validate.diagnosis.model import full_moments, has_full_covariance, kind_of_part
 from verosim.validate.diagnosis.rows import Sample
 
-WEAK, STRONG = 0.2, 0.6  # of the strongest pair
-MOST_COLUMNS = 40  # whose pairs are looked at
-NAIVE = "tells how naive it is to take columns for independent"
+WEAK, STRONG = 0.2, 0.6  # limits of r or V of the strongest pair
+MOST_COLUMNS = 40  # the pairs of at most this many columns are tested
+NAIVE = "measure how much the columns depend on each other"
 EVERY = "within classes"
+UNCORRELATED = "The columns are almost uncorrelated: GaussianNB or NaiveLDA is enough."
+INDEPENDENT = "It is reasonable to assume that the columns are independent."
+SOME_TWICE = "Some evidence is counted twice: calibrate the probabilities."
 
 
 def _number_of_columns(statistic: Statistic, *kinds: str) -> int:
-    """How many columns are looked at as one of these kinds."""
+    """The number of columns that are analysed as one of these kinds."""
     return sum(
         len(part.axes.columns)
         for name, part in statistic.named_parts()
@@ -44,17 +48,17 @@ def _number_of_columns(statistic: Statistic, *kinds: str) -> int:
 def correlations(
     model: Any, statistic: Statistic, sample: Sample | None, given: bool
 ) -> list[Finding]:
-    """Of all classes together, then of each, the most tied first."""
+    """The correlations of all classes together, then of each class, the strongest first."""
     parts = [kind_of_part(name, part) for name, part in statistic.named_parts()]
     name = "correlation"
     full = has_full_covariance(model)
     columns = _number_of_columns(statistic, "numbers", "bins")
     if "joint" in parts:
-        return [does_not_apply(name, "a joint histogram takes no columns for independent")]
+        return [does_not_apply(name, "a joint histogram does not assume independent columns")]
     if "amounts" in parts and not columns:
-        return [does_not_apply(name, "words are taken for independent draws, which no text is")]
+        return [does_not_apply(name, "the words of a text are never independent")]
     if columns < 2:
-        return [does_not_apply(name, "there are no two columns of numbers")]
+        return [does_not_apply(name, "there are fewer than two number columns")]
     moments = full_moments(statistic) if full else None
     if moments is not None:
         return _from_sums(moments)
@@ -64,6 +68,7 @@ def correlations(
 
 
 def _from_sums(moments: Moments) -> list[Finding]:
+    """The correlations from the scatter matrices of the model."""
     scatter, names = Scatter(moments), list(moments.axes.columns)
     W = scatter.class_weight
     freedom = float(W.sum() - scatter.present.sum())
@@ -78,10 +83,11 @@ def _from_sums(moments: Moments) -> list[Finding]:
 
 
 def _from_rows(model: Any, sample: Sample, full: bool) -> list[Finding]:
+    """The correlations from a sample of rows."""
     names = list(sample.number_names)
     d = len(names)
     A, B, rows = np.zeros((d, d)), np.zeros((d, d)), 0.0
-    each, holes = [], False
+    each, complete = [], True
     for c in range(len(model.classes_)):
         at = sample.classes == c
         X, w = sample.numbers[at], sample.weights[at]
@@ -94,17 +100,17 @@ def _from_rows(model: Any, sample: Sample, full: bool) -> list[Finding]:
         a, b = (Z * w[:, None]).T @ Z, (Z**2 * w[:, None]).T @ there
         A, B, rows = A + a, B + b, rows + w.sum() - 1
         whole = bool(there.all())
-        holes = holes or not whole
+        complete = complete and whole
         subject = model.stats_.axes.groups.name(c)
         each.append(_of(subject, _scaled(a, b), names, w.sum() - 1, full, whole))
     if not each:
-        return [does_not_apply("correlation", "no class has rows enough")]
-    out = [_of(EVERY, _scaled(A, B), names, rows, full, not holes)]
+        return [does_not_apply("correlation", "no class has enough rows")]
+    out = [_of(EVERY, _scaled(A, B), names, rows, full, complete)]
     return out + sorted((e for e in each if e.value is not None), key=lambda e: -(e.value or 0.0))
 
 
 def _scaled(products: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Correlations over the rows that have both cells; 1 on the diagonal, 0 of a constant."""
+    """Correlations over the rows with both values; 1 on the diagonal, 0 for a constant column."""
     both = np.sqrt(squares * squares.T)
     R = np.where(both > 0, products / np.where(both > 0, both, 1.0), 0.0)
     np.fill_diagonal(R, np.where(squares.diagonal() > 0, 1.0, 0.0))
@@ -115,11 +121,11 @@ def _of(
     subject: str, scatter: np.ndarray, names: list[str], freedom: float, full: bool,
     whole: bool = True,
 ) -> Finding:  # fmt: skip
-    """The finding of one scatter or correlation matrix."""
+    """The finding for one scatter matrix or correlation matrix."""
     varies = np.flatnonzero(scatter.diagonal() > 0)
     d = len(varies)
     if d < 2 or freedom <= 1:
-        why = f"Needs two columns that vary, and more rows; {d} do."
+        why = f"Needs more rows, and at least two columns that vary; {d} columns vary."
         return Finding("correlation", subject, None, None, why)
     unit = np.sqrt(scatter.diagonal()[varies])
     R = scatter[np.ix_(varies, varies)] / unit / unit[:, None]
@@ -129,26 +135,32 @@ def _of(
     pairs = [f"{names[varies[i[t]]]!r} and {names[varies[j[t]]]!r} ({r[t]:+.2f})" for t in top]
     mean, most = float(np.abs(r).mean()), float(np.abs(r[top[0]]))
     p = _independent(R, freedom) if whole else None
-    reading = f"Mean |r| {mean:.2f}, most of {' and of '.join(pairs)}"
+    reading = f"The mean |r| is {mean:.2f}; {_strongest(pairs)}."
     if subject == EVERY:
-        reading += _advice(most, full)
-    return Finding("correlation", subject, mean, p, reading.rstrip(".") + ".")
+        reading += f" {_advice(most, full)}"
+    return Finding("correlation", subject, mean, p, reading)
+
+
+def _strongest(pairs: list[str]) -> str:
+    """The first two pairs, in words."""
+    if len(pairs) == 1:
+        return f"the only pair is {pairs[0]}"
+    return f"the strongest pairs are {pairs[0]}, and {pairs[1]}"
 
 
 def _advice(most: float, full: bool) -> str:
+    """The advice for a strongest correlation |r| of `most`."""
     if most < WEAK:
-        return ": hardly any; " + (
-            "GaussianNB or NaiveLDA would do." if full else "to take them for independent is fair."
-        )
+        return UNCORRELATED if full else INDEPENDENT
     if full:
-        return ": full covariances are called for, as here."
+        return "A full covariance is needed, as in this model."
     if most < STRONG:
-        return ": some evidence is counted twice; calibrate the probabilities."
-    return ": evidence is counted twice; LDA or QDA, or drop one of each pair."
+        return SOME_TWICE
+    return "Evidence is counted twice: use LDA or QDA, or drop one column of each pair."
 
 
 def _independent(R: np.ndarray, freedom: float) -> float | None:
-    """The p-value of no correlation at all."""
+    """The p-value of the test that all correlations are zero."""
     d = len(R)
     factor = freedom - (2 * d + 5) / 6
     sign, log_det = np.linalg.slogdet(R)
@@ -163,8 +175,11 @@ def _independent(R: np.ndarray, freedom: float) -> float | None:
 def associations(
     statistic: Statistic, sample: Sample | None, best: list[str], given: bool
 ) -> list[Finding]:
-    """Cramér's V within classes, of pairs with a category in them. `best` are columns by how much
-    they tell; where there are many, their pairs are looked at."""
+    """Cramér's V within classes, for pairs of columns with at least one category column.
+
+    `best` are the columns, the most informative first. If there are many columns, only the pairs of
+    the first columns are tested.
+    """
     name = "association"
     coded = _number_of_columns(statistic, "codes")
     if not coded or coded + _number_of_columns(statistic, "numbers", "bins") < 2:
@@ -184,19 +199,20 @@ def associations(
     found.sort(key=lambda pair: -pair[0])
     mean = float(np.mean([V for V, _, _ in found]))
     p = min(1.0, len(found) * min(p for _, p, _ in found))
-    among = f" among the {MOST_COLUMNS} columns that tell most" if len(names) > len(chosen) else ""
+    some = len(names) > len(chosen)
+    among = f" among the {MOST_COLUMNS} most informative columns" if some else ""
     pairs = [text for _, _, text in found]
-    cure = "hardly any; to take them for independent is fair"
-    if found[0][0] >= WEAK:
-        strong = found[0][0] >= STRONG
-        cure = "drop one of each pair, or join them" if strong else "calibrate the probabilities"
-        cure = f"evidence is counted twice; {cure}"
-    reading = f"Mean V {mean:.2f}{among}, most of {' and of '.join(pairs[:2])}: {cure}."
+    advice = INDEPENDENT
+    if found[0][0] >= STRONG:
+        advice = "Evidence is counted twice: drop one column of each pair, or merge them."
+    elif found[0][0] >= WEAK:
+        advice = SOME_TWICE
+    reading = f"The mean V{among} is {mean:.2f}; {_strongest(pairs)}. {advice}"
     return [Finding(name, EVERY, mean, p, reading)]
 
 
 def _quarters(X: np.ndarray) -> np.ndarray:
-    """Numbers as codes 0 to 3 by their quartiles, −1 where missing."""
+    """Numbers as codes 0 to 3 by their quartiles, −1 if missing."""
     out = np.full(X.shape, -1, dtype=np.int32)
     for j in range(X.shape[1]):
         there = ~np.isnan(X[:, j])
@@ -209,7 +225,7 @@ def _quarters(X: np.ndarray) -> np.ndarray:
 def cramer(
     a: np.ndarray, b: np.ndarray, classes: np.ndarray, weights: np.ndarray
 ) -> tuple[float, float]:
-    """Cramér's V of two columns of codes within classes, less what chance gives; its p-value."""
+    """Cramér's V of two columns of codes within classes, corrected for bias, and its p-value."""
     both = (a >= 0) & (b >= 0)
     a, b, classes, w = a[both].astype(np.int64), b[both], classes[both], weights[both]
     if not len(a):

@@ -1,4 +1,4 @@
-"""A finding is a number and what it means for the person who reads it."""
+"""A finding is a number and a sentence that explains it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,41 @@ from typing import overload
 from verosim.errors import VerosimError
 
 LEVEL = 0.05  # significance of every test
-SHOWN = 5  # findings of one name in print; the others are there by index
-READING_WIDTH = 64  # letters of a reading in a line
+SHOWN = 5  # printed findings of one name; `diagnosis[name]` has all of them
+READING_WIDTH = 64  # characters of a reading in one line
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: its name, what it is about, the number, and a reading of it.
+    """One finding of :func:`diagnose`: a number and a sentence that explains it.
 
-    `value` is None where it needs rows that were not given, or does not apply; the reading says
-    which. `p_value` is None where there is no test.
+    Attributes
+    ----------
+    name : str
+        The name of the check, such as "Box's M" or "kurtosis".
+    subject : str
+        The class, the column or the part of the model that the finding is about.
+    value : float or None
+        The number. None if the check needs rows that were not given, or does not apply; `reading`
+        gives the reason.
+    p_value : float or None
+        The p-value of the test. None for a finding without a test.
+    reading : str
+        The result in words, and advice.
+
+    References
+    ----------
+    Mardia, Kent & Bibby (1979), Multivariate Analysis, chapters 5, 11 and 12.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, diagnose
+    >>> found = diagnose(LDA().fit(*load_iris(return_X_y=True)))["class size"][0]
+    >>> found.name, found.subject, found.value
+    ('class size', 'all classes', 36.75)
+    >>> found.reading
+    'The shared covariance of 4 columns is estimated from 147 rows. This is enough.'
     """
 
     name: str
@@ -31,7 +56,35 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Sequence[Finding]):
-    """Findings in order; by number, or by name: all of that name."""
+    """The findings about a fitted model, the result of :func:`diagnose`.
+
+    It is a sequence of :class:`Finding`. An integer gives one finding. A name, such as
+    `diagnosis["kurtosis"]`, or a slice gives a `Diagnosis` with some of the findings. It prints as
+    a table with at most five findings of each name.
+
+    Attributes
+    ----------
+    title : str
+        The name of the model, and its numbers of rows and classes.
+    findings : tuple of Finding
+        The findings.
+    names : tuple of str
+        The names of the findings, each once.
+
+    References
+    ----------
+    Mardia, Kent & Bibby (1979), Multivariate Analysis, chapters 5, 11 and 12.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, diagnose
+    >>> found = diagnose(LDA().fit(*load_iris(return_X_y=True)))
+    >>> found.title, len(found["information"])
+    ('LDA: 150 rows, 3 classes', 1)
+    >>> found["prior error"][0].subject
+    'all classes'
+    """
 
     title: str
     findings: tuple[Finding, ...]
@@ -60,7 +113,9 @@ class Diagnosis(Sequence[Finding]):
             return self.findings[at]
         found = tuple(one for one in self.findings if one.name == at)
         if not found:
-            raise VerosimError(f"There is no finding {at!r}.", f"one of {', '.join(self.names)}.")
+            raise VerosimError(
+                f"The diagnosis has no finding {at!r}.", f"Use one of {', '.join(self.names)}."
+            )
         return Diagnosis(self.title, found)
 
     def __str__(self) -> str:
@@ -70,8 +125,8 @@ class Diagnosis(Sequence[Finding]):
             shown += [_cells(one) for one in these[:SHOWN]]
             if len(these) > SHOWN:
                 more = f"{len(these) - SHOWN} more"
-                shown.append(("", more, "", "", f"diagnosis[{name!r}] has them all."))
-        head = ("finding", "of", "value", "p")
+                shown.append(("", more, "", "", f"diagnosis[{name!r}] shows all of them."))
+        head = ("finding", "subject", "value", "p")
         width = [max(len(row[i]) for row in [head, *shown]) for i in range(4)]
         lines = [self.title, _line(head, width, "reading")]
         for row in shown:
@@ -84,35 +139,39 @@ class Diagnosis(Sequence[Finding]):
 
 
 def _line(cells: Sequence[str], width: list[int], reading: str) -> str:
+    """One line of the table."""
     name, subject, value, p = cells
     start = f"{name:<{width[0]}}  {subject:<{width[1]}}  {value:>{width[2]}}  {p:>{width[3]}}"
     return f"{start}  {reading}".rstrip()
 
 
 def _cells(found: Finding) -> tuple[str, ...]:
+    """The cells of a finding as texts."""
     value = "" if found.value is None else f"{found.value:.4g}"
     return found.name, found.subject, value, probability(found.p_value, ""), found.reading
 
 
 def probability(p: float | None, sign: str = "= ") -> str:
-    """A p-value as it is written: '= 0.034', '< 0.001'."""
+    """A p-value as text: '= 0.034' or '< 0.001'."""
     if p is None:
         return ""
     return f"{'< ' if sign else '<'}0.001" if p < 0.001 else f"{sign}{p:.3f}"
 
 
 def first_few(items: Sequence[str], most: int = 3) -> str:
-    """'a', 'b' and 5 more."""
+    """The first items as text: 'a, b, c and 5 more'."""
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
 
 
 def needs_rows(name: str, what: str, given: bool) -> Finding:
-    """What only rows can tell, where there are none, or none that can be looked at."""
+    """A finding without a value, because it needs rows; `what` completes "to …"."""
     if given:
-        return does_not_apply(name, "there are too many columns to look at together")
-    return Finding(name, "all classes", None, None, f"Needs rows: diagnose(model, X, y) {what}.")
+        return does_not_apply(name, "there are too many columns to analyse together")
+    reading = f"Needs rows: use diagnose(model, X, y) to {what}."
+    return Finding(name, "all classes", None, None, reading)
 
 
 def does_not_apply(name: str, why: str) -> Finding:
+    """A finding without a value, because the check does not apply to the model."""
     return Finding(name, "all classes", None, None, f"Does not apply: {why}.")

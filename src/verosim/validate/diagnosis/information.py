@@ -1,10 +1,12 @@
-"""What does each column tell of the class? From the sums alone.
+"""How much information does each column have about the class? Computed from the sums.
 
-    numbers      η² = between / (between + within),  F = (between/(K − 1)) / (within/(n − K))
-    categories   I(x; class)/H(class),  G = 2 n I(x; class) ~ χ²
+    numbers      η² = between / (between + within),  F = (between/(C − 1)) / (within/(n − C))
+    categories   I(x; class) / H(class),  G = 2 n I(x; class) ~ χ²
 
-Where classes have variances of their own, Bartlett's test stands beside F. In tables too thin for
-G, fewer than five rows a cell, Pearson's χ² takes its place, whose mean is right there too.
+"between" and "within" are the sums of squares between and within classes, I is the mutual
+information and H is the entropy. If each class has its own variance, Bartlett's test is used
+together with F. For tables with fewer than five rows per cell, Pearson's χ² is used instead of G,
+because its expected value is correct there too.
 References: Fisher (1925), Statistical Methods for Research Workers; Agresti (2013), Categorical
 Data Analysis, §3.2.
 """
@@ -26,9 +28,9 @@ from verosim.validate.diagnosis.findings import LEVEL, Finding, does_not_apply, 
 from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, params_of
 from verosim.validate.diagnosis.spread import bartlett
 
-NEGLIGIBLE = 1e-3  # share below which a column is not worth its place
-THIN = 5  # rows a cell
-MOST_WORDS = 100  # that are named one by one
+NEGLIGIBLE = 1e-3  # a column with a smaller share is not informative
+THIN = 5  # rows per cell; with fewer, Pearson's χ² is used
+MOST_WORDS = 100  # with more words, only the summary is a finding
 
 
 NUMBER_COLUMNS, CATEGORY_COLUMNS = "number columns", "category columns"
@@ -37,28 +39,30 @@ BINNED_COLUMNS, WORD_COLUMNS = "binned columns", "words"
 
 @dataclass(frozen=True)
 class ColumnInformation:
-    """How much the columns of one part say of the class: (d,) each."""
+    """The information of the columns of one part about the class; each array is (d,)."""
 
     names: list[str]
-    share: np.ndarray  # of the variance that is between classes, or of the class's entropy
+    share: np.ndarray  # of the variance of the column, or of the entropy of the class
     p: np.ndarray
     constant: np.ndarray  # bool
-    worth: np.ndarray  # the share, where variances tell too counting what they add
+    worth: np.ndarray  # the share, with the information of different variances
     what: str = CATEGORY_COLUMNS
 
     @property
     def useless(self) -> np.ndarray:
-        least = 0.0 if self.what == WORD_COLUMNS else NEGLIGIBLE  # a word is one of many
+        """(d,) whether each column has no information about the class."""
+        least = 0.0 if self.what == WORD_COLUMNS else NEGLIGIBLE  # one word has a small share
         negligible = self.worth < least
         return self.constant | (self.p > LEVEL) | negligible
 
     @property
     def unit(self) -> str:
-        return "of its variance" if self.what == NUMBER_COLUMNS else "of the class's entropy"
+        """The meaning of the share, in words."""
+        return "of its variance" if self.what == NUMBER_COLUMNS else "of the class entropy"
 
 
 def column_information(model: Any, statistic: Statistic) -> list[ColumnInformation]:
-    """What every column tells, part by part."""
+    """The information of all columns, by part of the statistic."""
     out = []
     densities = dict(params_of(model).named_parts())
     part: Any
@@ -76,7 +80,7 @@ def column_information(model: Any, statistic: Statistic) -> list[ColumnInformati
 
 
 def of_numbers(moments: Moments | Patterns, own_variances: bool) -> ColumnInformation:
-    """The one-way F test of every column; with `own_variances`, Bartlett's beside it."""
+    """The one-way F test of each column; with `own_variances`, also Bartlett's test."""
     statistic = moments.available()
     centred = Centred(statistic)
     W = centred.weight  # (C, d)
@@ -108,7 +112,7 @@ def of_numbers(moments: Moments | Patterns, own_variances: bool) -> ColumnInform
 
 
 def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
-    """(d,) 1 − Π_k (σ²_k / σ²)^(n_k/n): what η² becomes where variances differ too."""
+    """(d,) 1 − Π_k (σ²_k / σ²)^(n_k/n), a form of η² for classes with different variances."""
     W = centred.weight
     total = np.where(W.sum(axis=0) > 0, W.sum(axis=0), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -118,7 +122,7 @@ def _of_likelihood(centred: Centred, spread: np.ndarray) -> np.ndarray:
 
 
 def of_codes(statistic: Counts) -> ColumnInformation:
-    """The G-test of every column of categories or bins."""
+    """The G-test of each column of categories or bins."""
     codes = statistic.axes.codes
     assert codes is not None
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)  # (C, K)
@@ -128,14 +132,14 @@ def of_codes(statistic: Counts) -> ColumnInformation:
 
 
 def of_presence(statistic: Counts) -> ColumnInformation:
-    """The G-test of every column that is there or not."""
+    """The G-test of each column of presence or absence."""
     count = statistic.arrays["count"][:, 0]  # (C, d)
     seen = statistic.weight[:, 0, None] - statistic.arrays["missing"][:, 0]
     return _of_pairs(list(statistic.axes.columns), count, np.maximum(seen - count, 0.0))
 
 
 def of_amounts(statistic: Counts | Tokens) -> ColumnInformation:
-    """The G-test of every token against all others."""
+    """The G-test of each token against all others."""
     count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
     names = statistic.count_names()
     if statistic.what == "presence":
@@ -146,7 +150,7 @@ def of_amounts(statistic: Counts | Tokens) -> ColumnInformation:
 
 
 def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> ColumnInformation:
-    """Tables of C × 2, one a column, all at once."""
+    """The G-tests of the tables C × 2 of all columns."""
     n_k = there + absent  # (C, d)
     n = n_k.sum(axis=0)
     joint = xlogy(there, there).sum(axis=0) + xlogy(absent, absent).sum(axis=0)
@@ -164,7 +168,7 @@ def _of_pairs(names: list[str], there: np.ndarray, absent: np.ndarray) -> Column
 
 
 def _test(table: np.ndarray) -> tuple[float, float, bool]:
-    """(share of the entropy of the class, p-value, whether constant) of a table C × codes."""
+    """(share of the class entropy, p-value, whether constant) of a table C × K."""
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     C, K = table.shape
     if K < 2 or C < 2:
@@ -177,29 +181,29 @@ def _test(table: np.ndarray) -> tuple[float, float, bool]:
     if n < THIN * C * K:
         tested = float(n * ((table**2 / rows[:, None] / columns).sum() - 1))
     entropy = float(xlogy(n, n) - xlogy(rows, rows).sum())
-    by_chance = df / 2  # of a table of independent columns (Miller 1955)
+    by_chance = df / 2  # the expected value for independent columns (Miller 1955)
     share = max(G / 2 - by_chance, 0.0) / entropy
     return min(share, 1.0), float(chi2.sf(tested, df)), False
 
 
 def uninformative(model: Any, columns: list[ColumnInformation]) -> list[Finding]:
-    """How many columns tell the classes apart, and one finding for each that does not."""
+    """The number of informative columns, and one finding for each other column."""
     if not columns:
-        return [does_not_apply("information", "one density speaks for all columns at once")]
+        return [does_not_apply("information", "one density describes all columns together")]
     if len(model.classes_) < 2:
-        return [does_not_apply("information", "there is one class")]
+        return [does_not_apply("information", "there is only one class")]
     naive = not has_full_covariance(model)
     out = [_summary(part) for part in _by_kind(columns)]
     for part in columns:
         if part.what == WORD_COLUMNS and len(part.names) > MOST_WORDS:
-            continue  # their number is the finding
+            continue  # the summary is enough
         order = np.lexsort((-part.p, ~part.constant))
         out += [_useless(part, int(j), naive) for j in order[part.useless[order]]]
     return out
 
 
 def _by_kind(columns: list[ColumnInformation]) -> list[ColumnInformation]:
-    """Parts that are measured alike, as one."""
+    """Parts with the same kind of columns, merged."""
     out = []
     for what in dict.fromkeys(part.what for part in columns):
         same = [part for part in columns if part.what == what]
@@ -213,32 +217,35 @@ def _by_kind(columns: list[ColumnInformation]) -> list[ColumnInformation]:
 
 
 def _summary(part: ColumnInformation) -> Finding:
-    telling = int((~part.useless).sum())
-    order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, telling)]
+    """The number of informative columns, and the best of them."""
+    useful = int((~part.useless).sum())
+    order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, useful)]
     best = [f"{part.names[j]!r} ({part.share[j]:.1%})" for j in order]
     best[:1] = [text.replace(")", f" {part.unit})") for text in best[:1]]
-    reading = f"{telling:,} of {len(part.names):,} {part.what} tell the classes apart" + (
-        f", best {', '.join(best)}." if best else ": is the target related to them at all?"
+    verb = "is" if len(best) == 1 else "are"
+    reading = f"{useful:,} of {len(part.names):,} {part.what} are informative" + (
+        f"; the best {verb} {', '.join(best)}." if best else ": check that the target is correct."
     )
-    return Finding("information", part.what, float(telling), None, reading)
+    return Finding("information", part.what, float(useful), None, reading)
 
 
 def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
+    """The finding for a column without information."""
     p = float(part.p[j])
     if part.constant[j]:
-        return Finding(
-            "information", part.names[j], 0.0, None, "Constant: it says nothing; drop it."
-        )
-    drop = "drop it." if naive else "drop it, unless it matters beside others."
+        reading = "The column is constant: drop it."
+        return Finding("information", part.names[j], 0.0, None, reading)
+    drop = "drop it." if naive else "drop it, unless it helps together with other columns."
     if p > LEVEL:
-        reading = f"Alike in all classes (p {probability(p)}): {drop}"
+        reading = f"No difference between the classes was found (p {probability(p)}): "
     else:
-        reading = f"Tells next to nothing ({part.share[j]:.2%} {part.unit}): {drop}"
+        reading = f"The information is very small ({part.share[j]:.2%} {part.unit}): "
+    reading += drop
     return Finding("information", part.names[j], float(part.share[j]), p, reading)
 
 
 def best_first(columns: list[ColumnInformation]) -> list[str]:
-    """The columns by how much they tell."""
+    """The names of the columns, the most informative first."""
     pairs = [
         (float(s), name) for part in columns for name, s in zip(part.names, part.share, strict=True)
     ]

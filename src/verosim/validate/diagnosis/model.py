@@ -1,4 +1,4 @@
-"""What a fitted model keeps of its numbers, as the questions ask for it."""
+"""The parameters and sums of a fitted model, as the checks need them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from verosim.densities import Params
 from verosim.kinds.missing import MISSING
 from verosim.stats import Moments, Statistic
 
-# How the columns of a part are looked at, by what its statistic sums.
+# How the columns of a part are analysed, by the kind of its statistic.
 LOOKED_AT_AS = {
     "numbers": "numbers", "categories": "codes", "presence": "codes", "bins": "bins",
     "joint": "joint", "amounts": "amounts", "tokens": "amounts",
@@ -22,20 +22,20 @@ def params_of(model: Any) -> Params:
 
 
 def has_full_covariance(model: Any) -> bool:
-    """Whether all columns have one Gaussian with a full covariance."""
+    """Whether one Gaussian with a full covariance describes all columns."""
     return params_of(model).covariance_form == "full"
 
 
 def one_covariance(model: Any) -> bool:
-    """Whether the classes of a Gaussian model share their covariance."""
+    """Whether all classes of a Gaussian model have the same covariance."""
     return params_of(model).one_covariance
 
 
 def full_moments(statistic: Statistic) -> Moments | None:
-    """The full moments of complete rows; None where there are holes, or no such moments."""
+    """The full moments of complete rows; None if values are missing or scatter is not kept."""
     return statistic.complete if statistic.has_scatter else None
 
 
 def kind_of_part(name: str, part: Statistic) -> str:
-    """numbers, codes, bins, amounts, joint (cells) or gaps: how a part's columns are looked at."""
+    """How the columns of a part are analysed: numbers, codes, bins, amounts, joint or gaps."""
     return "gaps" if name == MISSING.name else LOOKED_AT_AS[part.sums_of]

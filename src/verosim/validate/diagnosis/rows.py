@@ -1,7 +1,7 @@
-"""Some rows of every class, for what sums do not tell.
+"""A sample of the rows of each class, for checks that need rows.
 
-One pass, any source: of a class of more than 20 000 rows as many are kept, each as likely as any
-other (those with the smallest of as many random numbers).
+One pass over any source gives a random sample of at most 20 000 rows for each class. Each row gets
+a random number, and the rows with the smallest numbers are kept.
 Reference: Vitter (1985), Random sampling with a reservoir.
 """
 
@@ -24,30 +24,31 @@ from verosim.models import open_rows
 from verosim.stats import Statistic
 from verosim.validate.diagnosis.model import kind_of_part, params_of
 
-MOST_ROWS_PER_CLASS = 20_000  # rows of a class
-MOST_COLUMNS_TOGETHER = 2_000  # columns that are looked at together
+MOST_ROWS_PER_CLASS = 20_000
+MOST_COLUMNS_TOGETHER = 2_000  # with more columns, no rows are sampled
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows as numbers (n, p), NaN where missing, and as codes (n, q), −1 where missing."""
+    """Rows as numbers (n, p), NaN if missing, and as codes (n, q), −1 if missing."""
 
-    classes: np.ndarray  # (n,) numbers of the model's classes
+    classes: np.ndarray  # (n,) positions in `classes_` of the model
     weights: np.ndarray  # (n,)
     numbers: np.ndarray
     codes: np.ndarray
     number_names: tuple[str, ...]
     code_names: tuple[str, ...]
     gaussian: np.ndarray  # (p,) which numbers have a Gaussian density
-    seen: np.ndarray  # (C,) rows of every class that were there to choose from
+    seen: np.ndarray  # (C,) the number of rows of each class before sampling
 
     def some_of(self, c: int, rows: int) -> str:
-        """How many rows of a class a number rests on, where not on all."""
-        return "" if rows >= self.seen[c] else f" Seen on {rows:,} of {self.seen[c]:,} rows."
+        """A sentence with the number of rows that were used, if not all rows of the class."""
+        all_rows = self.seen[c]
+        return "" if rows >= all_rows else f" Computed from {rows:,} of {all_rows:,} rows."
 
 
 def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
-    """The rows a fitted model can be confronted with; None if it has nothing to look at."""
+    """A sample of rows; None if the model has too many columns, or none that can be analysed."""
     statistic = model.checked_state().current
     parts = [(name, part, kind_of_part(name, part)) for name, part in statistic.named_parts()]
     numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
@@ -73,7 +74,7 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
             kept = [_fewer(kept)]
             held = len(kept[0][0])
     if not kept:
-        raise VerosimError("The table has no rows.", "there is nothing to look at.")
+        raise VerosimError("The table has no rows.", "Give a table with rows.")
     _, classes, weights, number_rows, code_rows = _fewer(kept)
     densities = dict(params_of(model).named_parts())
     gaussian = [
@@ -90,7 +91,7 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
 def _batches(
     model: Any, X: Any, y: Any, sample_weight: Any, statistic: Statistic
 ) -> Iterator[Batch]:
-    """The rows in the model's classes; a robust model's without its outliers."""
+    """The rows with the classes of the model; without the outliers if the model is robust."""
     model.check_columns(X)
     state = replace(model.state_, statistic=statistic)
     found = open_rows(state.spec, inputs_of(X, y, sample_weight), state)
@@ -108,16 +109,19 @@ def _batches(
 
 
 def _block(batch: Batch, part: str) -> Any:
+    """The rows of one part of a batch."""
     return batch.block[part] if part else batch.block
 
 
 def _numbers(block: Any) -> np.ndarray:
+    """The rows as a dense array of numbers; infinite values become NaN."""
     dense = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
     out = np.asarray(dense, dtype=np.float64)
     return np.where(np.isfinite(out), out, np.nan)
 
 
 def _codes(block: Any, part: Any) -> np.ndarray:
+    """The rows as codes, −1 if missing."""
     if part.sums_of == "presence":
         numbers = _numbers(block)
         return np.where(np.isnan(numbers), -1, numbers > part.threshold).astype(np.int32)
@@ -126,11 +130,12 @@ def _codes(block: Any, part: Any) -> np.ndarray:
 
 
 def _beside(blocks: list[np.ndarray], rows: int, dtype: Any) -> np.ndarray:
+    """The columns of all blocks in one array."""
     return np.concatenate([np.empty((rows, 0), dtype=dtype), *blocks], axis=1)
 
 
 def _fewer(kept: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """All together, of every class the rows with the smallest keys, in their order."""
+    """The rows of each class with the smallest keys, in their original order."""
     keys, classes, *rest = (np.concatenate(pieces) for pieces in zip(*kept, strict=True))
     order = np.lexsort((keys, classes))
     rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])

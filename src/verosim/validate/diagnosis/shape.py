@@ -1,10 +1,10 @@
-"""Are the classes Gaussian? Mardia's multivariate skewness and kurtosis of each.
+"""Are the classes Gaussian? Mardia's multivariate skewness and kurtosis of each class.
 
     b₁ = Σ_ij (z_iᵀ S⁻¹ z_j)³ / n²,   b₂ = Σ_i (z_iᵀ S⁻¹ z_i)² / n,   z = x − mean
 
-Of a Gaussian, n b₁/6 is χ² with d(d + 1)(d + 2)/6 degrees of freedom, and b₂ about normal with
-mean d(d + 2)(n − 1)/(n + 1). b₁ is the sum of the squares of the d³ third moments of whitened rows,
-which is how it is computed unless there are fewer rows than d².
+For a Gaussian class, n b₁/6 has a χ² distribution with d(d + 1)(d + 2)/6 degrees of freedom, and
+b₂ is approximately normal with mean d(d + 2)(n − 1)/(n + 1). b₁ is also the sum of the squares of
+the d³ third moments of the whitened rows, which is faster if there are at least d² rows.
 References: Mardia (1970), Measures of multivariate skewness and kurtosis with applications;
 Mardia (1974), Applications of some measures of multivariate skewness and kurtosis.
 """
@@ -27,13 +27,13 @@ from verosim.validate.diagnosis.findings import (
 from verosim.validate.diagnosis.model import params_of
 from verosim.validate.diagnosis.rows import Sample
 
-MOST_MULTIPLICATIONS = 2e9  # multiplications b₁ may take
+MOST_MULTIPLICATIONS = 2e9  # the limit for b₁; a larger class is sampled
 MARDIA_BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
 class Mardia:
-    """Skewness b₁ and kurtosis b₂ of n rows in d dimensions, with their p-values."""
+    """The skewness b₁ and kurtosis b₂ of n rows in d dimensions, with their p-values."""
 
     skewness: float
     kurtosis: float
@@ -45,9 +45,9 @@ class Mardia:
 
 
 def mardia(X: np.ndarray, weights: np.ndarray | None = None) -> Mardia | None:
-    """Mardia's measures of complete rows (n, d), in the subspace they span; None if too few.
+    """The skewness and kurtosis of complete rows (n, d), in the subspace that they span.
 
-    A row of weight w counts for w rows.
+    The result is None if there are too few rows. A row with weight w counts as w rows.
 
     >>> from sklearn.datasets import load_iris
     >>> found = mardia(load_iris().data[:50])
@@ -75,9 +75,9 @@ def mardia(X: np.ndarray, weights: np.ndarray | None = None) -> Mardia | None:
 
 
 def _whitened(X: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """(n, r) rows with covariance I in the r dimensions they vary in."""
+    """(n, r) the rows with covariance I, in the r dimensions in which they vary."""
     Z = X - (w @ X) / w.sum()
-    Z = Z - (w @ Z) / w.sum()  # what far from zero the first mean left over
+    Z = Z - (w @ Z) / w.sum()  # a second time, to remove the rounding error of a large mean
     unit = np.sqrt(w @ Z**2 / w.sum())
     varies = unit > 1e-12 * np.abs(X).max(axis=0, initial=0.0)
     Z = Z[:, varies] / unit[varies]
@@ -87,7 +87,7 @@ def _whitened(X: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def _third_moments(U: np.ndarray, w: np.ndarray) -> float:
-    """Σ_abc (Σ_i w u_a u_b u_c)²."""
+    """The sum Σ_abc (Σ_i w_i u_ia u_ib u_ic)², from third moments."""
     total = 0.0
     for a in range(U.shape[1]):
         total += float((((U * (w * U[:, a])[:, None]).T @ U) ** 2).sum())
@@ -95,7 +95,7 @@ def _third_moments(U: np.ndarray, w: np.ndarray) -> float:
 
 
 def _all_pairs(U: np.ndarray, w: np.ndarray) -> float:
-    """Σ_ij w_i w_j (u_iᵀ u_j)³: the same number."""
+    """The same number as Σ_ij w_i w_j (u_iᵀ u_j)³, from all pairs of rows."""
     total = 0.0
     for start in range(0, len(U), MARDIA_BLOCK_ROWS):
         products = U[start : start + MARDIA_BLOCK_ROWS] @ U.T
@@ -104,12 +104,12 @@ def _all_pairs(U: np.ndarray, w: np.ndarray) -> float:
 
 
 def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Finding]:
-    """Mardia's measures of every class, worst first."""
+    """The skewness and kurtosis of each class, the smallest p-value first."""
     both = ("skewness", "kurtosis")
     if not params_of(model).is_gaussian:
-        return [does_not_apply(name, "no density here is Gaussian") for name in both]
+        return [does_not_apply(name, "the model has no Gaussian density") for name in both]
     if sample is None:
-        reading = "tells whether the classes are Gaussian"
+        reading = "test whether the classes are Gaussian"
         return [needs_rows(name, reading, given) for name in both]
     columns = np.flatnonzero(sample.gaussian)
     names = [sample.number_names[j] for j in columns]
@@ -119,9 +119,7 @@ def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Findi
         subject = model.stats_.axes.groups.name(c)
         found = mardia(X, w) if len(X) else None
         if found is None:
-            reading = (
-                f"{len(X)} complete rows are too few to see a shape in {len(columns)} columns."
-            )
+            reading = f"{len(X)} complete rows are too few to test {len(columns)} columns."
             out += [Finding(name, subject, None, None, reading) for name in both]
             continue
         where = sample.some_of(c, len(X))
@@ -133,12 +131,13 @@ def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Findi
 
 
 def _worst(found: Finding) -> tuple[bool, float, float]:
+    """The order of the findings: skewness first, then by p-value."""
     p = 2.0 if found.p_value is None else found.p_value
     return found.name == "kurtosis", p, -(found.value or 0.0)
 
 
 def _rows_of(sample: Sample, c: int, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Complete rows of a class, evenly fewer where the third moments of all would take long."""
+    """The complete rows of a class; evenly spaced rows if all of them would take too long."""
     at = np.flatnonzero(sample.classes == c)
     X = sample.numbers[at][:, columns]
     complete = ~np.isnan(X).any(axis=1)
@@ -153,7 +152,7 @@ def _rows_of(sample: Sample, c: int, columns: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _moment(X: np.ndarray, w: np.ndarray, power: int) -> np.ndarray:
-    """(d,) standardised moments of the columns, 0 of a constant one."""
+    """(d,) the standardised moment of each column, 0 for a constant column."""
     Z = X - (w @ X) / w.sum()
     spread = w @ Z**2 / w.sum()
     safe = np.where(spread > 0, spread, 1.0)
@@ -161,34 +160,36 @@ def _moment(X: np.ndarray, w: np.ndarray, power: int) -> np.ndarray:
 
 
 def _skewed(found: Mardia, X: np.ndarray, w: np.ndarray, names: list[str]) -> str:
+    """The reading of the skewness."""
     p = probability(found.skewness_p)
     if found.skewness_p >= LEVEL:
-        return f"No sign of skewness (p {p})."
+        return f"No evidence of skewness was found (p {p})."
     each = _moment(X, w, 3)
     j = int(np.abs(each).argmax())
     return (
-        f"Skewed (p {p}), most in {names[j]!r} ({each[j]:+.2f}): take logs or roots, or use "
-        "histograms."
+        f"The class is skewed (p {p}), most strongly in {names[j]!r} ({each[j]:+.2f}): transform "
+        "the columns with logarithms or roots, or use histograms."
     )
 
 
 def _tailed(
     found: Mardia, X: np.ndarray, w: np.ndarray, names: list[str], can_be_robust: bool
 ) -> str:
+    """The reading of the kurtosis."""
     p = probability(found.kurtosis_p)
     if found.kurtosis_p >= LEVEL:
-        return f"Tails as of a Gaussian (p {p})."
+        return f"No evidence was found that the tails differ from a Gaussian (p {p})."
     excess = found.kurtosis / found.expected - 1
     each = _moment(X, w, 4) - 3
     if excess > 0:
         j = int(each.argmax())
         cure = "robust=True or histograms" if can_be_robust else "histograms"
         return (
-            f"Tails {excess:.0%} heavier than a Gaussian's (p {p}), most in {names[j]!r}: look for "
-            f"outliers, or use {cure}."
+            f"The tails are {excess:.0%} heavier than those of a Gaussian (p {p}), most strongly "
+            f"in {names[j]!r}: look for outliers, or use {cure}."
         )
     j = int(each.argmin())
     return (
-        f"Tails {-excess:.0%} lighter than a Gaussian's (p {p}), most in {names[j]!r}: several "
-        "groups, or bounded values; histograms may fit better."
+        f"The tails are {-excess:.0%} lighter than those of a Gaussian (p {p}), most strongly in "
+        f"{names[j]!r}: the class may have several groups or bounded values, so try histograms."
     )

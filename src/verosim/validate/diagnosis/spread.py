@@ -1,10 +1,10 @@
-"""Do the classes share their covariance? Box's M and, column by column, Bartlett's test.
+"""Do all classes have the same covariance? Box's M and, for single columns, Bartlett's test.
 
-    M = (N − K) log|S| − Σ_k (n_k − 1) log|S_k|
+    M = (n − C) log|S| − Σ_k (n_k − 1) log|S_k|
 
-with S_k the unbiased covariances and S the pooled one; M is compared with an F distribution, which
-holds for smaller classes than χ² does. One column's M is Bartlett's statistic; the columns of a
-naive model are independent, so theirs add up.
+S_k are the unbiased covariances of the classes and S is the pooled covariance. M is compared with
+an F distribution, which is valid for smaller classes than χ². M of one column is Bartlett's
+statistic. The columns of a naive model are independent, so their statistics are added.
 References: Box (1949), A general distribution theory for a class of likelihood criteria;
 Bartlett (1937), Properties of sufficiency and statistical tests.
 """
@@ -38,7 +38,7 @@ from verosim.validate.diagnosis.model import (
 
 @dataclass(frozen=True)
 class BoxM:
-    """Box's M, its two approximations, and the classes that had no part in it."""
+    """Box's M, its two approximations, and the classes that were not tested."""
 
     M: float
     chi2: float
@@ -46,11 +46,11 @@ class BoxM:
     F: float
     df2: float
     p: float
-    left_out: np.ndarray  # classes, by number
+    left_out: np.ndarray  # positions of the classes
 
 
 def box_m(statistic: Moments) -> BoxM | None:
-    """Box's M of the classes whose covariance has full rank; None if fewer than two have."""
+    """Box's M of the classes with a covariance of full rank; None for fewer than two classes."""
     scatter = Scatter(statistic)
     weight, there = scatter.class_weight, np.flatnonzero(scatter.present)
     varies = scatter.pooled.diagonal() > EPS * scatter.pooled_peak
@@ -92,7 +92,7 @@ def box_m(statistic: Moments) -> BoxM | None:
 
 
 def bartlett(centred: Centred) -> tuple[np.ndarray, np.ndarray]:
-    """(d,) Bartlett's statistic of equal variances, and its degrees of freedom (χ²)."""
+    """(d,) Bartlett's statistic of equal variances, and (d,) its degrees of freedom (χ²)."""
     v = np.where(centred.weight > 1, centred.weight - 1, 0.0)  # (C, d)
     squares = np.where(centred.squares > centred.noise, centred.squares, 0.0)
     some = v > 0
@@ -107,50 +107,58 @@ def bartlett(centred: Centred) -> tuple[np.ndarray, np.ndarray]:
 
 
 def equal_covariances(model: Any, statistic: Any) -> Finding:
-    """LDA or QDA?"""
+    """Test whether the covariances are equal: LDA or QDA?"""
     if params_of(model).covariance_form == "diagonal":
         return _equal_variances(model, statistic)
     name = "Box's M"
     if not has_full_covariance(model):
-        return does_not_apply(name, "no density here has a covariance")
+        return does_not_apply(name, "the model has no covariance")
     moments = full_moments(statistic)
     if moments is None:
-        return does_not_apply(name, "rows have missing cells, and Box's M takes complete ones")
+        return does_not_apply(name, "some values are missing, and Box's M needs complete rows")
     if moments.layout == "pooled":
-        return does_not_apply(name, "only the sum of the classes' scatters was kept")
+        return does_not_apply(name, "the model keeps only the pooled scatter of the classes")
     if len(model.classes_) < 2:
-        return does_not_apply(name, "there is one class")
+        return does_not_apply(name, "there is only one class")
     found = box_m(moments)
     if found is None:
         return does_not_apply(name, "fewer than two classes have a covariance of full rank")
     out = [moments.axes.groups.name(int(c)) for c in found.left_out]
-    without = f" (without {first_few(out)}, too small)" if out else ""
+    p = probability(found.p)
     if found.p < LEVEL:
-        reading = f"Covariances differ (p {probability(found.p)}){without}: " + (
-            "QDA or RDA rather than LDA." if one_covariance(model) else
-            "a covariance for each class, as here, rather than LDA."
+        reading = f"The covariances differ between the classes (p {p}): " + (
+            "use QDA or RDA instead of LDA." if one_covariance(model) else
+            "use one covariance for each class, as this model does, instead of LDA."
         )  # fmt: skip
     else:
-        reading = f"No sign that covariances differ (p {probability(found.p)}){without}: " + (
-            "LDA is right." if one_covariance(model) else "LDA has fewer parameters."
+        reading = f"No evidence was found that the covariances differ (p {p}): " + (
+            "LDA is appropriate." if one_covariance(model) else "LDA has fewer parameters."
         )
+    if out:
+        reading += f" Classes with too few rows were not tested: {first_few(out)}."
     return Finding(name, "all classes", found.M, found.p, reading)
 
 
 def _equal_variances(model: Any, statistic: Moments) -> Finding:
+    """Test whether the variances are equal: NaiveLDA or GaussianNB?"""
     T, df = bartlett(Centred(statistic))
     if not df.any():
-        return does_not_apply("Bartlett", "fewer than two classes have rows enough")
+        return does_not_apply("Bartlett", "fewer than two classes have enough rows")
     p = float(chi2.sf(T.sum(), df.sum()))
     names = list(statistic.axes.columns)
     worst = first_few([repr(names[j]) for j in np.argsort(-T, kind="stable")[:2]])
     if p < LEVEL:
-        reading = f"Variances differ between classes (p {probability(p)}), most in {worst}: " + (
-            "GaussianNB rather than NaiveLDA." if one_covariance(model) else
-            "one for each class, as here, rather than NaiveLDA."
+        reading = (
+            f"The variances differ between the classes (p {probability(p)}), most strongly in "
+            f"{worst}: "
+        )
+        reading += (
+            "use GaussianNB instead of NaiveLDA." if one_covariance(model) else
+            "use one variance for each class, as this model does, instead of NaiveLDA."
         )  # fmt: skip
     else:
-        reading = f"No sign that variances differ (p {probability(p)}): " + (
-            "NaiveLDA is right." if one_covariance(model) else "NaiveLDA has fewer parameters."
-        )
+        reading = f"No evidence was found that the variances differ (p {probability(p)}): " + (
+            "NaiveLDA is appropriate." if one_covariance(model)
+            else "NaiveLDA has fewer parameters."
+        )  # fmt: skip
     return Finding("Bartlett", "all columns", float(T.sum()), p, reading)

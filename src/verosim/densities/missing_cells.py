@@ -1,9 +1,11 @@
-"""Rows with missing cells under full covariances: exact marginals, near the cost of whole rows.
+"""Rows with missing cells under full covariances: exact marginal densities.
 
     p(x_o | k) = N(x_o; μ_ko, Σ_koo)
 
-The linear algebra is in `kernels.holes`; here a model is brought into its own deviations, so that
-nothing there hangs on units, and the rows of a block are sorted by what they miss.
+where o are the columns with values. The compiled loops do the linear algebra. This module divides
+the model by the standard deviations, so that the results do not depend on units, and sorts the rows
+of a block by pattern of missing cells.
+Reference: Anderson (2003), An Introduction to Multivariate Statistical Analysis, §2.4.
 """
 
 from __future__ import annotations
@@ -19,19 +21,20 @@ from verosim import kernels
 if TYPE_CHECKING:
     from verosim.densities.full_params import FullParams
 
-# Variance over variance left unexplained, past which a column's Σ⁻¹ has lost digits.
+# Variance / conditional variance of a column above which its row of Σ⁻¹ has lost digits.
 STEEP_RATIO = 1e4
-FAR_APART_CLASSES = 1e6  # squared deviations between classes, past which their differences have
+# Squared distance between classes, in standard deviations, above which differences lose digits.
+FAR_APART_CLASSES = 1e6
 
 
 @dataclass(frozen=True)
 class Marginals:
-    """What the marginals of a FullParams have in common, whatever the columns."""
+    """The matrices from which all marginals of a FullParams are computed."""
 
-    unit: np.ndarray  # (C or 1, d) deviations, 1 for columns left out
-    whitener: np.ndarray  # (C or 1, d, d), in units
+    unit: np.ndarray  # (C or 1, d) standard deviations; 1 for columns that are not used
+    whitener: np.ndarray  # (C or 1, d, d), in these units
     correlation: np.ndarray  # (C or 1, d, d) R
-    inverse: np.ndarray  # (C or 1, d, d) Q = R⁻¹, zero for columns left out
+    inverse: np.ndarray  # (C or 1, d, d) Q = R⁻¹; zero for columns that are not used
     log_det: np.ndarray  # (C or 1,) log|R|
 
     @classmethod
@@ -51,14 +54,15 @@ class Marginals:
     def distances(
         self, params: FullParams, block: np.ndarray, rows: np.ndarray, new: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(r, C) squared distances, and |o| log 2π + log|Σ_oo|, of rows sorted by pattern."""
+        """(r, C) squared distances and (r, C) |o| log 2π + log|Σ_oo|, for rows sorted by
+        pattern."""
         r, (C, d) = len(rows), params.pivot.shape
         squares, level = np.empty((r, C)), np.empty((r, C))
         Z, Y, one, rest = np.empty((r, d)), np.empty((r, d)), np.empty((r, 1)), np.empty(r)
         nothing, volume = np.zeros((1, d)), np.empty(r)
         for c in range(C):
             at = 0 if params.shared else c
-            kernels.fill_holes(
+            kernels.fill_missing_cells(
                 block, rows, new, params.pivot[c], params.offset[c], self.unit[at], params.used,
                 self.correlation[at], self.inverse[at], self.log_det[at], STEEP_RATIO, Z, rest,
                 volume,
@@ -77,7 +81,10 @@ class Marginals:
         new: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        """Classes of one covariance: linear in the columns that are shown, into out[rows]."""
+        """Write linear scores for classes with one covariance into out[rows].
+
+        The scores are linear in the columns with values.
+        """
         pivot, centre, shift = params.reference
         coef, bias = params.linear
         unit = self.unit[0]
@@ -89,7 +96,7 @@ class Marginals:
 
 
 def by_pattern(block: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows without a score, sorted by what they miss, and where another pattern begins."""
+    """The rows with NaN scores, sorted by pattern, and (r,) bool: where a new pattern begins."""
     rows = np.flatnonzero(np.isnan(scores).any(axis=1))
     bits = np.packbits(np.isnan(block[rows]), axis=1)
     words = np.zeros((len(rows), -(-bits.shape[1] // 8)), dtype=np.uint64)
@@ -101,8 +108,8 @@ def by_pattern(block: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.nd
     return rows[order], new
 
 
-def holes(block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For every pattern of missing cells: the rows that have it, and the columns they do have."""
+def rows_by_pattern(block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each pattern of missing cells: its rows, and the columns in which they have values."""
     patterns, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
     for p, missing in enumerate(patterns):
         yield np.flatnonzero(which.reshape(-1) == p), np.flatnonzero(~missing)

@@ -1,12 +1,14 @@
-"""Rows with holes under a Gaussian: the exact marginal of what each of them shows.
+"""Rows with missing cells under a Gaussian: the exact marginal density of the observed cells.
 
-With R the correlations, Q = R⁻¹, z in deviations, o the columns a row shows and m those it misses:
+R is the correlation matrix and Q = R⁻¹. z is a row in standard deviations, o are its observed
+columns and m its missing columns:
 
     min over z_m of zᵀQz = z_oᵀ R_oo⁻¹ z_o   at z_m = −Q_mm⁻¹ Q_mo z_o,   |R_oo| = |R| |Q_mm|
 
-so a few holes cost the factor of a small matrix. Where more is missing than shown that of R_oo is
-smaller; it is taken, too, where a missing column is nearly a combination of the others: there Q
-has lost the digits that R_oo keeps. Rows come sorted by pattern, so each is factored once a call.
+A row with few missing cells therefore needs only the Cholesky factor of the small matrix Q_mm.
+R_oo is factored instead in two cases. If more columns are missing than observed, R_oo is smaller.
+If a missing column is nearly a linear combination of the others, Q has lost digits that R_oo still
+has. The rows are sorted by pattern of missing cells, so each pattern is factored once per call.
 Reference: Horn & Johnson (2013), Matrix Analysis (minors of the inverse).
 """
 
@@ -20,6 +22,7 @@ from verosim.kernels.constants import LOG_2PI
 
 @loose
 def _dot(a, b, n):
+    """The dot product of the first n entries of a and b."""
     total = 0.0
     for j in range(n):
         total += a[j] * b[j]
@@ -28,7 +31,7 @@ def _dot(a, b, n):
 
 @exact
 def _factor(A, at, m, L):
-    """L Lᵀ = A over the first m columns of `at`; the logarithm of its determinant."""
+    """Factor L Lᵀ = A, restricted to the first m columns in `at`; return the log determinant."""
     log_det = 0.0
     for i in range(m):
         for j in range(i):
@@ -41,12 +44,14 @@ def _factor(A, at, m, L):
 
 @exact
 def _solve_lower(L, v, m):
+    """Solve L x = v for the first m entries; x replaces v."""
     for i in range(m):
         v[i] = (v[i] - _dot(L[i], v, i)) / L[i, i]
 
 
 @exact
 def _solve(L, v, m):
+    """Solve L Lᵀ x = v for the first m entries; x replaces v."""
     _solve_lower(L, v, m)
     for i in range(m - 1, -1, -1):
         v[i] /= L[i, i]
@@ -56,9 +61,11 @@ def _solve(L, v, m):
 
 @exact
 def _split(x, used, Q, steep, shown, hidden):
-    """List the columns a row shows and those it misses: how many, and whether to factor R_oo.
+    """List the observed columns of a row in `shown` and its missing columns in `hidden`.
 
-    Missing cells of columns left out come last, after the m that count.
+    Returns the number of observed columns o, the number of missing columns m, the length of
+    `hidden`, and whether R_oo must be factored. Missing cells in unused columns come after the
+    first m entries of `hidden`.
     """
     o = m = 0
     direct = False
@@ -80,18 +87,24 @@ def _split(x, used, Q, steep, shown, hidden):
 
 @exact
 def _centre(x, pivot, offset, scale, z):
-    """To the letter: free to reorder, (x − p) − o would become x − (p + o)."""
+    """z = ((x − pivot) − offset) · scale, computed exactly as written.
+
+    If the terms were reordered, (x − p) − o would become x − (p + o) and lose digits.
+    """
     for j in range(x.size):
         z[j] = ((x[j] - pivot[j]) - offset[j]) * scale[j]
 
 
 @exact
-def fill_holes(X, order, new, pivot, offset, unit, used, R, Q, log_R, steep, Z, rest, level):
-    """The distance of row order[i] under one class is Z_iᵀ Q Z_i + rest_i.
+def fill_missing_cells(
+    X, order, new, pivot, offset, unit, used, R, Q, log_R, steep, Z, rest, level
+):
+    """The squared distance of row order[i] under one class is Z_iᵀ Q Z_i + rest_i.
 
-    Z (n, d) has the holes filled where zᵀQz is least; it is zero, and `rest` (n,) is everything,
-    where R_oo is factored. level (n,) = |o| log 2π + log|Σ_oo|. log_R is log|R|, and columns
-    whose diagonal of Q is above `steep` are never filled. new (n,) marks where patterns begin.
+    In Z (n, d) the missing cells are filled with the values that minimise zᵀQz. If R_oo is
+    factored, Z_i is zero and `rest` (n,) is the whole distance.
+    level (n,) = |o| log 2π + log|Σ_oo|. log_R is log|R|. A column with a diagonal entry of Q above
+    `steep` is never filled. new (n,) marks the rows where a new pattern of missing cells begins.
     """
     d = unit.size
     shown, hidden = np.empty(d, dtype=np.intp), np.empty(d, dtype=np.intp)
@@ -115,7 +128,7 @@ def fill_holes(X, order, new, pivot, offset, unit, used, R, Q, log_R, steep, Z, 
                 v[j] = z[shown[j]]
             _solve_lower(L, v, o)
             rest[i] = _dot(v, v, o)
-            z *= 0.0  # what is infinite stays no number, to be named
+            z *= 0.0  # an infinite cell becomes NaN, so that the caller can report it
         else:
             for j in range(m):
                 v[j] = _dot(Q[hidden[j]], z, d)
@@ -126,9 +139,10 @@ def fill_holes(X, order, new, pivot, offset, unit, used, R, Q, log_R, steep, Z, 
 
 @exact
 def score_shown(X, order, new, pivot, centre, unit, used, R, Q, shift, coef, steep, out):
-    """out[order[i]] (C,) = w_k·(z_o − ½ s_ko): classes of one covariance by what a row shows.
+    """out[order[i]] (C,) = w_k·(z_o − ½ s_ko): the scores of classes that share one covariance.
 
-    shift (C, d) are the means s_k about pivot + centre, coef their Q s_k, all in deviations, and
+    Only the observed cells are used. shift (C, d) are the class means s_k relative to
+    pivot + centre, and coef (C, d) are Q s_k, all in standard deviations. The weights are
     w_k = R_oo⁻¹ s_ko = (Q s_k)_o − Q_om Q_mm⁻¹ (Q s_k)_m.
     """
     C, d = shift.shape

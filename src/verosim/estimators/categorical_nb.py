@@ -1,0 +1,128 @@
+"""Naive Bayes for categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from verosim.axes import Axes, CappedCategories, Categories
+from verosim.axes.groups import sorted_labels
+from verosim.data.readers import CategoryReader, Reader, ValueReader
+from verosim.data.schema import Schema
+from verosim.data.stream import TableSource
+from verosim.densities import Categorical
+from verosim.estimators.base import GenerativeClassifier
+from verosim.models import Spec
+from verosim.stats import Counts
+
+if TYPE_CHECKING:
+    from verosim.typing import Priors
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CategoricalSpec(Spec):
+    """The settings of a model of categories. A cell may have any value."""
+
+    alpha: Any = 1.0
+
+    reads_values = True
+
+    def reader(self, schema: Schema) -> Reader:
+        return CategoryReader(schema)
+
+    def reader_of_arrays(self, schema: Schema) -> Reader:
+        return ValueReader(schema)
+
+    def plan(self, axes: Axes, source: Any) -> Counts:
+        codes: Any = Categories.empty(axes.size("column"))
+        if isinstance(source, TableSource):
+            schema = source.reader.schema
+            frequent = tuple(column.frequent for column in schema.used)
+            codes = CappedCategories.none_yet((schema.max_categories,) * len(frequent), frequent)
+        return Counts(axes.with_codes(codes), what="codes")
+
+    @cached_property
+    def density(self) -> Categorical:
+        return Categorical(self.pseudo_count())
+
+
+class CategoricalNB(GenerativeClassifier):
+    """Naive Bayes for categories: strings, codes or a mix of values in the cells.
+
+    Use it when every column has a limited number of values, such as colours or postal codes. The
+    values need no encoding. The model assumes that the columns are independent within each class.
+    The log discriminant of class k is:
+
+        δ_k(x) = log π_k + Σ_j log φ_j(x_j | k),   φ_j(v | k) = (n_jvk + α) / (n_jk + α K_j)
+
+    Here π_k is the prior of class k, n_jvk is the number of rows of class k with the value v in
+    column j, n_jk is the number of rows of class k with any value in column j, and K_j is the
+    number of distinct values of column j. A value that does not occur in the training rows gets
+    the share α / (n_jk + α K_j). Missing values (NaN, None) are skipped at fit, and predictions use
+    the values that a row has.
+
+    Parameters
+    ----------
+    alpha : float or "cv", default=1.0
+        The pseudo-count α that is added to the count of every value. With 0, a value that a class
+        does not have gets the probability 0.001. "cv" chooses α by the log-loss on held-out rows,
+        see `alpha_`.
+    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
+        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
+        of `classes_`. A dict maps labels to priors.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    class_count_ : ndarray of shape (C,)
+        The total weight of the rows of each class.
+    class_prior_ : ndarray of shape (C,)
+        The class priors π_k in use.
+    alpha_ : float
+        The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
+    categories_ : list of list
+        The values of each column, sorted.
+    n_parameters_ : int
+        The number of free parameters: C (K_j − 1) for each column, and C − 1 priors if they are
+        estimated.
+    n_features_in_ : int
+        The number of columns of X at fit.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns of X at fit. It exists only if X had column names.
+    schema_ : Schema
+        How each column of the table is read. It exists only after a fit on a table.
+    stats_ : Statistic
+        The sums over the training rows. The model is computed from them.
+
+    See Also
+    --------
+    NaiveBayes : For tables that also have numbers, dates and texts.
+    BernoulliNB : For columns that are present or absent.
+
+    References
+    ----------
+    Mitchell (1997), Machine Learning, §6.9, McGraw-Hill.
+
+    Examples
+    --------
+    >>> model = CategoricalNB().fit([["red", 1], ["red", 2], ["blue", 2]], ["a", "a", "b"])
+    >>> model.predict([["blue", 2], ["green", None]]).tolist()
+    ['b', 'a']
+    """
+
+    def __init__(self, alpha: float | Literal["cv"] = 1.0, priors: Priors = None) -> None:
+        self.alpha = alpha
+        self.priors = priors
+
+    def spec(self) -> CategoricalSpec:
+        return CategoricalSpec(**self.settings(CategoricalSpec))
+
+    @property
+    def categories_(self) -> list[list[Any]]:
+        """The values of each column, sorted."""
+        codes = self.fitted("categories_").statistic.axes.codes
+        assert isinstance(codes, Categories)
+        return [sorted_labels(values) for values in codes.values]

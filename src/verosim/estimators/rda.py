@@ -1,0 +1,149 @@
+"""Regularised discriminant analysis: covariances between those of QDA, LDA and spheres."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from verosim.estimators.discriminant import RDASpec, convergence
+from verosim.estimators.gaussian import GaussianClassifier
+
+if TYPE_CHECKING:
+    from verosim.typing import Priors
+
+
+class RDA(GaussianClassifier):
+    """Regularised discriminant analysis: covariances between those of QDA, LDA and spheres.
+
+    Use it for numeric columns when QDA has too few rows and LDA is too simple. Two numbers from 0
+    to 1, λ (`pooling`) and γ (`shrinkage`), set the covariance of class k:
+
+        Σ_k(λ) = ((1 − λ) S_k + λ S) / ((1 − λ) n_k + λ n)
+        Σ_k(λ, γ) = (1 − γ) Σ_k(λ) + γ (tr Σ_k(λ)/d) I
+
+    Here S_k is the sum of squares and products of class k about its mean, S is the sum of all S_k,
+    and n_k and n are the numbers of rows. λ = γ = 0 is QDA. λ = 1 with γ = 0 is LDA. λ = γ = 1
+    with equal priors classifies by the nearest class mean. The log discriminant of class k is:
+
+        δ_k(x) = log π_k − ½ log|Σ_k| − ½ (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)
+
+    Here π_k and μ_k are the prior and the mean of class k. Use pooling="cv" and shrinkage="cv" to
+    choose both numbers from the data.
+
+    Parameters
+    ----------
+    pooling : float or "cv", default=0.5
+        The number λ, from 0 (each class has its own covariance) to 1 (all classes share one).
+        "cv" chooses λ by the log-loss on held-out rows, see `pooling_`.
+    shrinkage : float or {"ledoit_wolf", "oas", "cv"}, default=0.1
+        The sphericity γ, from 0 (no shrinkage) to 1 (all covariances are spheres). "ledoit_wolf"
+        and "oas" estimate γ with the formulas in the references. "cv" chooses γ by the log-loss
+        on held-out rows, see `shrinkage_`.
+    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
+        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
+        of `classes_`. A dict maps labels to priors.
+    covariance : {"mle", "unbiased"}, default="mle"
+        The divisor of the covariances. "mle" uses n_k and n in the formula for Σ_k(λ).
+        "unbiased" uses n_k − 1 and n − C in their place.
+    floor : float, default=0.0
+        The smallest allowed variance of a column, as a share of the total variance of that
+        column.
+    missing : {"error", "marginalise"}, default="error"
+        "error" rejects rows with missing values. "marginalise" fits the model with the EM
+        algorithm, which assumes that values are missing at random, and predicts each row from
+        the values that it has.
+    on_singular : {"fallback", "raise"}, default="fallback"
+        What happens if a covariance cannot be inverted. "fallback" shrinks it towards the pooled
+        diagonal and issues a `SingularWarning`. "raise" raises a `VerosimError`.
+    robust : bool, default=False
+        True leaves out outliers before the sums are computed. An outlier is a row far from the
+        majority of its class, measured with the minimum covariance determinant. `class_count_`
+        then counts only the rows that were kept. All rows must fit in memory, and `partial_fit`,
+        `forget` and `merge` are not available.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    class_count_ : ndarray of shape (C,)
+        The total weight of the rows of each class.
+    class_prior_ : ndarray of shape (C,)
+        The class priors π_k in use.
+    means_ : ndarray of shape (C, d)
+        The mean of each class.
+    covariances_ : ndarray of shape (C, d, d), or (d, d) with pooling=1
+        The covariance of each class, after pooling and shrinkage.
+    pooling_ : float
+        The pooling in use: the parameter `pooling`, or the value chosen for "cv".
+    shrinkage_ : float, str or None
+        The shrinkage in use: the parameter `shrinkage`, or the number chosen for "cv". It is None
+        if the shrinkage is 0.
+    convergence_ : Convergence
+        The progress of the EM algorithm: `iterations`, `converged`, and the `log_likelihood` at
+        each iteration. It exists only with missing="marginalise".
+    n_parameters_ : int
+        The number of free parameters: C d means, the entries of the covariances, and C − 1 priors
+        if they are estimated.
+    n_features_in_ : int
+        The number of columns of X at fit.
+    feature_names_in_ : ndarray of shape (d,)
+        The names of the columns of X at fit. It exists only if X had column names.
+    schema_ : Schema
+        How each column of the table is read. It exists only after a fit on a table.
+    stats_ : Statistic
+        The sums over the training rows. The model is computed from them.
+
+    See Also
+    --------
+    QDA : pooling=0 and shrinkage=0.
+    LDA : pooling=1 and shrinkage=0, with the linear weights and `transform`.
+
+    References
+    ----------
+    Friedman (1989), Regularized discriminant analysis, Journal of the American Statistical
+    Association 84, 165–175.
+    Ledoit & Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices,
+    Journal of Multivariate Analysis 88, 365–411.
+    Chen, Wiesel, Eldar & Hero (2010), Shrinkage algorithms for MMSE covariance estimation, IEEE
+    Transactions on Signal Processing 58, 5016–5029.
+    Rousseeuw & Van Driessen (1999), A fast algorithm for the minimum covariance determinant
+    estimator, Technometrics 41, 212–223.
+    Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM algorithm,
+    Journal of the Royal Statistical Society B 39, 1–38.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = RDA(pooling=0.3, shrinkage=0.0).fit(X, y)
+    >>> float(model.score(X, y))
+    1.0
+    >>> model.set_params(pooling=1.0).n_parameters_  # the parameters of LDA, without a new fit
+    132
+    """
+
+    def __init__(
+        self,
+        pooling: float | Literal["cv"] = 0.5,
+        shrinkage: float | Literal["ledoit_wolf", "oas", "cv"] = 0.1,
+        priors: Priors = None,
+        covariance: Literal["mle", "unbiased"] = "mle",
+        floor: float = 0.0,
+        missing: Literal["error", "marginalise"] = "error",
+        on_singular: Literal["fallback", "raise"] = "fallback",
+        robust: bool = False,
+    ) -> None:
+        super().__init__(priors, covariance, shrinkage, floor, robust)
+        self.pooling = pooling
+        self.missing = missing
+        self.on_singular = on_singular
+
+    def spec(self) -> RDASpec:
+        return RDASpec(**self.settings(RDASpec))
+
+    @property
+    def pooling_(self) -> float:
+        """The pooling in use: the parameter `pooling`, or the value chosen for "cv"."""
+        return float(self.fitted("pooling_").spec.setting("pooling"))
+
+    convergence_ = property(convergence)

@@ -1,0 +1,155 @@
+"""Predictions from one score per class.
+
+    predict = argmax_k δ_k(x),   p(k | x) = exp δ_k / Σ_j exp δ_j
+
+Every classifier of verosim, generative or linear, predicts with the methods of `ScoreMixin`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+
+from verosim.data.stream import TableSource
+from verosim.engines import map_chunks
+from verosim.errors import VerosimError
+from verosim.estimators.checks import empty_table
+
+if TYPE_CHECKING:
+    from verosim.typing import Source
+
+
+class NotFitted(VerosimError, NotFittedError):
+    """The model has not been fitted yet."""
+
+    @classmethod
+    def of(cls, model: Any) -> NotFitted:
+        """The error for a model that was used before `fit`."""
+        return cls(f"This {type(model).__name__} instance is not fitted yet.",
+                   "Call fit(X, y) first.")  # fmt: skip
+
+
+def has_probabilities(model: Any) -> bool:
+    """Whether the scores of a model are log posteriors up to a constant."""
+    return bool(model.gives_probabilities)
+
+
+class ScoreMixin:
+    """Predictions from one score per class."""
+
+    classes_: np.ndarray
+    gives_probabilities = True
+
+    @abstractmethod
+    def opened_to_score(self, X: Source) -> tuple[Any, Any]:
+        """Prepare rows for scoring. The predicting methods call this method.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to score.
+
+        Returns
+        -------
+        tuple
+            The fitted decision rule, and the rows. The rows are an array, or a source that is
+            read in pieces.
+        """
+
+    def evaluate(self, X: Source, score: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
+        """Apply a scoring function to rows. The predicting methods call this method.
+
+        A table is read in pieces, and the function is applied to each piece.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to score.
+        score : callable
+            A function `score(rule, rows)` that returns an array with one entry per row.
+
+        Returns
+        -------
+        ndarray of shape (n, ...)
+            The results for all rows, in the order of the rows.
+        """
+        rule, rows = self.opened_to_score(X)
+        if not isinstance(rows, TableSource):
+            return score(rule, rows)
+        parts = list(map_chunks(lambda chunk: score(rule, chunk.block()), rows))
+        if not parts:
+            raise empty_table()
+        return np.concatenate(parts)
+
+    def predict(self, X: Source) -> np.ndarray:
+        """Predict the class with the highest score: argmax_k δ_k(x).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to classify, in any form that `fit` accepts.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
+        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
+        return self.classes_[decided]
+
+    def decision_function(self, X: Source) -> np.ndarray:
+        """Compute the discriminants δ_k(x), up to a term that all classes share.
+
+        With two classes the result is the difference δ_1(x) − δ_0(x). Linear models omit the
+        quadratic term that all classes share, so the values agree with `coef_` and `intercept_`.
+        `log_joint` of a generative model includes that term.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n, C), or (n,) with two classes
+            The discriminants. Columns are in the order of `classes_`.
+        """
+        scores = self.evaluate(X, lambda rule, rows: rule.discriminants(rows))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Source) -> np.ndarray:
+        """Compute the posterior probabilities p(k | x) = exp δ_k(x) / Σ_j exp δ_j(x).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The probability of each class. Columns are in the order of `classes_`.
+        """
+        return self.evaluate(X, lambda rule, rows: rule.posterior(rows))
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Source) -> np.ndarray:
+        """Compute the log posteriors log p(k | x) = δ_k(x) − log Σ_j exp δ_j(x).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The log probability of each class. Columns are in the order of `classes_`.
+        """
+        return self.evaluate(X, lambda rule, rows: rule.log_posterior(rows))

@@ -1,0 +1,436 @@
+"""Classifiers that learn by sums.
+
+    fit = Σ over rows,   partial_fit = +,   forget = −,   decay = ×,   merge = +
+
+The fitted state is a statistic of the training rows. The methods here call the functions of
+`models/` and `folds/`, which do the work.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import fields
+from functools import cache
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from verosim.bayes.priors import free_priors
+from verosim.data.adapters import is_stream
+from verosim.data.schema import Schema
+from verosim.errors import VerosimError
+from verosim.estimators.checks import check_features
+from verosim.estimators.predictions import table_accuracy
+from verosim.estimators.row_update import RowUpdate
+from verosim.estimators.score_mixin import NotFitted, ScoreMixin
+from verosim.folds.inputs import inputs_of
+from verosim.folds.tuning import fit
+from verosim.models import (
+    Spec,
+    State,
+    add_rows,
+    decay,
+    derive,
+    forget_rows,
+    merge,
+    open_to_score,
+)
+from verosim.stats import Statistic
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from verosim.typing import Labels, MissingMarks, Source, Weights
+
+
+@cache
+def _shared_names(estimator: type, spec: type[Spec]) -> frozenset[str]:
+    """The parameters of an estimator that are fields of a spec."""
+    return frozenset(signature(estimator).parameters) & {field.name for field in fields(spec)}
+
+
+class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
+    """A classifier with a statistic of the training rows as its fitted state."""
+
+    state_: State  # the only fitted state
+
+    @abstractmethod
+    def spec(self) -> Spec:
+        """Collect the parameters in one immutable value. The library uses it internally.
+
+        Returns
+        -------
+        Spec
+            The settings of the model.
+        """
+
+    def settings(self, spec: type[Spec]) -> dict[str, Any]:
+        """List the parameters that a class of settings has. `spec` calls this method.
+
+        Parameters
+        ----------
+        spec : type
+            The class of settings.
+
+        Returns
+        -------
+        dict
+            The name of the estimator under "name", and the values of the shared parameters.
+        """
+        names = _shared_names(type(self), spec)  # type: ignore[arg-type]  # a class is hashable
+        return {"name": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+    # Learning --------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        schema: Schema | None = None,
+        na: MissingMarks = (),
+    ) -> Self:
+        """Fit the model to training rows. Earlier rows are discarded.
+
+        The rows are read once. A setting with the value "cv" needs a second pass.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The training rows. A table is a data frame, Arrow data, a DuckDB relation,
+            `verosim.query(...)`, a mapping of columns, the path of a file or a folder, or an
+            iterable of tables.
+        y : array-like of shape (n,) or str or None, default=None
+            The labels: strings, booleans or integers. A string is the name of the target column
+            of a table. None is allowed if `schema` names the target.
+        sample_weight : array-like of shape (n,) or str or None, default=None
+            Non-negative weights of the rows, or the name of a column of weights. Rows of weight
+            zero are ignored. None gives every row the weight 1.
+        schema : Schema or None, default=None
+            How each column of a table is read, from `verosim.look`. None means that `fit` looks
+            at the first rows itself. Models that are fitted with the same schema can be merged.
+        na : iterable of str, default=()
+            Texts that mean "missing" in a table, in addition to the empty cell.
+
+        Returns
+        -------
+        Self
+            The fitted model itself.
+        """
+        return self.set_state(fit(self.spec(), inputs_of(X, y, sample_weight, schema, na)))
+
+    @RowUpdate
+    def partial_fit(
+        self,
+        X: Source,
+        y: Labels | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        schema: Schema | None = None,
+        na: MissingMarks = (),
+    ) -> Self:
+        """Add training rows to the model, in place.
+
+        The result is the same as one `fit` on all rows. New classes may appear in any call.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to add.
+        y : array-like of shape (n,) or str or None, default=None
+            The labels, or the name of the target column of a table. None is allowed if the model
+            or `schema` knows the name of the target.
+        classes : array-like of shape (C,) or None, default=None
+            Labels that may appear later. This argument is optional in every call.
+        sample_weight : array-like of shape (n,) or str or None, default=None
+            Non-negative weights of the rows, or the name of a column of weights. None gives every
+            row the weight 1.
+        schema : Schema or None, default=None
+            How each column of a table is read, for the first call. None means that the first call
+            looks at its rows itself.
+        na : iterable of str, default=()
+            Texts that mean "missing" in a table, in addition to the empty cell, for the first
+            call.
+
+        Returns
+        -------
+        Self
+            The updated model itself.
+        """
+        known = None
+        if self.__sklearn_is_fitted__():
+            self.check_columns(X)
+            known = self.checked_state()
+        inputs = inputs_of(X, y, sample_weight, schema, na)
+        return self.set_state(add_rows(self.spec(), known, inputs, classes))
+
+    @RowUpdate
+    def forget(
+        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+    ) -> Self:
+        """Remove training rows from the model, in place.
+
+        The result is the model of the remaining rows. The removed rows must be rows that the
+        model was fitted on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to remove.
+        y : array-like of shape (n,) or str or None, default=None
+            Their labels, or the name of the target column of a table.
+        sample_weight : array-like of shape (n,) or str or None, default=None
+            The weights that the rows had when they were added. None means the weight 1.
+
+        Returns
+        -------
+        Self
+            The updated model itself.
+        """
+        known = self.checked_state()
+        self.check_columns(X)
+        return self.set_state(forget_rows(self.spec(), known, inputs_of(X, y, sample_weight)))
+
+    def decay(self, factor: float) -> Self:
+        """Multiply the weight of all earlier training rows by a factor, in place.
+
+        Call it before each `partial_fit` so that recent rows count more than old rows.
+
+        Parameters
+        ----------
+        factor : float
+            A number above 0 and at most 1.
+
+        Returns
+        -------
+        Self
+            The updated model itself.
+        """
+        return self.set_state(decay(self.spec(), self.checked_state(), factor))
+
+    def merge(self, other: StatisticClassifier) -> Self:
+        """Combine two fitted models into a new model of the rows of both.
+
+        `a + b` and `sum(models)` do the same. The two models stay unchanged.
+
+        Parameters
+        ----------
+        other : fitted classifier
+            A fitted model of the same kind.
+
+        Returns
+        -------
+        Self
+            A new fitted model with the parameters of this model.
+        """
+        if not isinstance(other, StatisticClassifier):
+            raise VerosimError(
+                f"A model can be merged only with another model; got {type(other).__name__}.",
+                "Give a fitted model of the same kind.",
+            )
+        state = merge(self.spec(), self.checked_state(), other.checked_state())
+        return clone(self).set_state(state)
+
+    def __add__(self, other: StatisticClassifier) -> Self:
+        return self.merge(other)
+
+    def __radd__(self, other: Any) -> Self:
+        """0 + model, so that sum(models) is the model of all their rows."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    # The state -------------------------------------------------------------------------------
+
+    def set_state(self, state: State) -> Self:
+        """Set the fitted state. The library uses this method internally.
+
+        Parameters
+        ----------
+        state : State
+            The fitted state.
+
+        Returns
+        -------
+        Self
+            The model itself.
+        """
+        self.state_ = state
+        return self
+
+    def checked_state(self) -> State:
+        """Return the fitted state after two checks. The library uses this method internally.
+
+        Returns
+        -------
+        State
+            The fitted state.
+
+        Raises
+        ------
+        VerosimError
+            If the model is not fitted, or if a parameter that affects the sums was changed after
+            the rows were read.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise NotFitted.of(self)
+        stale = self.state_.stale(self.spec())
+        if stale:
+            raise VerosimError(
+                f"{', '.join(stale)} changed after the rows were read, and the stored sums depend "
+                "on it.",
+                "Fit the model again.",
+            )
+        return self.state_
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters of the model.
+
+        On a fitted model a new value takes effect at once, without the training rows. Parameters
+        that change how rows are counted need a new `fit`.
+
+        Parameters
+        ----------
+        **parameters : Any
+            The new values, by name.
+
+        Returns
+        -------
+        Self
+            The model itself.
+        """
+        before = {name: getattr(self, name, None) for name in self.get_params(deep=False)}
+        try:
+            super().set_params(**parameters)
+            if self.__sklearn_is_fitted__():
+                state, spec = self.state_, self.spec()
+                if not state.stale(spec):
+                    self.set_state(derive(spec, state.statistic, state.schema, state.tuned))
+        except Exception:  # restore the old values
+            super().set_params(**before)
+            raise
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "state_" in vars(self)
+
+    def fitted(self, attribute: str) -> State:
+        """Return the fitted state for a fitted attribute. The library uses this method internally.
+
+        Parameters
+        ----------
+        attribute : str
+            The name of the attribute, for the error message.
+
+        Returns
+        -------
+        State
+            The fitted state.
+
+        Raises
+        ------
+        AttributeError
+            If the model is not fitted.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted.")
+        return self.state_
+
+    # Fitted attributes: all of them are computed from the state --------------------------------
+
+    @property
+    def stats_(self) -> Statistic:
+        """The statistic of the training rows."""
+        return self.fitted("stats_").statistic
+
+    @property
+    def schema_(self) -> Schema:
+        """How each column of the table is read. It does not exist after a fit on arrays."""
+        schema = self.fitted("schema_").schema
+        if schema is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no schema_, because it was fitted on arrays."
+            )
+        return schema
+
+    @property
+    def classes_(self) -> np.ndarray:  # type: ignore[override]
+        """(C,) the class labels, sorted."""
+        return self.fitted("classes_").classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns of X at fit."""
+        return self.fitted("n_features_in_").width
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """(d,) the names of the columns of X at fit. It exists only if X had column names."""
+        names = self.fitted("feature_names_in_").names_in
+        if names is None:
+            raise AttributeError("X had no column names at fit.")
+        return np.array(names, dtype=object)
+
+    @property
+    def class_count_(self) -> np.ndarray:
+        """(C,) the total weight of the rows of each class."""
+        return self.fitted("class_count_").class_weight.copy()
+
+    @property
+    def n_parameters_(self) -> int:
+        """The number of free parameters: C − 1 estimated priors, and those of the densities."""
+        state = self.fitted("n_parameters_")
+        return state.params.n_parameters + free_priors(state.spec.prior_setting, len(state.classes))
+
+    # Scoring rows ------------------------------------------------------------------------------
+
+    def opened_to_score(self, X: Source) -> tuple[Any, Any]:
+        state = self.checked_state()
+        self.check_columns(X)
+        return state.rule, open_to_score(state, X)
+
+    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+        """Compute the accuracy: the share of rows with a correct prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to classify.
+        y : array-like of shape (n,) or str
+            The true labels, or the name of the target column of a table.
+        sample_weight : array-like of shape (n,) or str or None, default=None
+            Weights of the rows, or the name of a column of weights. None gives every row the
+            weight 1.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+        """
+        if not isinstance(y, str):
+            return float(super().score(X, y, sample_weight))
+        return table_accuracy(self.checked_state(), X, y, sample_weight)
+
+    def check_columns(self, X: Source) -> None:
+        """Check that X has the columns of the training rows. Predicting methods call this.
+
+        The columns of a table are found by name, so their order does not matter.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to check.
+        """
+        schema = self.state_.schema
+        if (schema is not None and schema.target is not None) or is_stream(X):
+            return
+        check_features(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        spec = self.spec()
+        tags.input_tags.sparse, tags.input_tags.allow_nan = spec.reads_sparse, spec.allows_missing
+        tags.input_tags.categorical = tags.input_tags.string = spec.reads_values
+        return tags

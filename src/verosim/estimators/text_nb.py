@@ -1,0 +1,246 @@
+"""Naive Bayes for texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from verosim.axes import Vocabulary
+from verosim.data.adapters import is_stream
+from verosim.data.names import feature_names
+from verosim.errors import VerosimError
+from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.text import TextSpec
+from verosim.models import derive
+from verosim.models.settings import finite
+
+if TYPE_CHECKING:
+    from verosim.typing import Priors, Source
+
+
+class TextNB(GenerativeClassifier):
+    """Naive Bayes for texts: it counts the words of each class directly from strings.
+
+    Use it to classify texts of any length, without a separate vectorizer. X is a list, an array, a
+    series or a column of strings. A token is a run of two or more word characters of any language,
+    in lower case by default; these are the tokens of scikit-learn's `CountVectorizer`. The log
+    discriminant of class k depends on `model`:
+
+        multinomial   δ_k(x) = log π_k + Σ_i x_i log φ_ik,     φ_ik = (n_ik + α) / (n_k + α V)
+        bernoulli     δ_k(x) = log π_k + Σ_i [ b_i log φ_ik + (1 − b_i) log(1 − φ_ik) ],
+                                                               φ_ik = (m_ik + α) / (m_k + 2α)
+        complement    δ_k(x) = log π_k − Σ_i x_i log θ_ik,     θ_ik is φ_ik of all other classes
+
+    Here π_k is the prior of class k, x_i is the count of token i in the text, and b_i is 1 if the
+    token occurs and 0 if not. n_ik is the count of token i in class k, and n_k is the sum over all
+    V tokens. m_ik is the number of texts of class k that have token i, and m_k is the number of
+    texts of class k. The vocabulary grows with every text. Tokens that did not occur at fit are
+    ignored at predict. A missing text has no tokens.
+
+    Parameters
+    ----------
+    model : {"multinomial", "bernoulli", "complement"}, default="multinomial"
+        The density of a text. "multinomial" uses the counts of the tokens. "bernoulli" uses their
+        presence and absence. "complement" scores each class by the tokens of all other classes.
+        "multinomial" and "complement" use the same counts, so a change between them needs no new
+        fit.
+    ngrams : tuple of (int, int), default=(1, 1)
+        The shortest and the longest n-gram, in tokens. (1, 2) counts single tokens and pairs.
+    min_count : float, default=1
+        Tokens with a smaller total count are ignored. They stay in the model; `prune` removes them.
+    vocabulary : list of str, set of str, dict or None, default=None
+        The only tokens to count. A dict maps tokens to the numbers 0, 1, 2 and so on. None counts
+        all tokens.
+    hashed : int or None, default=None
+        A number of buckets, a power of two. Tokens are then counted by their hash, which limits the
+        memory, but the tokens have no names. None counts the tokens themselves.
+    lowercase : bool, default=True
+        True counts 'Word' and 'word' as the same token.
+    alpha : float or "cv", default=1.0
+        The pseudo-count α that is added to the count of every token. "cv" chooses α by the log-loss
+        on held-out rows, see `alpha_`.
+    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n, or uniform priors with
+        model="complement". "laplace" uses (n_k + 1)/(n + C). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    class_count_ : ndarray of shape (C,)
+        The total weight of the texts of each class.
+    class_prior_ : ndarray of shape (C,)
+        The class priors π_k in use.
+    alpha_ : float
+        The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
+    tokens_ : ndarray of shape (V,)
+        The tokens in use, in the order of the columns of `feature_log_prob_`. It does not exist
+        with `hashed`.
+    vocabulary_ : dict
+        Maps each token in use to its column of `feature_log_prob_`. It does not exist with
+        `hashed`.
+    feature_log_prob_ : ndarray of shape (C, V)
+        log φ_ik, the log probability of token i in class k. With model="complement", that of the
+        multinomial model of the same counts.
+    n_parameters_ : int
+        The number of free parameters: C (V − 1) shares of tokens (C V with model="bernoulli"), and
+        C − 1 priors if they are estimated.
+    n_features_in_ : int
+        The number of columns of X at fit, which is 1.
+    feature_names_in_ : ndarray of shape (1,)
+        The name of the column of texts. It exists only if X had a name.
+    schema_ : Schema
+        How each column of the table is read. It exists only after a fit on a table.
+    stats_ : Statistic
+        The counts of the tokens. The model is computed from them.
+
+    See Also
+    --------
+    MultinomialNB : For counts that are already in a matrix.
+    NaiveBayes : For tables that have texts and other columns.
+
+    References
+    ----------
+    McCallum & Nigam (1998), A comparison of event models for naive Bayes text classification,
+    AAAI-98 Workshop on Learning for Text Categorization, 41–48.
+    Rennie, Shih, Teevan & Karger (2003), Tackling the poor assumptions of naive Bayes text
+    classifiers, Proceedings of ICML 2003, 616–623.
+
+    Examples
+    --------
+    >>> texts = ["win cash now", "cash prize, win", "lunch at noon?", "see you at lunch"]
+    >>> model = TextNB().fit(texts, ["spam", "spam", "ham", "ham"])
+    >>> model.predict(["a cash prize", "noon, then"]).tolist()
+    ['spam', 'ham']
+    >>> [token for token, _ in model.top_tokens(2)["ham"]]
+    ['at', 'lunch']
+    """
+
+    def __init__(
+        self,
+        model: Literal["multinomial", "bernoulli", "complement"] = "multinomial",
+        ngrams: tuple[int, int] = (1, 1),
+        min_count: float = 1,
+        vocabulary: Iterable[str] | Mapping[str, int] | None = None,
+        hashed: int | None = None,
+        lowercase: bool = True,
+        alpha: float | Literal["cv"] = 1.0,
+        priors: Priors = None,
+    ) -> None:
+        self.model = model
+        self.ngrams = ngrams
+        self.min_count = min_count
+        self.vocabulary = vocabulary
+        self.hashed = hashed
+        self.lowercase = lowercase
+        self.alpha = alpha
+        self.priors = priors
+
+    def spec(self) -> TextSpec:
+        return TextSpec(**self.settings(TextSpec))
+
+    def check_columns(self, X: Source) -> None:
+        if self.state_.schema is not None or is_stream(X):
+            return  # the columns of a table are found by name
+        names, known = feature_names(X), self.stats_.axes.columns.names
+        if names is not None and known is not None and tuple(names) != known:
+            raise VerosimError(
+                f"The column of texts is {names[0]!r} here, but it was {known[0]!r} at fit.",
+                "Give the same column, or its values without a name.",
+            )
+
+    # Tokens ------------------------------------------------------------------------------
+
+    def prune(self, min_count: float) -> Self:
+        """Remove rare tokens from the model permanently, in place.
+
+        The model and its pickles no longer contain these tokens. If a token occurs again later,
+        its count starts at zero. Texts that have removed tokens can still be forgotten.
+
+        Parameters
+        ----------
+        min_count : float
+            Tokens with a smaller total count are removed.
+
+        Returns
+        -------
+        Self
+            The updated model itself.
+        """
+        finite("min_count", min_count, least=0)
+        state = self.checked_state()
+        statistic: Any = state.statistic
+        kept = statistic.pruned(float(min_count))
+        return self.set_state(derive(self.spec(), kept, state.schema, state.tuned, streaming=True))
+
+    @property
+    def tokens_(self) -> np.ndarray:
+        """(V,) the tokens in use, in the order of the columns of `feature_log_prob_`."""
+        codes = self.fitted("tokens_").params.codes
+        if not isinstance(codes, Vocabulary):
+            raise AttributeError("tokens_ does not exist, because hashed tokens have no names.")
+        return np.array(codes.tokens(), dtype=object)
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """Maps each token in use to its column of `feature_log_prob_`."""
+        return {token: i for i, token in enumerate(self.tokens_.tolist())}
+
+    @property
+    def feature_log_prob_(self) -> np.ndarray:
+        """(C, V) log φ, the log probability of each token in each class."""
+        return self.fitted("feature_log_prob_").params.log_mass.T
+
+    def top_tokens(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
+        """List the tokens that are most typical of each class.
+
+        The score of token i in class k is its part of the Kullback–Leibler divergence between the
+        texts of class k and all texts:
+
+            s_ik = φ_ik log(φ_ik / φ_i),   φ_i = Σ_k (n_k/n) φ_ik
+
+        Tokens that are common in all classes and tokens that are rare get low scores.
+
+        Parameters
+        ----------
+        n : int, default=10
+            The number of tokens per class.
+
+        Returns
+        -------
+        dict
+            For each label, a list of (token, score), best first.
+        """
+        if not isinstance(self.checked_state().statistic.axes.codes, Vocabulary):
+            raise VerosimError("Hashed tokens have no names.", "Fit the model with hashed=None.")
+        tokens = self.tokens_
+        mass = np.exp(self.feature_log_prob_)  # (C, V)
+        there = self.class_count_ > 0
+        share = np.where(there, self.class_count_, 0.0)
+        overall = (share / share.sum()) @ mass
+        out: dict[Any, list[tuple[str, float]]] = {}
+        for c, label in enumerate(self.classes_.tolist()):
+            if not there[c]:
+                out[label] = []
+                continue
+            score = mass[c] * np.log(mass[c] / overall)
+            out[label] = [(str(tokens[i]), float(score[i])) for i in _best(score, tokens, n)]
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _best(score: np.ndarray, tokens: np.ndarray, n: int) -> list[int]:
+    """The positions of the n highest scores. Equal scores are in alphabetical order."""
+    n = min(n, len(score))
+    if n < 1:
+        return []
+    some = np.flatnonzero(score >= np.partition(score, -n)[-n]).tolist()
+    return sorted(some, key=lambda i: (-score[i], tokens[i]))[:n]
