@@ -230,6 +230,8 @@ class Schema:
         >>> look({"zip": [94103, 10001]}).edit({"zip": "category"})["zip"].role
         'category'
         """
+        if not columns:
+            return self
         kinds = {}
         for name, density in columns.items():
             column = None if name == self.target else self[name]

@@ -33,6 +33,23 @@ CHOSEN = "cv"  # with this value, `fit` chooses the setting on held-out rows
 TUNABLE = ("shrinkage", "pooling", "alpha")
 
 
+@dataclass(frozen=True)
+class LabelledTable:
+    """A table, and where its labels and weights are."""
+
+    table: Table
+    labels: Any  # the name of the target column, or encoded labels
+    weights: Any  # the name of a column, (n,) weights, or None
+
+    @property
+    def target(self) -> str | None:
+        return self.labels if isinstance(self.labels, str) else None
+
+    @property
+    def weight(self) -> str | None:
+        return self.weights if isinstance(self.weights, str) else None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Spec(ABC):
     """How a classifier uses rows. Each subclass has the settings of one family of models."""
@@ -65,6 +82,10 @@ class Spec(ABC):
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         """Look at the first rows of a table, if no schema is given."""
         return look(table, target, **given)
+
+    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
+        """The schema with what a model must choose before it counts. Most models choose nothing."""
+        return schema
 
     def reader(self, schema: Schema) -> Reader:
         """The reader of the rows of a table."""
