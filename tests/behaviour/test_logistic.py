@@ -172,7 +172,7 @@ def test_partial_fit_goes_on_and_knows_its_classes():
         model.partial_fit(X[:2], [0, 7])
     with pytest.raises(VerosimError, match="3 features"):
         model.partial_fit(X[:2, :3], y[:2])
-    with pytest.raises(VerosimError, match="two classes or more"):
+    with pytest.raises(VerosimError, match="two or more classes"):
         LogisticRegression(solver="sgd").partial_fit(X[:50], y[:50])
 
 

@@ -133,7 +133,7 @@ class TestTwin:
     def test_one_class_by_weight(self, iris):
         X, y = iris
         labels = np.where(y == 1, "b", "a")
-        with pytest.raises(VerosimError, match=r"Twin tells classes apart.*'b'"):
+        with pytest.raises(VerosimError, match=r"Twin needs at least two classes.*'b'"):
             verosim.Twin(verosim.LDA()).fit(X, labels, sample_weight=(y == 1) * 1.0)
 
     def test_gap_is_not_the_penaltys(self, iris):
