@@ -169,6 +169,7 @@ GROUPS = (
         ),
     ),
 )
+LATER_IN_SEARCH = "---\nsearch:\n  boost: 0.5\n---"  # guides are found before the reference
 INDEX = (
     "# Reference\n\n"
     "Every public name, with its parameters and results. Classifiers and functions are names of "
@@ -260,7 +261,7 @@ def anchors(group: Group) -> str:
 
 
 def page_of(group: Group) -> str:
-    parts = [f"# {group.title}", anchors(group), group.text]
+    parts = [LATER_IN_SEARCH, f"# {group.title}", anchors(group), group.text]
     if summary(group.names[0]):
         parts.append(listing(group.names))
     return "\n\n".join([*filter(None, parts), *map(entry, group.names)]) + "\n"
