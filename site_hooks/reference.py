@@ -6,6 +6,7 @@ A public name is listed in one group below. `tests/test_site.py` fails if a name
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -228,7 +229,8 @@ def summary(name: str) -> str:
     value = value_of(name)
     if not (inspect.isclass(value) or inspect.isfunction(value)):
         return ""
-    return (inspect.getdoc(value) or "").partition("\n")[0].replace("|", "\\|")
+    line = (inspect.getdoc(value) or "").partition("\n")[0]
+    return re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"`\1`", line).replace("|", "\\|")
 
 
 def listing(names: tuple[str, ...]) -> str:

@@ -19,8 +19,8 @@ DISTRIBUTION = {"griffe": "griffelib", "sklearn": "scikit-learn"}  # where the t
 # Imported only where a user asks for one of their tables, so installing them is the user's choice.
 TABLE_LIBRARIES = {"pandas", "polars"}
 TOOLS = {  # run by the Makefile and by commits
-    "mkdocs-material", "mkdocstrings", "mkdocstrings-python", "mypy", "pre-commit", "pytest-xdist",
-    "ruff",
+    "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python", "mypy",
+    "pre-commit", "pytest-xdist", "ruff",
 }  # fmt: skip
 
 

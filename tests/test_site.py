@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from mkdocs.exceptions import PluginError
+from site_hooks.docstrings import PlainTypes
 from site_hooks.math import with_mathml
 from site_hooks.reference import GROUPS, methods, public_names, value_of
 
@@ -46,6 +47,23 @@ def test_inherited_methods_are_shown():
     assert shown[:2] == ["fit", "partial_fit"]
     assert {"predict_proba", "sample", "merge", "transform"} <= set(shown)
     assert "set_state" not in shown
+
+
+def test_types_are_shown_as_written():
+    doc = """Do it.
+
+    Parameters
+    ----------
+    *rows : array-like, str or None, default=None
+        The rows.
+    schema : Schema or None
+        The kinds of the columns.
+    """
+    section = PlainTypes(doc, parser="numpy").parsed[1]
+    assert section.kind.value == "parameters"
+    rows, schema = section.value
+    assert rows.annotation == "array-like, str or None"
+    assert str(schema.annotation) == "Schema or None"
 
 
 # Formulas --------------------------------------------------------------------------------------
@@ -184,3 +202,5 @@ def test_the_site(tmp_path):
     assert "verosim.LDA.predict_proba" in anchors
     formulas = [path for path in pages if "arithmatex" in path.read_text()]
     assert formulas == [], "these pages have a formula that is not MathML"
+    roles = [path.name for path in pages if re.search(r":(func|class|meth|mod):", path.read_text())]
+    assert roles == [], "these pages show a role of Sphinx: write the name in backticks"
