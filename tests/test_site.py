@@ -22,6 +22,7 @@ from mkdocs.exceptions import PluginError
 from site_hooks.docstrings import PlainTypes
 from site_hooks.math import with_mathml
 from site_hooks.reference import GROUPS, methods, public_names, value_of
+from site_hooks.tables import with_figures
 
 ROOT = Path(__file__).parents[1]
 FETCHED = {  # the attributes by which an element loads a file
@@ -84,6 +85,16 @@ def test_formulas_become_mathml():
 def test_an_unknown_command_stops_the_build():
     with pytest.raises(PluginError, match=r"unknown command: \\nonsense"):
         formula(r"\nonsense x")
+
+
+# Tables ----------------------------------------------------------------------------------------
+
+
+def test_short_figures_are_not_broken():
+    found = with_figures("<td>5.9 ms</td><td><strong>0.8</strong> / 0.4</td><td>text</td>")
+    assert found.count('<td class="figure">') == 2
+    long = "<td>One of the 24 studies, in a sentence.</td>"
+    assert with_figures(long) == long
 
 
 # Measured tables and links of the repository -----------------------------------------------------
