@@ -2,12 +2,11 @@
 
 python -m benchmarks.margins    prints its rows
 
-LinearSVM penalises its intercept here, as LIBLINEAR does, so that both have one objective. A row of
-it says how far above the minimum each side stops, as a share of it, over all classes:
-(ours / theirs). Each is given the loosest of a few tolerances that brings it to 1e-6, or
-LinearSVC its default number of passes, 1000, where that is not enough. Perceptrons
-run the same number of epochs; for several classes scikit-learn's fits one against the rest, ours as
-many functions together.
+LinearSVM penalises its intercept here, as LIBLINEAR does, so that both have one objective. Its rows
+show how far above the minimum each side stops, relative to the minimum, over all classes:
+(verosim / LinearSVC). Each has the loosest of a few tolerances that reaches 1e-6. LinearSVC has its
+default number of passes, 1000, where that is not enough. Perceptrons run the same number of epochs.
+For several classes scikit-learn fits one against the rest, and verosim fits all functions together.
 """
 
 from __future__ import annotations

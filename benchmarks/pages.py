@@ -1,4 +1,4 @@
-"""Where the data sets are, and how a measured table is kept in a page, between two marks."""
+"""Where the data sets are, and how a measured table is written to a page, between two marks."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def measured(code: str, *arguments: str) -> dict[str, float]:
 
 
 def compare(rows: int, repeats: int) -> dict[str, float]:
-    """Medians of interleaved passes: rows a second of both, and the fit's peak memory in MB."""
+    """Medians of interleaved passes: rows per second of both, and the fit's peak memory in MB."""
     with tempfile.TemporaryDirectory() as name:
         folder, warm = Path(name) / "table", Path(name) / "warm"
         folder.mkdir(), warm.mkdir()

@@ -1,9 +1,9 @@
-"""NaiveBayes on tables as they come, against the best scikit-learn pipeline for each.
+"""NaiveBayes on whole tables, against three scikit-learn pipelines for each.
 
-python -m benchmarks.tables    prints the table and keeps it in docs/tables.md
+python -m benchmarks.tables    prints the tables and writes them to docs/benchmarks/quality.md
 
-Ten stratified folds, the same for everybody. The pipelines are those one would write by hand:
-impute, encode, then the naive Bayes that fits what comes out.
+Ten stratified folds, the same for all. The pipelines are those that a user would write: impute,
+encode, then the naive Bayes for the encoded columns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SETS = {
     "adult": "income", "german_credit": "class", "mushroom": "class", "votes": "Class",
     "penguins": "species", "sick": "Class", "car": "class", "nursery": "class",
 }  # fmt: skip
-# Tables that had no part in choosing how NaiveBayes decides between Gaussian and histogram.
+# Tables that were not used to choose how NaiveBayes decides between Gaussian and histogram.
 UNTOUCHED = {
     "titanic": "survived", "islr_default": "default", "pima": "class", "breast_w": "Class",
     "lymphography": "class", "wine": "class", "ionosphere": "class", "liver_bupa": "selector",
@@ -51,7 +51,7 @@ def read(name: str) -> pd.DataFrame:
 
 
 def pipelines(frame: pd.DataFrame, target: str) -> dict[str, object]:
-    """Three ways a scikit-learn user would go about it."""
+    """Three pipelines that a user of scikit-learn would write."""
     X = frame.drop(columns=target)
     numbers = [c for c in X if pd.api.types.is_numeric_dtype(X[c]) and X[c].notna().any()]
     words = [c for c in X if not pd.api.types.is_numeric_dtype(X[c])]
@@ -175,7 +175,7 @@ def compare(sets: dict[str, str]) -> list[str]:
 def main() -> None:
     warnings.simplefilter("ignore")
     for mark, sets in (("tables", SETS), ("untouched", UNTOUCHED)):
-        keep("docs/tables.md", mark, "\n".join(compare(sets)))
+        keep("docs/benchmarks/quality.md", mark, "\n".join(compare(sets)))
 
 
 if __name__ == "__main__":

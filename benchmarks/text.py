@@ -3,8 +3,9 @@
 python -m benchmarks.text            20 Newsgroups by date, train → test, prints the table
 python -m benchmarks.text --quick    a quarter of it
 
-Documents are shuffled: Vowpal Wabbit learns online, and sorted by class it would learn nothing
-and take half the time. It reads a prepared file, which is its fastest road (one pass, `--oaa`).
+Documents are shuffled: Vowpal Wabbit learns online, and from documents sorted by class it would
+learn nothing, in half the time. It reads a prepared file, which is its fastest way (one pass,
+`--oaa`).
 The pipeline is CountVectorizer and MultinomialNB.
 """
 

@@ -1,6 +1,6 @@
-"""Speed of validation: ours from two passes, the peers' by refitting.
+"""Speed of validation: verosim reads the rows twice, its peers fit again.
 
-python -m benchmarks.validation    prints its rows and keeps them in docs/validation.md
+python -m benchmarks.validation    prints its rows and writes them to docs/benchmarks/speed.md
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
     print("\n".join(HEADER))
     lines = table(validation_rows(options.quick), options.repeats)
     if not options.quick:
-        keep("docs/validation.md", "validation", "\n".join(HEADER + lines))
+        keep("docs/benchmarks/speed.md", "validation", "\n".join(HEADER + lines))
 
 
 if __name__ == "__main__":

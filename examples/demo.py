@@ -1,4 +1,4 @@
-"""The main job on a small table: fit, check, predict softly, simulate, merge and forget.
+"""The main job on a small table: fit, validate, predict, simulate, merge and forget.
 
 make demo
 """
@@ -38,7 +38,7 @@ def main() -> None:
     for model in (verosim.NaiveLDA(), verosim.GaussianNB(), verosim.LDA(), verosim.QDA(),
                   verosim.RDA(pooling=0.3, shrinkage=0.0)):  # fmt: skip
         model.fit(X, y)
-        # The model that never saw a fold is the sum of the others: nothing is fitted again.
+        # The model without a fold is the sum of the other folds: nothing is fitted again.
         held_out = int((verosim.cross_validate(model, X, y, cv=folds).predictions != y).sum())
         errors = int((model.predict(X) != y).sum())
         name = type(model).__name__
@@ -49,18 +49,18 @@ def main() -> None:
     apart = np.abs(lda.predict_proba(X) - LinearDiscriminantAnalysis().fit(X, y).predict_proba(X))
     print(
         f"\nCross-check: scikit-learn's LDA, refitted on every fold, makes "
-        f"{int((peer != y).sum())}; its posteriors differ from ours by at most {apart.max():.0e}."
+        f"{int((peer != y).sum())} errors; the posteriors differ by at most {apart.max():.0e}."
     )
 
-    title("2. A soft prediction: δ_k = log π_k + log p(x | k), posterior = softmax δ")
+    title("2. Predict probabilities: δ_k = log π_k + log p(x | k), posterior = softmax δ")
     row = X[[61]]
     joint, proba = lda.log_joint(row)[0], lda.predict_proba(row)[0]
     for label, delta, p in zip(lda.classes_, joint, proba, strict=True):
         print(f"  {label:<11} δ = {delta:9.3f}   p = {p:8.6f}   {'█' * round(40 * p)}")
-    print(f"  truly {y[61]}; log p(x) = {lda.log_density(row)[0]:.3f}")
+    print(f"  true class: {y[61]}; log p(x) = {lda.log_density(row)[0]:.3f}")
     small = verosim.LDA().fit(X[:, [0, 9]], y)
     line = small.boundary("Barbera", "Barolo")
-    print(f"  on two columns, x0 = {names[0]} and x1 = {names[9]}, Barbera and Barolo tie where")
+    print(f"  on the columns x0 = {names[0]} and x1 = {names[9]}, Barbera and Barolo are equal at")
     print(f"    {line}")
 
     title("3. Simulate: k ~ Cat(π), then x ~ p(x | k)")
@@ -69,14 +69,14 @@ def main() -> None:
     for values, label in zip(drawn, labels, strict=True):
         print("  " + " ".join(f"{v:10.2f}" for v in values[:5]) + f"  …  {label}")
 
-    title("4. Merge: two cellars, two models, one sum")
+    title("4. Merge: two sites, two models, one sum")
     left, right = verosim.LDA().fit(X[::2], y[::2]), verosim.LDA().fit(X[1::2], y[1::2])
     merged = left + right
     apart = np.abs(merged.predict_proba(X) - lda.predict_proba(X)).max()
     print(f"  {left.class_count_.sum():.0f} + {right.class_count_.sum():.0f} rows; posteriors")
     print(f"  differ from one fit on all rows by at most {apart:.0e}")
 
-    title("5. Forget: a customer leaves, the model is the one that never saw them")
+    title("5. Forget: some rows must be removed; the model is the one without them")
     gone = slice(100, 140)
     forgotten = merged.forget(X[gone], y[gone])
     kept = np.r_[0:100, 140 : len(y)]
@@ -85,18 +85,18 @@ def main() -> None:
     print(f"  {forgotten.class_count_.sum():.0f} rows remain; posteriors differ from a refit")
     print(f"  without the others by at most {apart:.0e}")
 
-    title("6. Change your mind: settings take effect without the data")
+    title("6. Change settings: they take effect without the data")
     for setting in ({"covariance": "unbiased"}, {"priors": "uniform"}):
         forgotten.set_params(**setting)
         print(f"  {setting}: {int((forgotten.predict(X) != y).sum())} errors")
     need = verosim.theory.rows_for_priors(0.05, 0.05, n_classes=3)
     print(f"  and to know all three priors within 0.05 with 95 % certainty takes {need:,} rows")
 
-    title("7. Settings chosen on rows held out: the whole grid from two passes")
+    title("7. Choose settings on held-out rows: the whole grid from two passes")
     found = verosim.path(verosim.QDA(), X, y, "shrinkage", [0, 1e-5, 1e-3, 0.1])
     print("  " + str(found).replace("\n", "\n  "))
     alone = verosim.cross_validate(verosim.QDA(), X, y, cv="loo").mean("accuracy")
-    print(f"  and every wine judged by the model of all others, in closed form: {alone:.1%} right")
+    print(f"  leave-one-out of every wine, in closed form: {alone:.1%} right")
 
     title("8. The discriminative twin: the same boundaries, fitted directly")
     print(verosim.generative_gap(verosim.NaiveLDA(), X, y))
@@ -104,7 +104,7 @@ def main() -> None:
     models = {"naive Bayes": verosim.NaiveLDA(), "logistic": verosim.LogisticRegression()}
     print(verosim.compare(models, Z, y, sizes=[6, 12, 50, 130], repeats=40))
 
-    title("9. The table you have: numbers, words, dates, text and holes, from a file")
+    title("9. Whole tables: numbers, categories, dates, text and missing cells, from a file")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tickets.csv"
         write_tickets(path)
@@ -118,7 +118,7 @@ def main() -> None:
 
 
 def write_tickets(path: Path) -> None:
-    """Support tickets: a few hundred rows such as a help desk would export."""
+    """Support tickets: a few hundred rows, as a help desk would export them."""
     rng = np.random.default_rng(1)
     words = {
         "billing": ["card", "charged", "refund", "invoice", "twice", "price", "month"],

@@ -1,1 +1,1 @@
-"""What every course on linear classifiers warns of, each as a script with one picture."""
+"""Five warnings about linear classifiers, each as a script with one picture."""

@@ -2,8 +2,8 @@
 
     (t − wᵀx)² grows again where wᵀx > 1,   log(1 + exp(−t wᵀx)) goes to 0
 
-LDA is pulled as well: the far rows move a mean and widen the covariance, and of two classes its
-boundary has the direction of least squares always. Its robust estimate leaves them out.
+LDA is pulled as well: the far rows move a mean and widen the covariance. For two classes its
+boundary always has the direction of least squares. Its robust estimate leaves these rows out.
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.3, figure 4.4.
 
     python -m examples.lessons.far_points
@@ -82,7 +82,7 @@ class Lesson:
 
 
 def learn() -> Lesson:
-    """Each model with and without the far rows, judged on rows that are not far."""
+    """Each model with and without the far rows, scored on rows that are not far."""
     rng = np.random.default_rng(4)
     near = np.vstack([style.gaussian(rng, 60, mean, COVARIANCE) for mean in MEANS])
     far = style.gaussian(rng, 15, [7, -9], 0.25 * np.eye(2))

@@ -3,8 +3,8 @@
     p(1 | x) = σ(aᵀx + b),   a = Σ⁻¹(μ_1 − μ_0),
     b = ½(μ_0ᵀΣ⁻¹μ_0 − μ_1ᵀΣ⁻¹μ_1) + log(π_1/π_0)
 
-The two estimates of a come together like 1/√n where the classes are Gaussian with one covariance.
-Where they are not, each has a limit of its own: logistic regression assumes less.
+The difference of the two estimates of a goes to 0 as 1/√n if the classes are Gaussian with one
+covariance. If they are not, each estimate has its own limit: logistic regression assumes less.
 Reference: Efron (1975), The efficiency of logistic regression compared to normal discriminant
 analysis.
 
@@ -33,7 +33,7 @@ WORLDS = {"Gaussian classes": False, "one class in two groups": True}
 
 
 def rows(rng: np.random.Generator, n: int, groups: bool) -> tuple[np.ndarray, np.ndarray]:
-    """n rows, each class as likely; with `groups` a fifth of class 1 lies elsewhere."""
+    """n rows, both classes equally likely; with `groups` a fifth of class 1 is in another place."""
     y = rng.integers(0, 2, n)
     X = style.gaussian(rng, n, [0, 0], COVARIANCE) + MEANS[y]
     X[(y == 1) & (rng.random(n) < 0.2) & groups] += AWAY

@@ -1,8 +1,8 @@
-"""The perceptron ends if and only if a line parts the classes; its mean is steadier if none does.
+"""The perceptron stops if and only if a line separates the classes; else its mean varies less.
 
     t θᵀφ ≤ 0:  θ ← θ + t φ;   J = −Σ_{mistakes} t θᵀφ;   mistakes in all ≤ (R/γ)²
 
-with φ = (x, 1), ‖φ‖ ≤ R, and γ the margin by which a unit θ parts the classes.
+with φ = (x, 1), ‖φ‖ ≤ R, and γ the margin by which a unit θ separates the classes.
 Reference: Novikoff (1962), On convergence proofs for perceptrons.
 
     python -m examples.lessons.perceptron

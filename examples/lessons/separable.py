@@ -2,9 +2,9 @@
 
     w(t)/log t → ŵ,   ŵ = argmin ‖w‖² with tᵢ wᵀxᵢ ≥ 1,   so d‖w‖/d log t → 1/margin
 
-It grows with the passes over the rows, not with their number: scaling a w that makes no mistake
-lowers the loss for ever, while its direction turns to the widest margin. (No intercept here, so
-that ‖w‖ is all there is.)
+It grows with the passes over the rows, not with their number. A larger multiple of a w without
+mistakes always has a smaller loss, and its direction turns to the widest margin. (The model has no
+intercept here, so w has all parameters.)
 Reference: Soudry et al. (2018), The implicit bias of gradient descent on separable data.
 
     python -m examples.lessons.separable

@@ -2,7 +2,7 @@
 
     class → colour and marker,   model → colour and dash
 
-Colours are those of Okabe & Ito, which the colour-blind tell apart; a shape says the same again.
+Colours are those of Okabe & Ito, which colour-blind readers can distinguish. Shapes repeat them.
 Reference: Tufte (2001), The visual display of quantitative information.
 """
 
@@ -83,7 +83,7 @@ def rows(ax: Any, X: np.ndarray, y: np.ndarray, names: Sequence[str] = (), **how
 
 
 def plane(ax: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
-    """Axes of two columns in the same units, without numbers nobody reads."""
+    """Axes of two columns in the same units, without numbers at the ticks."""
     ax.set(xlim=xlim, ylim=ylim, aspect="equal", xticks=[], yticks=[])
     ax.set_xlabel("$x_1$", labelpad=2)
     ax.set_ylabel("$x_2$", labelpad=2)
