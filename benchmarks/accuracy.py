@@ -1,4 +1,4 @@
-"""The accuracy tables: digits on NIST's sets, errors of the textbook sets, variances in chunks.
+"""The accuracy tables: correct digits on NIST data, errors on textbook data, variances in chunks.
 
 python -m benchmarks.accuracy      prints the tables and keeps them in docs/accuracy.md
 """
@@ -42,7 +42,7 @@ def within_chunks(model: verosim.GaussianNB, x: np.ndarray, y: np.ndarray, chunk
 
 
 def nist() -> list[str]:
-    """Digits of the (within-class) sum of squares, by chunk."""
+    """Correct digits of the within-class sum of squares, by chunk size."""
     lines = ["| NIST set | rows | 1 row at a time | 7 rows | all at once | scikit-learn, all |",
              "|---|---|---|---|---|---|"]  # fmt: skip
     sets: dict[str, list[tuple[float, str]]] = defaultdict(list)
@@ -67,7 +67,7 @@ def nist() -> list[str]:
 
 
 def textbook() -> list[str]:
-    """Resubstitution and leave-one-out errors; leaving a row out is forgetting it."""
+    """Training errors and leave-one-out errors. A row is left out by forgetting it."""
     lines = ["| | LDA | QDA | GaussianNB |", "|---|---|---|---|"]
     for name, target in (("iris_fisher", "Species"), ("wine", "class")):
         rows = read(DATA / name / f"{name}.csv")
@@ -86,7 +86,7 @@ def textbook() -> list[str]:
 
 
 def chunks() -> list[str]:
-    """Breast cancer in chunks of five: how far partial_fit's variances are from one fit's."""
+    """Breast cancer in chunks of five rows: the variances of partial_fit against those of fit."""
     X, y = load_breast_cancer(return_X_y=True)
     lines = [
         "| breast cancer, `partial_fit` by fives | largest change of a variance against `fit` |",

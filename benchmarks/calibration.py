@@ -1,10 +1,11 @@
-"""How far posteriors can be trusted before and after calibration, and what prediction sets cover.
+"""Calibration of posteriors before and after `calibrate`, and the coverage of prediction sets.
 
 python -m benchmarks.calibration            prints the tables and keeps them in docs/calibration.md
 python -m benchmarks.calibration --quick    fewer rows and splits; the page stays as it is
 
-Calibration: ten folds; the map of each fold is fitted on the other nine. Coverage: half the rows
-for the model and its scores (of which split holds out half), the other half new, several splits.
+Calibration uses ten folds: the map of each fold is fitted on the other nine. Coverage uses several
+random halves: one half fits the model and its scores ("split" holds out half of it), and the other
+half gives new rows.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def coverage(rows: int | None, most: int, splits: int) -> list[str]:
 
 
 def covered(model: Any, X: Any, y: np.ndarray, method: str, seed: int) -> list[tuple[float, float]]:
-    """Share of new rows whose set holds their class, and the mean size of a set, by level."""
+    """Share of new rows with their class in the set, and the mean size of a set, by level."""
     order = np.random.default_rng(seed).permutation(len(y))
     known, new = np.split(order, [len(y) // 2])
     rows = X.iloc if isinstance(X, pd.DataFrame) else X
@@ -100,7 +101,7 @@ def covered(model: Any, X: Any, y: np.ndarray, method: str, seed: int) -> list[t
 
 
 def rejected(splits: int) -> list[str]:
-    """Digits: one is left out of the fit; how many of it, and of the others, are rejected."""
+    """Rejected shares of a digit without training rows, and of the other digits."""
     X, y = digits()
     lines = ["| optdigits, `QDA(shrinkage=0.1)` | known digits rejected | the digit left out |",
              "|---|---|---|"]  # fmt: skip

@@ -1,10 +1,10 @@
-"""How well `auto` chooses: what it picks on one half of the rows, judged on the other half.
+"""Quality of the choice of `auto`: it chooses on one half of the rows, scored on the other half.
 
 python -m benchmarks.choice            prints the tables and keeps them in docs/validation.md
 python -m benchmarks.choice --quick    two splits and fewer rows; the page stays as it is
 
-Every set with classes that is not text: `auto` sees one half of the rows, and every candidate it
-tried, fitted there, is judged on the other half, several times over.
+The data are all sets with classes, except texts. `auto` sees one half of the rows. Each candidate
+that it tried is fitted on this half and scored on the other half. This is repeated several times.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from benchmarks.pages import DATA, ROOT, keep
 from benchmarks.tables import pipelines, read
 from verosim.data.labels import positions
 
-# Identifiers, and columns the target was made from.
+# Identifiers, and columns from which the target was computed.
 NOT_FEATURES = {"zoo": "animal", "boston": "medv", "smarket": "Today"}
 TOO_WIDE = {"mnist"}  # 784 columns: ten covariances, ten folds, eleven models, five splits
-MOST = 20_000  # rows; of larger sets a random sample
+MOST = 20_000  # rows; larger sets are sampled
 PAGE = "docs/validation.md"
 LEAST = np.finfo(float).eps
 RULE = (
@@ -50,7 +50,7 @@ NOTE = (
 
 @dataclass
 class Found:
-    """What was measured on one set. Arrays have a number for each split."""
+    """The measurements on one set. Arrays have one number per split."""
 
     name: str
     rows: int
@@ -74,7 +74,7 @@ class Found:
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean log-loss of the candidates tried in every split."""
+        """Mean log-loss of the candidates that were tried in all splits."""
         return {name: float(found.mean()) for name, found in self.loss.items()
                 if not np.isnan(found).any()}  # fmt: skip
 
@@ -84,26 +84,26 @@ class Found:
 
     @property
     def behind(self) -> float:
-        """How far the picks are behind the best, in its standard errors."""
+        """Log-loss of the picks minus that of the best candidate, in its standard errors."""
         gap = self.of_picks(self.loss).mean() - self.means[self.best]
         return float(gap / self.error[self.best].mean())
 
     @property
     def single_picks_within(self) -> float:
-        """Share of splits whose pick is within an error of the best of that very split."""
+        """Share of splits in which the pick is within one standard error of the best."""
         names = list(self.loss)
         loss, error = (np.array([t[n] for n in names]) for t in (self.loss, self.error))
         first = np.nanargmin(loss, axis=0), np.arange(self.splits)
         return float((self.of_picks(self.loss) <= loss[first] + error[first]).mean())
 
     def always(self, kind: str) -> float | None:
-        """Mean log-loss of LDA, or of GaussianNB, where it reads the columns."""
+        """Mean log-loss of LDA or GaussianNB, if it can read the columns."""
         found = (mean for name, mean in self.means.items() if name.startswith(f"{kind}("))
         return next(found, None)
 
 
 def sets(most: int) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Tables with their target; nominal columns of more than two values are categories."""
+    """Tables with their targets. Text columns with more than two values are categories."""
     for path in sorted(DATA.glob("*/*.schema.json")):
         name, told = path.parent.name, json.loads(path.read_text())
         target, kinds = told["target"], told["kinds"]
@@ -119,7 +119,7 @@ def sets(most: int) -> Iterator[tuple[str, pd.DataFrame, str]]:
 
 
 def judged(model: Any, rows: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) −log p of the true class, and whether it was called."""
+    """(n,) −log p of the true class, and whether the prediction is correct."""
     proba = model.predict_proba(rows)
     own = positions(labels, np.asarray(model.classes_))
     told = np.where(own < 0, 0.0, proba[np.arange(len(own)), own])
@@ -134,7 +134,7 @@ def measured(name: str, frame: pd.DataFrame, target: str, splits: int) -> Found:
         rows, labels = test.drop(columns=target), test[target].to_numpy()
         table = verosim.auto(train, target).table
         found.picks.append(table[0].name)
-        schema = verosim.look(train, target)  # all that models of numbers have to be told
+        schema = verosim.look(train, target)  # models of numbers need the schema
         for candidate in table.rows:
             if not candidate.why:
                 known_by = None if isinstance(candidate.model, verosim.NaiveBayes) else schema
@@ -147,13 +147,13 @@ def measured(name: str, frame: pd.DataFrame, target: str, splits: int) -> Found:
 
 
 def as_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """True and false as 1 and 0, which scikit-learn's imputers ask for."""
+    """True and false as 1 and 0, because scikit-learn's imputers need numbers."""
     flags = frame.select_dtypes(bool).columns
     return frame.astype(dict.fromkeys(flags, int))
 
 
 def peers(train: pd.DataFrame, target: str) -> dict[str, Any]:
-    """scikit-learn's LDA and GaussianNB: medians for missing numbers, one column a category."""
+    """scikit-learn's LDA and GaussianNB, with medians and one column per category."""
     train = as_numbers(train)
     naive = pipelines(train, target)["GaussianNB, one-hot"]
     linear = make_pipeline(clone(naive[0]), LinearDiscriminantAnalysis())
@@ -185,7 +185,7 @@ def short(name: str) -> str:
 
 
 def against(pairs: list[tuple[float, float]], what: str) -> str:
-    """The picks against one fixed choice: (log-loss of the picks, of the fixed one) by set."""
+    """Log-loss of the picks and of one fixed model, by set."""
     gain = np.array([fixed - picked for picked, fixed in pairs])
     wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
     return (

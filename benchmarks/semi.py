@@ -1,11 +1,11 @@
-"""What unlabelled rows are worth: EM against the model of the labelled rows alone.
+"""The value of unlabelled rows: EM against the model of the labelled rows only.
 
 python -m benchmarks.semi            prints the tables and keeps them in docs/semi_supervised.md
 python -m benchmarks.semi --quick    one draw of labels, nothing is kept
 
-20 Newsgroups by date: labels for some posts of every group of the training part, drawn anew five
-times, all other posts of it without; accuracy on the test part, so that it is later posts that are
-judged. scikit-learn's sets: accuracy on a fifth of the rows, held out anew in every draw.
+20 Newsgroups by date: some training posts of each group have labels, drawn five times, and all
+other training posts have none. Accuracy is measured on the test part, which contains later posts.
+Data sets of scikit-learn: accuracy on a fifth of the rows, which is held out again in each draw.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from benchmarks.measure import options_of
 from benchmarks.pages import DATA, keep
 from verosim.validate.semi import SemiSupervised
 
-EACH = (1, 5, 20, 100, 300)  # labelled posts of every group
+EACH = (1, 5, 20, 100, 300)  # labelled posts per group
 WEIGHTS = (1.0, 0.1)
 
 
 def drawn(y: np.ndarray, each: int, draw: int) -> np.ndarray:
-    """(n,) which rows have a label: so many of every class."""
+    """(n,) which rows have a label: the same number in each class."""
     rng = np.random.default_rng(draw)
     chosen = [rng.permutation(np.flatnonzero(y == label))[:each] for label in np.unique(y)]
     out = np.zeros(len(y), dtype=bool)
@@ -43,7 +43,7 @@ def drawn(y: np.ndarray, each: int, draw: int) -> np.ndarray:
 def scores(
     model: Any, X: Any, y: np.ndarray, known: np.ndarray, test: tuple[Any, Any]
 ) -> list[float]:
-    """Accuracy of the labelled rows alone, then by EM with each weight."""
+    """Accuracy with the labelled rows only, and by EM with each weight λ."""
     labels = np.where(known, y.astype(object), None)
     out = [clone(model).fit(X[known], y[known]).score(*test)]
     for weight in WEIGHTS:
@@ -53,7 +53,7 @@ def scores(
 
 
 def line(name: str, each: int, found: list[list[float]]) -> str:
-    """A line of the table: means, and the standard error of the gain at λ = 1."""
+    """One line of the table: means, and the standard error of the gain at λ = 1."""
     mean = np.mean(found, axis=0)
     gain = np.array(found)[:, 1] - np.array(found)[:, 0]
     error = f" ± {gain.std(ddof=1) / len(gain) ** 0.5:.3f}" if len(gain) > 1 else ""

@@ -1,4 +1,4 @@
-"""Speed of the discriminative classifiers, each brought to the objective its peers reach.
+"""Speed of the discriminative classifiers, at the same objective as their peers.
 
 python -m benchmarks.twins    prints its rows and keeps them in docs/twins.md
 """
