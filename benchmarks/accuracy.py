@@ -67,7 +67,7 @@ def nist() -> list[str]:
 
 
 def textbook() -> list[str]:
-    """Training errors and leave-one-out errors. A row is left out by forgetting it."""
+    """Resubstitution and leave-one-out errors; leaving a row out is forgetting it."""
     lines = ["| | LDA | QDA | GaussianNB |", "|---|---|---|---|"]
     for name, target in (("iris_fisher", "Species"), ("wine", "class")):
         rows = read(DATA / name / f"{name}.csv")

@@ -31,7 +31,7 @@ from verosim.data.labels import positions
 # Identifiers, and columns from which the target was computed.
 NOT_FEATURES = {"zoo": "animal", "boston": "medv", "smarket": "Today"}
 TOO_WIDE = {"mnist"}  # 784 columns: ten covariances, ten folds, eleven models, five splits
-MOST = 20_000  # rows; larger sets are sampled
+MOST = 20_000  # rows; of larger sets a random sample
 PAGE = "docs/validation.md"
 LEAST = np.finfo(float).eps
 RULE = (

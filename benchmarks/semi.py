@@ -27,7 +27,7 @@ from benchmarks.measure import options_of
 from benchmarks.pages import DATA, keep
 from verosim.validate.semi import SemiSupervised
 
-EACH = (1, 5, 20, 100, 300)  # labelled posts per group
+EACH = (1, 5, 20, 100, 300)  # labelled posts of every group
 WEIGHTS = (1.0, 0.1)
 
 

@@ -1,1 +1,1 @@
-"""Scripts that show verosim in use: `demo.py` and the lessons."""
+"""What can be run to see verosim at work: `demo.py`, and the lessons."""

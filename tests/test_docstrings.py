@@ -150,10 +150,10 @@ def fitted(name: str) -> tuple:
         return make(verosim.LDA()).fit(X, y), make(verosim.LDA()).fit(frame, y)
     if name == "Twin":
         return verosim.twin(verosim.LDA().fit(frame, y)), verosim.twin(verosim.LDA().fit(frame, y))
+    if name == "LogisticRegression":  # its curves exist for this solver only
+        return make().fit(X, y), make(solver="sgd").fit(frame, y)
     models = [make().fit(frame.to_numpy(), y), make().fit(frame, y)]
-    if name == "LogisticRegression":  # which keeps its curves for this solver only
-        models.append(make(solver="sgd").fit(frame, y))
-    if hasattr(make, "merge"):  # a classifier made of sums, which reads tables as well
+    if hasattr(make, "schema_") and name != "SemiSupervised":
         models.append(make().fit(frame.assign(y=y), "y"))
     return tuple(models)
 
