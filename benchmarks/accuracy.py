@@ -1,4 +1,4 @@
-"""The accuracy tables: digits on NIST's sets, errors of the textbook sets, variances in chunks.
+"""The accuracy tables: correct digits on NIST data, errors on textbook data, variances in chunks.
 
 python -m benchmarks.accuracy    prints the tables and writes them to docs/benchmarks/accuracy.md
 """
@@ -44,7 +44,7 @@ def within_chunks(model: verosim.GaussianNB, x: np.ndarray, y: np.ndarray, chunk
 
 
 def nist() -> list[str]:
-    """Digits of the (within-class) sum of squares, by chunk."""
+    """Correct digits of the within-class sum of squares, by chunk size."""
     lines = ["| NIST set | rows | 1 row at a time | 7 rows | all at once | scikit-learn, all |",
              "|---|---|---|---|---|---|"]  # fmt: skip
     sets: dict[str, list[tuple[float, str]]] = defaultdict(list)

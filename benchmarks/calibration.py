@@ -1,4 +1,4 @@
-"""How far posteriors can be trusted before and after calibration, and what prediction sets cover.
+"""Calibration of posteriors before and after `calibrate`, and the coverage of prediction sets.
 
 python -m benchmarks.calibration            prints the tables and writes them to
                                             docs/benchmarks/quality.md
@@ -87,7 +87,7 @@ def coverage(rows: int | None, most: int, splits: int) -> list[str]:
 
 
 def covered(model: Any, X: Any, y: np.ndarray, method: str, seed: int) -> list[tuple[float, float]]:
-    """Share of new rows whose set holds their class, and the mean size of a set, by level."""
+    """Share of new rows with their class in the set, and the mean size of a set, by level."""
     order = np.random.default_rng(seed).permutation(len(y))
     known, new = np.split(order, [len(y) // 2])
     rows = X.iloc if isinstance(X, pd.DataFrame) else X
@@ -101,7 +101,7 @@ def covered(model: Any, X: Any, y: np.ndarray, method: str, seed: int) -> list[t
 
 
 def rejected(splits: int) -> list[str]:
-    """Digits: one is left out of the fit; how many of it, and of the others, are rejected."""
+    """Rejected shares of a digit without training rows, and of the other digits."""
     X, y = digits()
     lines = [
         "| optdigits, `QDA(shrinkage=0.1)` | known digits rejected | left-out digit rejected |",

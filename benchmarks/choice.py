@@ -29,7 +29,7 @@ from benchmarks.pages import DATA, ROOT, keep
 from benchmarks.tables import pipelines, read
 from verosim.data.labels import positions
 
-# Identifiers, and columns the target was made from.
+# Identifiers, and columns from which the target was computed.
 NOT_FEATURES = {"zoo": "animal", "boston": "medv", "smarket": "Today"}
 TOO_WIDE = {"mnist"}  # 784 columns: ten covariances, ten folds, eleven models, five splits
 MOST = 20_000  # rows; of larger sets a random sample
@@ -76,7 +76,7 @@ class Found:
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean log-loss of the candidates tried in every split."""
+        """Mean log-loss of the candidates that were tried in all splits."""
         return {name: float(found.mean()) for name, found in self.loss.items()
                 if not np.isnan(found).any()}  # fmt: skip
 
@@ -86,26 +86,26 @@ class Found:
 
     @property
     def behind(self) -> float:
-        """How far the picks are behind the best, in its standard errors."""
+        """Log-loss of the picks minus that of the best candidate, in its standard errors."""
         gap = self.of_picks(self.loss).mean() - self.means[self.best]
         return float(gap / self.error[self.best].mean())
 
     @property
     def single_picks_within(self) -> float:
-        """Share of splits whose pick is within an error of the best of that very split."""
+        """Share of splits in which the pick is within one standard error of the best."""
         names = list(self.loss)
         loss, error = (np.array([t[n] for n in names]) for t in (self.loss, self.error))
         first = np.nanargmin(loss, axis=0), np.arange(self.splits)
         return float((self.of_picks(self.loss) <= loss[first] + error[first]).mean())
 
     def always(self, kind: str) -> float | None:
-        """Mean log-loss of LDA, or of GaussianNB, where it reads the columns."""
+        """Mean log-loss of LDA or GaussianNB, if it can read the columns."""
         found = (mean for name, mean in self.means.items() if name.startswith(f"{kind}("))
         return next(found, None)
 
 
 def sets(most: int) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Tables with their target; nominal columns of more than two values are categories."""
+    """Tables with their targets. Text columns with more than two values are categories."""
     for path in sorted(DATA.glob("*/*.schema.json")):
         name, told = path.parent.name, json.loads(path.read_text())
         target, kinds = told["target"], told["kinds"]
@@ -149,7 +149,7 @@ def measured(name: str, frame: pd.DataFrame, target: str, splits: int) -> Found:
 
 
 def as_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """True and false as 1 and 0, which scikit-learn's imputers ask for."""
+    """True and false as 1 and 0, because scikit-learn's imputers need numbers."""
     flags = frame.select_dtypes(bool).columns
     return frame.astype(dict.fromkeys(flags, int))
 
@@ -187,7 +187,7 @@ def short(name: str) -> str:
 
 
 def against(pairs: list[tuple[float, float]], what: str) -> str:
-    """The picks against one fixed choice: (log-loss of the picks, of the fixed one) by set."""
+    """Log-loss of the picks and of one fixed model, by set."""
     gain = np.array([fixed - picked for picked, fixed in pairs])
     wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
     return (

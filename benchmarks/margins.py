@@ -1,4 +1,4 @@
-"""LinearSVM against LIBLINEAR, and Perceptron against scikit-learn's.
+"""Speed of LinearSVM against LIBLINEAR, and of Perceptron against scikit-learn's Perceptron.
 
 python -m benchmarks.margins    prints its rows
 
@@ -29,11 +29,11 @@ from verosim.twins.svm import LinearSVM
 
 EPOCHS = 5
 ENOUGH = 1e-6
-TOLERANCES = (1e-5, 5e-6, 3e-6, 2e-6, 1e-6)  # duality gaps; the objective ends well within them
+TOLERANCES = (1e-5, 5e-6, 3e-6, 2e-6, 1e-6)  # duality gaps; the objective is closer to its minimum
 
 
 def objective(model: Any, X: Any, y: np.ndarray, loss: str) -> float:
-    """½ ‖w‖² + ½ b² + Σ ℓ, one class against the rest, over all classes."""
+    """½ ‖w‖² + ½ b² + Σ ℓ, summed over the problems of one class against the rest."""
     classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
     found = 0.0
     for k, label in enumerate(classes):
@@ -44,7 +44,7 @@ def objective(model: Any, X: Any, y: np.ndarray, loss: str) -> float:
 
 
 def machine_row(name: str, X: Any, y: np.ndarray, loss: str, tol: float, slow: bool) -> Row:
-    """`tol` is LinearSVC's."""
+    """One row of the table. `tol` is the tolerance of LinearSVC."""
 
     def ours(tol: float) -> LinearSVM:
         return LinearSVM(loss=loss, tol=tol, penalize_intercept=True, random_state=0).fit(X, y)

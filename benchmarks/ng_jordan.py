@@ -1,4 +1,4 @@
-"""Naive Bayes against logistic regression as rows are added, on the sets of Ng & Jordan (2002).
+"""Learning curves of naive Bayes and logistic regression on the sets of Ng & Jordan (2002).
 
 python -m benchmarks.ng_jordan            prints the tables and writes them to
                                           docs/benchmarks/quality.md, with the picture
@@ -41,7 +41,7 @@ C = 1000.0  # logistic regression with hardly any penalty: ½‖w‖² beside 10
 BINS = 5  # of equal counts over all rows; labels are not used
 FEW = 10  # rows: the small size of the table
 FIRST, STEPS = 4, 10
-TEST = 0.25  # of the rows, and at most as many as
+TEST = 0.25  # share of test rows, up to the maximum below
 MOST_TEST = 5_000
 MOST_TRAIN = 10_000
 CONTINUOUS, CUT, DISCRETE = "Continuous columns", "The same columns in bins", "Discrete columns"
@@ -49,7 +49,7 @@ CONTINUOUS, CUT, DISCRETE = "Continuous columns", "The same columns in bins", "D
 
 @dataclass(frozen=True)
 class Study:
-    """One panel: a table, its two classes, and how its columns are read."""
+    """One panel of the picture: a table, its two classes, and how its columns are read."""
 
     name: str
     folder: str
@@ -91,7 +91,7 @@ def studies() -> list[Study]:
 
 
 def rows(study: Study) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and labels, of two classes; discrete columns as numbers of their values."""
+    """Columns and labels of two classes. Discrete columns contain the numbers of their values."""
     frame = read(study.folder).drop(columns=list(study.drop))
     if study.only:
         frame = frame[frame[study.target].isin(study.only)]
@@ -107,7 +107,7 @@ def rows(study: Study) -> tuple[np.ndarray, np.ndarray]:
 
 
 def codes(column: pd.Series) -> pd.Series:
-    """Values as 0, 1, 2 …; of many numbers, bins of equal counts; a missing value is one more."""
+    """Values as 0, 1, 2 …, or bins of equal counts. A missing value is one more value."""
     if pd.api.types.is_numeric_dtype(column) and column.nunique() > BINS:
         column = pd.qcut(column, BINS, labels=False, duplicates="drop")
     return pd.Series(pd.factorize(column, sort=True, use_na_sentinel=False)[0], column.index)
@@ -137,7 +137,7 @@ def measured(study: Study, repeats: int) -> Comparison:
     sizes = np.geomspace(min(FIRST, most // 2), most, STEPS).round().astype(int)
     sizes = np.unique([*sizes, *(size for size in (10, 30) if size < most)])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a tiny draw has constant columns, and is separable
+        warnings.simplefilter("ignore")  # a small sample has constant columns and is separable
         return compare(
             models(study, X), X, y, sizes.tolist(), repeats,
             pairs=[(NAIVE, LOGISTIC)], test_size=test, threads=1,
@@ -146,17 +146,17 @@ def measured(study: Study, repeats: int) -> Comparison:
 
 # The table -----------------------------------------------------------------------------------
 
-SURE = 3.0  # standard errors of the paired difference, for a dozen sizes are looked at
+SURE = 3.0  # standard errors of the paired difference, because about twelve sizes are tested
 
 
 def small(found: Comparison) -> int:
-    """Where FEW rows, or the next fewer, stand among the sizes."""
+    """The position of FEW rows among the sizes, or of the next smaller size."""
     return max(int(np.searchsorted(found.sizes, FEW, side="right")) - 1, 0)
 
 
 def leaders(found: Comparison, naive: str = NAIVE) -> list[str]:
-    """Who is surely ahead, from the smallest size to the largest, changes only."""
-    lead = found.difference(naive, LOGISTIC)  # of errors
+    """The models that are significantly better, from the smallest size to the largest."""
+    lead = found.difference(naive, LOGISTIC)  # difference of errors
     sure = np.abs(lead.mean) > SURE * lead.standard_error
     order = [naive if apart < 0 else LOGISTIC for apart in lead.mean[sure]]
     return [name for i, name in enumerate(order) if i == 0 or name != order[i - 1]]
@@ -218,7 +218,7 @@ def page(all_found: dict[Study, Comparison]) -> Iterator[str]:
 
 
 def variants(some: dict[Study, Comparison]) -> str:
-    """What the other two Gaussian naive Bayes change."""
+    """Effects of the two other kinds of Gaussian naive Bayes."""
     told = []
     for name, what in (
         (OWN, "One variance per class (`GaussianNB()`)"),

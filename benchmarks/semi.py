@@ -1,4 +1,4 @@
-"""What unlabelled rows are worth: EM against the model of the labelled rows alone.
+"""The value of unlabelled rows: EM against the model of the labelled rows only.
 
 python -m benchmarks.semi            prints the tables and writes them to docs/benchmarks/quality.md
 python -m benchmarks.semi --quick    one draw of labels; nothing is written
@@ -33,7 +33,7 @@ WEIGHTS = (1.0, 0.1)
 
 
 def drawn(y: np.ndarray, each: int, draw: int) -> np.ndarray:
-    """(n,) which rows have a label: so many of every class."""
+    """(n,) which rows have a label: the same number in each class."""
     rng = np.random.default_rng(draw)
     chosen = [rng.permutation(np.flatnonzero(y == label))[:each] for label in np.unique(y)]
     out = np.zeros(len(y), dtype=bool)
@@ -44,7 +44,7 @@ def drawn(y: np.ndarray, each: int, draw: int) -> np.ndarray:
 def scores(
     model: Any, X: Any, y: np.ndarray, known: np.ndarray, test: tuple[Any, Any]
 ) -> list[float]:
-    """Accuracy of the labelled rows alone, then by EM with each weight."""
+    """Accuracy with the labelled rows only, and by EM with each weight λ."""
     labels = np.where(known, y.astype(object), None)
     out = [clone(model).fit(X[known], y[known]).score(*test)]
     for weight in WEIGHTS:
@@ -54,7 +54,7 @@ def scores(
 
 
 def line(name: str, each: int, found: list[list[float]]) -> str:
-    """A line of the table: means, and the standard error of the gain at λ = 1."""
+    """One line of the table: means, and the standard error of the gain at λ = 1."""
     mean = np.mean(found, axis=0)
     gain = np.array(found)[:, 1] - np.array(found)[:, 0]
     error = f" ± {gain.std(ddof=1) / len(gain) ** 0.5:.3f}" if len(gain) > 1 else ""

@@ -57,7 +57,7 @@ def pipelines(frame: pd.DataFrame, target: str) -> dict[str, object]:
     words = [c for c in X if not pd.api.types.is_numeric_dtype(X[c])]
     frequent = SimpleImputer(strategy="most_frequent", missing_values=np.nan)
     median = SimpleImputer(strategy="median")
-    kinds = [X[c].nunique() + 1 for c in words]  # one more, for values never seen in training
+    kinds = [X[c].nunique() + 1 for c in words]  # one more, for values without training rows
 
     def bins(encode: str) -> object:
         return make_pipeline(
@@ -89,7 +89,7 @@ def pipelines(frame: pd.DataFrame, target: str) -> dict[str, object]:
 
 
 def adult_rows(n: int) -> list[Row]:
-    """Fitting adult, repeated to n rows in memory, against the pipeline that does best on it."""
+    """Fit on adult, repeated to n rows in memory, against the best pipeline for adult."""
     frame = read("adult")
     large = pd.concat([frame] * (n // len(frame) + 1), ignore_index=True)[:n]
     X, y = large.drop(columns="income"), large["income"]
@@ -102,7 +102,7 @@ def adult_rows(n: int) -> list[Row]:
 
 
 def judged(fit_predict, frame: pd.DataFrame, target: str) -> tuple[float, float]:
-    """Accuracy and log-loss over the held-out rows of all folds."""
+    """Accuracy and log-loss on the held-out rows of all folds."""
     y = frame[target].astype(str).to_numpy()
     classes = np.unique(y)
     proba = np.zeros((len(y), len(classes)))
@@ -124,7 +124,7 @@ def ours(target: str):
 
 
 def weighted(target: str):
-    """Weights of the columns, learnt within the training rows alone."""
+    """Weights of the columns, learnt from the training rows only."""
 
     def run(train: pd.DataFrame, test: pd.DataFrame):
         model = verosim.calibrate(verosim.NaiveBayes(), train, target, method="columns")
@@ -142,7 +142,7 @@ def peer(pipeline, target: str):
 
 
 def shown(found: dict[str, tuple[float, float]]) -> list[str]:
-    """accuracy / log-loss of each, the best of both in bold."""
+    """Accuracy / log-loss of each model, with the best values in bold."""
     best = max(a for a, _ in found.values()), min(loss for _, loss in found.values())
 
     def bold(text: str, yes: bool) -> str:

@@ -1,4 +1,4 @@
-"""Raw strings to class × token counts and back to classes: verosim against its peers.
+"""Speed of text classification from raw strings: verosim against its peers.
 
 python -m benchmarks.text            20 Newsgroups by date, train → test, prints the table
 python -m benchmarks.text --quick    a quarter of it
@@ -30,11 +30,11 @@ try:
 except ImportError:
     vowpalwabbit = None
 
-SPLIT = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " ", "\t": " "})  # VW's own marks
+SPLIT = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " ", "\t": " "})  # special marks of VW
 
 
 def newsgroups(part: str, thin: int) -> tuple[list[str], np.ndarray]:
-    """Texts and labels of one part, in random order."""
+    """Texts and labels of the training or the test part, in random order."""
     rows = pq.read_table(DATA / "20news_bydate" / "20news_bydate.parquet").to_pydict()
     chosen = np.flatnonzero(np.array(rows["split"]) == part)
     chosen = np.random.default_rng(0).permutation(chosen)[::thin]

@@ -1,1 +1,1 @@
-"""Five warnings about linear classifiers, each as a script with one picture."""
+"""Lessons on linear classifiers: each is a script that prints results and draws a picture."""

@@ -251,7 +251,7 @@ def test_weights_are_repeats(rng, machine):
 @BOTH
 def test_not_converged_is_said(rng, machine):
     X, y = rng.normal(size=(300, 5)) * 100, rng.integers(0, 3, 300)
-    with pytest.warns(ConvergenceWarning, match=r"gap of class \d of .* max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"gap of class \d is .* max_iter"):
         model = machine(solver="dual", max_iter=2, random_state=0).fit(X, y)
     assert (model.gap_ > 1e-6 * model.objective_).any()
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
@@ -261,7 +261,7 @@ def test_not_converged_is_said(rng, machine):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"C": 0}, "C=0"),
+        ({"C": 0}, "C must be .* got 0"),
         ({"C": "one"}, "C='one'"),
         ({"loss": "log"}, "loss must be one of .*; got 'log'"),
         ({"solver": "sgd"}, "solver must be one of .*; got 'sgd'"),
