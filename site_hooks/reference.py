@@ -166,7 +166,7 @@ GROUPS = (
         names_in(
             "verosim.typing",
             "Source Labels Weights CV RandomState Priors Scoring ColumnKind MissingMarks "
-            "ArrowStream LazyTable Splitter",
+            "ArrowStream BatchTable LazyTable Splitter",
         ),
     ),
 )

@@ -20,7 +20,7 @@ DISTRIBUTION = {"griffe": "griffelib", "sklearn": "scikit-learn"}  # where the t
 TABLE_LIBRARIES = {"pandas", "polars"}
 TOOLS = {  # run by the Makefile and by commits
     "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python", "mypy",
-    "pre-commit", "pytest-xdist", "ruff",
+    "pre-commit", "pyright", "pytest-xdist", "ruff",
 }  # fmt: skip
 
 
