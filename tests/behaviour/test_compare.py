@@ -150,7 +150,7 @@ def test_bad_input():
         compare(NB, pd.DataFrame({"a": [1.0, 2.0], "b": [0, 1]}), "grape")
     with pytest.raises(VerosimError, match="repeats"):
         compare(NB, X, y, repeats=0)
-    with pytest.raises(VerosimError, match="'wit' is not known"):
+    with pytest.raises(VerosimError, match="scoring='wit' is not the name of a score"):
         compare(NB, X, y, scoring="wit")
     with pytest.raises(VerosimError, match="models must not be empty"):
         compare({}, X, y)
