@@ -5,7 +5,7 @@ READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test soak lint types bench clean
+.PHONY: help demo docs quick test soak lint types bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
@@ -13,6 +13,11 @@ help: ## list the targets
 
 demo: $(READY) ## show the main job on a table
 	$(BIN)/python examples/demo.py
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(READY) ## the documentation site, in site/
+	$(BIN)/mkdocs build --strict
+	@echo "Open site/index.html"
 
 # Each worker has a core, so its BLAS gets one thread.
 quick: export OPENBLAS_NUM_THREADS = 1
@@ -32,13 +37,13 @@ lint: $(READY) ## ruff: errors and formatting
 types: $(READY) ## mypy
 	$(BIN)/mypy
 
-bench: $(READY) ## the speed tables of the docs, measured here
+bench: $(READY) ## the speed tables of the docs, measured on this machine
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.twins
 
 clean: ## remove the environment and builds
-	rm -rf .venv build dist
+	rm -rf .venv build dist site
 
 $(READY): pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'verosim needs Python 3.11 or newer')"

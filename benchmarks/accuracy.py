@@ -1,6 +1,6 @@
-"""The accuracy tables: digits on NIST's sets, errors of the textbook sets, variances in chunks.
+"""The accuracy tables: correct digits on NIST data, errors on textbook data, variances in chunks.
 
-python -m benchmarks.accuracy      prints the tables and keeps them in docs/accuracy.md
+python -m benchmarks.accuracy    prints the tables and writes them to docs/benchmarks/accuracy.md
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from sklearn.naive_bayes import GaussianNB as PeerGaussianNB
 
 import verosim
 from benchmarks.pages import DATA, keep
+
+PAGE = "docs/benchmarks/accuracy.md"
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -42,7 +44,7 @@ def within_chunks(model: verosim.GaussianNB, x: np.ndarray, y: np.ndarray, chunk
 
 
 def nist() -> list[str]:
-    """Digits of the (within-class) sum of squares, by chunk."""
+    """Correct digits of the within-class sum of squares, by chunk size."""
     lines = ["| NIST set | rows | 1 row at a time | 7 rows | all at once | scikit-learn, all |",
              "|---|---|---|---|---|---|"]  # fmt: skip
     sets: dict[str, list[tuple[float, str]]] = defaultdict(list)
@@ -67,8 +69,8 @@ def nist() -> list[str]:
 
 
 def textbook() -> list[str]:
-    """Resubstitution and leave-one-out errors; leaving a row out is forgetting it."""
-    lines = ["| | LDA | QDA | GaussianNB |", "|---|---|---|---|"]
+    """Errors on the training rows and leave-one-out errors; a row is left out by forgetting it."""
+    lines = ["| data set | LDA | QDA | GaussianNB |", "|---|---|---|---|"]
     for name, target in (("iris_fisher", "Species"), ("wine", "class")):
         rows = read(DATA / name / f"{name}.csv")
         y = np.array([row.pop(target) for row in rows])
@@ -86,10 +88,11 @@ def textbook() -> list[str]:
 
 
 def chunks() -> list[str]:
-    """Breast cancer in chunks of five: how far partial_fit's variances are from one fit's."""
+    """Breast cancer in chunks of five: variances of `partial_fit` against those of one `fit`."""
     X, y = load_breast_cancer(return_X_y=True)
     lines = [
-        "| breast cancer, `partial_fit` by fives | largest change of a variance against `fit` |",
+        "| breast cancer, `partial_fit` in chunks of five | largest change of a variance "
+        "against `fit` |",
         "|---|---|",
     ]
     for name, make, read_off in (
@@ -106,17 +109,10 @@ def chunks() -> list[str]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    parts = [
-        "Correct digits of the within-class sum of squares, against the exact rational result of "
-        "the stored doubles:",
-        "\n".join(nist()),
-        "Errors on the fitted rows → leave-one-out errors (MLE, priors re-estimated):",
-        "\n".join(textbook()),
-        "\n".join(chunks()),
-    ]
-    text = "\n\n".join(parts) + "\n"
-    print(text)
-    keep("docs/accuracy.md", "tables", text)
+    for mark, lines in (("nist", nist()), ("textbook", textbook()), ("chunks", chunks())):
+        text = "\n".join(lines)
+        print(text, "\n")
+        keep(PAGE, mark, text)
 
 
 if __name__ == "__main__":

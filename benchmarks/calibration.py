@@ -1,10 +1,11 @@
-"""How far posteriors can be trusted before and after calibration, and what prediction sets cover.
+"""Calibration of posteriors before and after `calibrate`, and the coverage of prediction sets.
 
-python -m benchmarks.calibration            prints the tables and keeps them in docs/calibration.md
-python -m benchmarks.calibration --quick    fewer rows and splits; the page stays as it is
+python -m benchmarks.calibration            prints the tables and writes them to
+                                            docs/benchmarks/quality.md
+python -m benchmarks.calibration --quick    fewer rows and splits; the page does not change
 
-Calibration: ten folds; the map of each fold is fitted on the other nine. Coverage: half the rows
-for the model and its scores (of which split holds out half), the other half new, several splits.
+Calibration: ten folds; the map of each fold is fitted on the other nine. Coverage: half of the rows
+for the model and its scores ("split" holds out half of them), the other half new, several splits.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def shown(found: Reliability) -> str:
 
 
 def calibrated(rows: int | None, most: int) -> list[str]:
-    lines = ["| set | model | rows | as it is | temperature | τ | isotonic | columns |",
+    lines = ["| set | model | rows | uncalibrated | temperature | τ | isotonic | columns |",
              "|" + "---|" * 8]  # fmt: skip
     for name, model, X, y in sets(rows, most):
         warm, steps = (calibrate(model, X, y, method=m) for m in ("temperature", "isotonic"))
@@ -68,7 +69,7 @@ def calibrated(rows: int | None, most: int) -> list[str]:
 
 
 def coverage(rows: int | None, most: int, splits: int) -> list[str]:
-    lines = ["| set | method | rows a split | " + " | ".join(f"{p:.0%}" for p in LEVELS) + " |",
+    lines = ["| set | method | rows per split | " + " | ".join(f"{p:.0%}" for p in LEVELS) + " |",
              "|" + "---|" * (3 + len(LEVELS))]  # fmt: skip
     some = [one for one in sets(rows, most) if one[0] != "sms_spam"]
     some.append(("optdigits", verosim.GaussianNB(floor=0.01), *digits()))
@@ -86,7 +87,7 @@ def coverage(rows: int | None, most: int, splits: int) -> list[str]:
 
 
 def covered(model: Any, X: Any, y: np.ndarray, method: str, seed: int) -> list[tuple[float, float]]:
-    """Share of new rows whose set holds their class, and the mean size of a set, by level."""
+    """Share of new rows with their class in the set, and the mean size of a set, by level."""
     order = np.random.default_rng(seed).permutation(len(y))
     known, new = np.split(order, [len(y) // 2])
     rows = X.iloc if isinstance(X, pd.DataFrame) else X
@@ -100,10 +101,12 @@ def covered(model: Any, X: Any, y: np.ndarray, method: str, seed: int) -> list[t
 
 
 def rejected(splits: int) -> list[str]:
-    """Digits: one is left out of the fit; how many of it, and of the others, are rejected."""
+    """Rejected shares of a digit without training rows, and of the other digits."""
     X, y = digits()
-    lines = ["| optdigits, `QDA(shrinkage=0.1)` | known digits rejected | the digit left out |",
-             "|---|---|---|"]  # fmt: skip
+    lines = [
+        "| optdigits, `QDA(shrinkage=0.1)` | known digits rejected | left-out digit rejected |",
+        "|---|---|---|",
+    ]
     for novelty in (0.01, 0.05):
         known, strange = [], []
         for left_out in range(10):
@@ -133,7 +136,7 @@ def main() -> None:
     }
     if not quick:
         for mark, lines in tables.items():
-            keep("docs/calibration.md", mark, "\n".join(lines))
+            keep("docs/benchmarks/quality.md", mark, "\n".join(lines))
 
 
 if __name__ == "__main__":

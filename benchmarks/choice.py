@@ -1,10 +1,11 @@
-"""How well `auto` chooses: what it picks on one half of the rows, judged on the other half.
+"""How well `auto` chooses: what it picks on one half of the rows, scored on the other half.
 
-python -m benchmarks.choice            prints the tables and keeps them in docs/validation.md
-python -m benchmarks.choice --quick    two splits and fewer rows; the page stays as it is
+python -m benchmarks.choice            prints the tables and writes them to
+                                       docs/benchmarks/quality.md
+python -m benchmarks.choice --quick    two splits and fewer rows; the page does not change
 
-Every set with classes that is not text: `auto` sees one half of the rows, and every candidate it
-tried, fitted there, is judged on the other half, several times over.
+Every set with classes that is not text: `auto` sees one half of the rows. Every candidate is fitted
+on that half and scored on the other half, for several splits.
 """
 
 from __future__ import annotations
@@ -28,29 +29,30 @@ from benchmarks.pages import DATA, ROOT, keep
 from benchmarks.tables import pipelines, read
 from verosim.data.labels import positions
 
-# Identifiers, and columns the target was made from.
+# Identifiers, and columns from which the target was computed.
 NOT_FEATURES = {"zoo": "animal", "boston": "medv", "smarket": "Today"}
 TOO_WIDE = {"mnist"}  # 784 columns: ten covariances, ten folds, eleven models, five splits
 MOST = 20_000  # rows; of larger sets a random sample
-PAGE = "docs/validation.md"
+PAGE = "docs/benchmarks/quality.md"
 LEAST = np.finfo(float).eps
 RULE = (
-    "random halves of each set, classes in proportion; every candidate is fitted on the half "
-    "`auto` saw and judged on the other. The best candidate has the least log-loss there, mean of "
-    "the splits, which only hindsight knows; its standard error is sd/√n over such a half's rows "
-    "(mean over the splits, which share rows). The picks are within it if their mean log-loss "
-    "exceeds the best one's by no more. Posteriors are clipped as scikit-learn's `log_loss` clips "
-    "them; of adult and covtype 20,000 rows are sampled, and MNIST is left out for its size."
+    "random halves of each set, stratified by class. `auto` sees one half. Every candidate is "
+    "fitted on that half and scored on the other half. The best candidate has the smallest mean "
+    "log-loss on the other halves, which is only known afterwards. Its standard error is sd/√n "
+    "over the rows of one half (mean over the splits, which share rows). The picks are within one "
+    "standard error if their mean log-loss exceeds that of the best candidate by no more than it. "
+    "Posteriors are clipped as in scikit-learn's `log_loss`. Adult and covtype are samples of "
+    "20,000 rows. MNIST is left out because of its size."
 )
 NOTE = (
-    "LDA and GaussianNB are verosim's where all columns are numbers; in *italics*, scikit-learn's "
-    "with medians for what is missing and a column for each category."
+    "LDA and GaussianNB are those of verosim where all columns are numbers. Figures in *italics* "
+    "are those of scikit-learn, with medians for missing values and one column per category."
 )
 
 
 @dataclass
 class Found:
-    """What was measured on one set. Arrays have a number for each split."""
+    """What was measured on one set. Arrays have one number per split."""
 
     name: str
     rows: int
@@ -74,7 +76,7 @@ class Found:
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean log-loss of the candidates tried in every split."""
+        """Mean log-loss of the candidates that were tried in all splits."""
         return {name: float(found.mean()) for name, found in self.loss.items()
                 if not np.isnan(found).any()}  # fmt: skip
 
@@ -84,26 +86,26 @@ class Found:
 
     @property
     def behind(self) -> float:
-        """How far the picks are behind the best, in its standard errors."""
+        """Log-loss of the picks minus that of the best candidate, in its standard errors."""
         gap = self.of_picks(self.loss).mean() - self.means[self.best]
         return float(gap / self.error[self.best].mean())
 
     @property
     def single_picks_within(self) -> float:
-        """Share of splits whose pick is within an error of the best of that very split."""
+        """Share of splits in which the pick is within one standard error of the best."""
         names = list(self.loss)
         loss, error = (np.array([t[n] for n in names]) for t in (self.loss, self.error))
         first = np.nanargmin(loss, axis=0), np.arange(self.splits)
         return float((self.of_picks(self.loss) <= loss[first] + error[first]).mean())
 
     def always(self, kind: str) -> float | None:
-        """Mean log-loss of LDA, or of GaussianNB, where it reads the columns."""
+        """Mean log-loss of LDA or GaussianNB, if it can read the columns."""
         found = (mean for name, mean in self.means.items() if name.startswith(f"{kind}("))
         return next(found, None)
 
 
 def sets(most: int) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Tables with their target; nominal columns of more than two values are categories."""
+    """Tables with their targets. Text columns with more than two values are categories."""
     for path in sorted(DATA.glob("*/*.schema.json")):
         name, told = path.parent.name, json.loads(path.read_text())
         target, kinds = told["target"], told["kinds"]
@@ -119,7 +121,7 @@ def sets(most: int) -> Iterator[tuple[str, pd.DataFrame, str]]:
 
 
 def judged(model: Any, rows: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) −log p of the true class, and whether it was called."""
+    """(n,) −log p of the true class, and whether it was predicted."""
     proba = model.predict_proba(rows)
     own = positions(labels, np.asarray(model.classes_))
     told = np.where(own < 0, 0.0, proba[np.arange(len(own)), own])
@@ -134,7 +136,7 @@ def measured(name: str, frame: pd.DataFrame, target: str, splits: int) -> Found:
         rows, labels = test.drop(columns=target), test[target].to_numpy()
         table = verosim.auto(train, target).table
         found.picks.append(table[0].name)
-        schema = verosim.look(train, target)  # all that models of numbers have to be told
+        schema = verosim.look(train, target)  # models of numbers need nothing else
         for candidate in table.rows:
             if not candidate.why:
                 known_by = None if isinstance(candidate.model, verosim.NaiveBayes) else schema
@@ -147,13 +149,13 @@ def measured(name: str, frame: pd.DataFrame, target: str, splits: int) -> Found:
 
 
 def as_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """True and false as 1 and 0, which scikit-learn's imputers ask for."""
+    """True and false as 1 and 0, because scikit-learn's imputers need numbers."""
     flags = frame.select_dtypes(bool).columns
     return frame.astype(dict.fromkeys(flags, int))
 
 
 def peers(train: pd.DataFrame, target: str) -> dict[str, Any]:
-    """scikit-learn's LDA and GaussianNB: medians for missing numbers, one column a category."""
+    """scikit-learn's LDA and GaussianNB: medians for missing numbers, one column per category."""
     train = as_numbers(train)
     naive = pipelines(train, target)["GaussianNB, one-hot"]
     linear = make_pipeline(clone(naive[0]), LinearDiscriminantAnalysis())
@@ -185,7 +187,7 @@ def short(name: str) -> str:
 
 
 def against(pairs: list[tuple[float, float]], what: str) -> str:
-    """The picks against one fixed choice: (log-loss of the picks, of the fixed one) by set."""
+    """Log-loss of the picks and of one fixed model, by set."""
     gain = np.array([fixed - picked for picked, fixed in pairs])
     wins, losses = int((gain > 1e-9).sum()), int((gain < -1e-9).sum())
     return (
@@ -196,8 +198,8 @@ def against(pairs: list[tuple[float, float]], what: str) -> str:
 
 
 def comparison(all_found: list[Found]) -> list[str]:
-    lines = ["| always | sets | `auto`, mean | always, mean | gain, mean | median | "
-             "better / same / worse |", "|" + "---|" * 7]  # fmt: skip
+    lines = ["| fixed model | sets | `auto`, mean log-loss | fixed model, mean log-loss | "
+             "gain, mean | gain, median | better / same / worse |", "|" + "---|" * 7]  # fmt: skip
     for kind in ("LDA", "GaussianNB"):
         pairs = [
             (float(f.of_picks(f.loss).mean()), alone)
@@ -224,9 +226,9 @@ def summary(all_found: list[Found]) -> str:
         shares.append(f"{within} of the {len(some)} {which} ({100 * within / len(some):.0f} %)")
     single = 100 * np.mean([f.single_picks_within for f in several])
     return (
-        f"Within one standard error of the best candidate: {', '.join(shares)}. Of the single "
-        f"picks where there is a choice, {single:.0f} % are within one standard error of the best "
-        "on that very half, which is more to ask."
+        f"Within one standard error of the best candidate: {', '.join(shares)}. Where there is "
+        f"more than one candidate, {single:.0f} % of the single picks are within one standard "
+        "error of the best candidate of the same half, which is a stricter test."
     )
 
 
@@ -234,7 +236,8 @@ def main() -> None:
     options = options_of(__doc__)
     splits, most = (2, 2_000) if options.quick else (options.repeats, MOST)
     head = "| set | rows | columns | candidates | best | its log-loss ± se | picked | "
-    head += "log-loss of the picks | behind, in se | their accuracy | LDA | GaussianNB |"
+    head += "log-loss of the picks | behind the best, in se | accuracy of the picks | "
+    head += "LDA | GaussianNB |"
     lines = [head, "|" + "---|" * (head.count("|") - 1)]
     print("\n".join(lines))
     all_found = []

@@ -1,15 +1,15 @@
-"""Logistic regression to the same objective: verosim against scikit-learn's solvers.
+"""Speed of logistic regression at the same objective: verosim against scikit-learn's solvers.
 
 python -m benchmarks.logistic            prints the table
 python -m benchmarks.logistic --quick    smaller data
 
-A peer's `tol` is the loosest power of ten that takes its objective to within 1e-6 of the minimum;
-ours is the default, 1e-9. How far above the minimum each one ends stands in the table, relative to
-it. A peer's slower solver is left out: on columns of condition 1e6, lbfgs is still 1e-3
-(correlated) and 1e-1 (scales) above the minimum after 300 iterations, and on well-conditioned ones
-of five classes newton-cholesky takes twenty times as long as lbfgs. On text, ours is asked for
-1e-6, and the peers stop after 500 iterations (saga: 1,000 passes): where that leaves them further
-above the minimum than 1e-6, their time is a lower bound.
+The `tol` of a peer is the largest power of ten with an objective within 1e-6 of the minimum. The
+`tol` of verosim is the default, 1e-9. The table shows the relative distance of each result from the
+minimum. Slower solvers of scikit-learn are not shown: with a condition number of 1e6, lbfgs is
+still 1e-3 (correlated columns) and 1e-1 (different scales) above the minimum after 300 iterations;
+with well-conditioned columns and five classes, newton-cholesky takes twenty times as long as lbfgs.
+On text, verosim uses tol=1e-6, and the peers stop after 500 iterations (saga: 1,000 passes). If a
+peer is then more than 1e-6 above the minimum, its time is a lower bound.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from benchmarks.pages import DATA
 from benchmarks.text import newsgroups
 from verosim.twins.logistic import LogisticRegression
 
-REACHED = 1e-6  # relative to the minimum
+REACHED = 1e-6  # relative distance from the minimum that counts as reached
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 SIGNAL = 1.5  # standard deviation of the scores
 TEXT_ITERATIONS, TEXT_EPOCHS = 500, 1000
-DECADES = 3  # each way: condition 1e6
+DECADES = 3  # scales from 1e-3 to 1e3: condition number 1e6
 
 
 def drawn(n: int, d: int, C: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rows whose classes a softmax draws; columns 'well' conditioned, of different 'scales', or
-    'correlated'."""
+    """Rows with classes drawn from a softmax.
+
+    The columns are 'well' conditioned, have different 'scales', or are 'correlated'.
+    """
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(n, d))
     scores = SIGNAL / np.sqrt(d) * Z @ rng.normal(size=(d, C)) + 0.5 * rng.normal(size=C)
@@ -50,7 +52,7 @@ def drawn(n: int, d: int, C: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def objective(X: Any, codes: np.ndarray, model: Any) -> float:
-    """Σ loss + ½ ‖W‖², C = 1."""
+    """Σ loss + ½ ‖W‖², the objective for C = 1."""
     scores = X @ model.coef_.T + model.intercept_
     if scores.shape[1] == 1:
         scores = np.hstack([np.zeros_like(scores), scores])
@@ -68,7 +70,7 @@ def fitted(X: Any, y: np.ndarray, solver: str, tol: float, most: int) -> Any:
 def loosest(
     X: Any, y: np.ndarray, solver: str, least: float, tolerances: tuple[float, ...], most: int
 ) -> tuple[float, float]:
-    """The first of the tolerances that takes the peer there, and how far above it ends."""
+    """The first tolerance with which the peer reaches the minimum, and its distance from it."""
     for tol in tolerances:
         excess = objective(X, y, fitted(X, y, solver, tol, most)) / least - 1
         if excess <= REACHED:
@@ -87,7 +89,7 @@ def row(
     tol: float | None = None,
     slow: bool = False,
 ) -> Row:
-    """y are class numbers."""
+    """One row of the table. y contains class numbers."""
 
     def ours() -> LogisticRegression:
         return LogisticRegression(tol=tol).fit(X, y)
@@ -118,7 +120,7 @@ def dense_rows(n: int, d: int = 50) -> Iterator[Row]:
 
 
 def text_rows(thin: int) -> Iterator[Row]:
-    """20 Newsgroups as counts: the peers take minutes, so their iterations have an end."""
+    """20 Newsgroups as counts. The peers take minutes, so their iterations are limited."""
     texts, labels = newsgroups("train", thin)
     X = CountVectorizer().fit_transform(texts).astype(np.float64)
     y = np.unique(labels, return_inverse=True)[1]
@@ -128,7 +130,7 @@ def text_rows(thin: int) -> Iterator[Row]:
 
 
 def rows(quick: bool = False) -> Iterator[Row]:
-    """One at a time: the rows of data of each are gone when the next is made."""
+    """The rows of the table, one at a time, so that only one data set is in memory."""
     yield from dense_rows(20_000 if quick else 500_000)
     if DATA.is_dir():
         yield from text_rows(8 if quick else 1)

@@ -1,13 +1,12 @@
-"""LinearSVM against LIBLINEAR, and Perceptron against scikit-learn's.
+"""Speed of LinearSVM against LIBLINEAR, and of Perceptron against scikit-learn's Perceptron.
 
 python -m benchmarks.margins    prints its rows
 
-LinearSVM penalises its intercept here, as LIBLINEAR does, so that both have one objective. A row of
-it says how far above the minimum each side stops, as a share of it, over all classes:
-(ours / theirs). Each is given the loosest of a few tolerances that brings it to 1e-6, or
-LinearSVC its default number of passes, 1000, where that is not enough. Perceptrons
-run the same number of epochs; for several classes scikit-learn's fits one against the rest, ours as
-many functions together.
+LinearSVM penalises its intercept here, as LIBLINEAR does, so that both have one objective. Its rows
+show how far above the minimum each side stops, relative to the minimum, over all classes:
+(verosim / LinearSVC). Each has the loosest of a few tolerances that reaches 1e-6. LinearSVC has its
+default number of passes, 1000, where that is not enough. Perceptrons run the same number of epochs.
+For several classes scikit-learn fits one against the rest, and verosim fits all functions together.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from verosim.twins.svm import LinearSVM
 
 EPOCHS = 5
 ENOUGH = 1e-6
-TOLERANCES = (1e-5, 5e-6, 3e-6, 2e-6, 1e-6)  # duality gaps; the objective ends well within them
+TOLERANCES = (1e-5, 5e-6, 3e-6, 2e-6, 1e-6)  # duality gaps; the objective is closer to its minimum
 
 
 def objective(model: Any, X: Any, y: np.ndarray, loss: str) -> float:
-    """½ ‖w‖² + ½ b² + Σ ℓ, one class against the rest, over all classes."""
+    """½ ‖w‖² + ½ b² + Σ ℓ, summed over the problems of one class against the rest."""
     classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
     found = 0.0
     for k, label in enumerate(classes):
@@ -45,7 +44,7 @@ def objective(model: Any, X: Any, y: np.ndarray, loss: str) -> float:
 
 
 def machine_row(name: str, X: Any, y: np.ndarray, loss: str, tol: float, slow: bool) -> Row:
-    """`tol` is LinearSVC's."""
+    """One row of the table. `tol` is the tolerance of LinearSVC."""
 
     def ours(tol: float) -> LinearSVM:
         return LinearSVM(loss=loss, tol=tol, penalize_intercept=True, random_state=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""How speed is measured: ours and the peers' calls take turns, and the medians are compared."""
+"""Measurement of speed: calls of verosim and of its peers alternate, and medians are compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADER = [
     "|---|---|---|---|---|---|",
 ]
 Call = Callable[[], object]
-PATIENCE = 120.0  # seconds after which a slow row has no further turn
+PATIENCE = 120.0  # seconds after which a slow call is not repeated
 
 
 @dataclass
@@ -25,13 +25,13 @@ class Row:
     peers: dict[str, tuple[Call, float | None]] = field(default_factory=dict)  # call, target
     limit: Call | None = None
     inner: int = 1  # calls per timing, for work too short to time alone
-    slow: bool = False  # minutes a call: no turns to warm up, and no more of them than PATIENCE
+    slow: bool = False  # minutes per call: no warm-up, and repeats only within PATIENCE
 
 
 def medians(
     calls: dict[str, Call], repeats: int, inner: int = 1, warm: bool = True
 ) -> dict[str, float]:
-    """Seconds per call, the callables taking turns so that a noisy spell hits all of them."""
+    """Seconds per call. The calls alternate, so that a busy machine affects all of them."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     begun = time.perf_counter()
     for turn in range(repeats):
@@ -40,7 +40,7 @@ def medians(
         for name, call in calls.items():
             gc.collect()
             if warm:
-                call()  # its turn begins warm: the last one's threads and cache lines are gone
+                call()  # warm-up: the previous call has changed threads and caches
             start = time.perf_counter()
             for _ in range(inner):
                 call()
@@ -75,7 +75,7 @@ def table(rows: Iterable[Row], repeats: int) -> list[str]:
 
 
 def options_of(page: str | None) -> argparse.Namespace:
-    """What a benchmark is asked on the command line; warnings stay out of its table."""
+    """The command-line options of a benchmark. Warnings are not shown in its output."""
     parser = argparse.ArgumentParser(description=page)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--repeats", type=int, default=5)

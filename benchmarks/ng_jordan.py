@@ -1,13 +1,13 @@
-"""Naive Bayes against logistic regression as rows are added, on the sets of Ng & Jordan (2002).
+"""Learning curves of naive Bayes and logistic regression on the sets of Ng & Jordan (2002).
 
-python -m benchmarks.ng_jordan            prints the tables and keeps them, with the picture, in
-                                          docs/generative_discriminative.md
-python -m benchmarks.ng_jordan --quick    a few repeats, nothing is kept
+python -m benchmarks.ng_jordan            prints the tables and writes them to
+                                          docs/benchmarks/quality.md, with the picture
+python -m benchmarks.ng_jordan --quick    a few repeats; nothing is written
 
-Continuous columns with Gaussian naive Bayes (one variance a column, shared by the classes, so that
-both models are linear), the same columns cut into bins, and discrete columns with Laplace's rule.
-Logistic regression has the columns themselves, standardised by the training rows, or an indicator
-for every value.
+Continuous columns with Gaussian naive Bayes (one variance per column, shared by the classes, so
+that both models are linear), the same columns cut into bins, and discrete columns with Laplace's
+rule. Logistic regression has the columns themselves, standardised by the training rows, or an
+indicator for every value.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
 from verosim.twins.logistic import LogisticRegression
 
-PAGE, PICTURE = "docs/generative_discriminative.md", "docs/pictures/ng_jordan.png"
+PAGE, PICTURE = "docs/benchmarks/quality.md", "docs/pictures/ng_jordan.png"
 NAIVE, LOGISTIC = "naive Bayes", "logistic regression"
 OWN, FLOORED = "naive Bayes, variances by class", "naive Bayes, variances floored"
 FLOOR = 0.1  # of a column's variance over all training rows
 C = 1000.0  # logistic regression with hardly any penalty: ½‖w‖² beside 1000 × the log-loss
-BINS = 5  # of equal counts over all rows, which are looked at without their labels
+BINS = 5  # of equal counts over all rows; labels are not used
 FEW = 10  # rows: the small size of the table
 FIRST, STEPS = 4, 10
-TEST = 0.25  # of the rows, and at most as many as
+TEST = 0.25  # share of test rows, up to the maximum below
 MOST_TEST = 5_000
 MOST_TRAIN = 10_000
 CONTINUOUS, CUT, DISCRETE = "Continuous columns", "The same columns in bins", "Discrete columns"
@@ -49,7 +49,7 @@ CONTINUOUS, CUT, DISCRETE = "Continuous columns", "The same columns in bins", "D
 
 @dataclass(frozen=True)
 class Study:
-    """One panel: a table, its two classes, and how its columns are read."""
+    """One panel of the picture: a table, its two classes, and how its columns are read."""
 
     name: str
     folder: str
@@ -91,7 +91,7 @@ def studies() -> list[Study]:
 
 
 def rows(study: Study) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and labels, of two classes; discrete columns as numbers of their values."""
+    """Columns and labels of two classes. Discrete columns contain the numbers of their values."""
     frame = read(study.folder).drop(columns=list(study.drop))
     if study.only:
         frame = frame[frame[study.target].isin(study.only)]
@@ -107,7 +107,7 @@ def rows(study: Study) -> tuple[np.ndarray, np.ndarray]:
 
 
 def codes(column: pd.Series) -> pd.Series:
-    """Values as 0, 1, 2 …; of many numbers, bins of equal counts; a missing value is one more."""
+    """Values as 0, 1, 2 …, or bins of equal counts. A missing value is one more value."""
     if pd.api.types.is_numeric_dtype(column) and column.nunique() > BINS:
         column = pd.qcut(column, BINS, labels=False, duplicates="drop")
     return pd.Series(pd.factorize(column, sort=True, use_na_sentinel=False)[0], column.index)
@@ -137,7 +137,7 @@ def measured(study: Study, repeats: int) -> Comparison:
     sizes = np.geomspace(min(FIRST, most // 2), most, STEPS).round().astype(int)
     sizes = np.unique([*sizes, *(size for size in (10, 30) if size < most)])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a tiny draw has constant columns, and is separable
+        warnings.simplefilter("ignore")  # a small sample has constant columns and is separable
         return compare(
             models(study, X), X, y, sizes.tolist(), repeats,
             pairs=[(NAIVE, LOGISTIC)], test_size=test, threads=1,
@@ -146,17 +146,17 @@ def measured(study: Study, repeats: int) -> Comparison:
 
 # The table -----------------------------------------------------------------------------------
 
-SURE = 3.0  # standard errors of the paired difference, for a dozen sizes are looked at
+SURE = 3.0  # standard errors of the paired difference, because about twelve sizes are tested
 
 
 def small(found: Comparison) -> int:
-    """Where FEW rows, or the next fewer, stand among the sizes."""
+    """The position of FEW rows among the sizes, or of the next smaller size."""
     return max(int(np.searchsorted(found.sizes, FEW, side="right")) - 1, 0)
 
 
 def leaders(found: Comparison, naive: str = NAIVE) -> list[str]:
-    """Who is surely ahead, from the smallest size to the largest, changes only."""
-    lead = found.difference(naive, LOGISTIC)  # of errors
+    """The models that are significantly better, from the smallest size to the largest."""
+    lead = found.difference(naive, LOGISTIC)  # difference of errors
     sure = np.abs(lead.mean) > SURE * lead.standard_error
     order = [naive if apart < 0 else LOGISTIC for apart in lead.mean[sure]]
     return [name for i, name in enumerate(order) if i == 0 or name != order[i - 1]]
@@ -166,9 +166,9 @@ def conclusion(found: Comparison, naive: str = NAIVE) -> str:
     order = leaders(found, naive)
     told = ", then ".join("naive Bayes" if name == naive else "logistic" for name in order)
     if not order:
-        return "level throughout"
+        return "no sure difference"
     if len(order) == 1:
-        return f"{told}, nowhere behind"
+        return f"{told}, never behind"
     return f"**two regimes**: {told}" if order[-2:] == [naive, LOGISTIC] else told
 
 
@@ -176,7 +176,7 @@ def crossing_of(found: Comparison) -> str:
     crossing = found.crossings[0]
     if crossing.size is None:
         leads = {NAIVE: "naive Bayes leads", LOGISTIC: "logistic leads", None: "a tie"}
-        return f"none seen, {leads[crossing.ahead]}"
+        return f"none, {leads[crossing.ahead]}"
     several = "" if crossing.times == 1 else f", last of {crossing.times}"
     back = "" if crossing.ahead == LOGISTIC else ", naive Bayes after it"
     return f"{crossing.size:,.0f} ({crossing.interval}{several}){back}"
@@ -201,7 +201,7 @@ def line(study: Study, found: Comparison) -> str:
 
 HEADER = [
     f"| set | rows | splits | error % at {FEW} rows, naive Bayes / logistic | largest n | error % "
-    "there | crossing (95 %) | conclusion |",
+    "at the largest n | crossing (95 %) | conclusion |",
     "|" + "---|" * 8,
 ]
 
@@ -212,16 +212,16 @@ def page(all_found: dict[Study, Comparison]) -> Iterator[str]:
         yield f"**{kind}**\n\n" + "\n".join([*HEADER, *(line(s, f) for s, f in some.items())])
     kinds = Counter(conclusion(found).split(":")[0].strip("*") for found in all_found.values())
     counted = "; ".join(f"{kind}: {count}" for kind, count in kinds.most_common())
-    yield f"Verdicts on the {len(all_found)} studies: {counted}."
+    yield f"Conclusions of the {len(all_found)} studies: {counted}."
     some = {study: found for study, found in all_found.items() if study.kind == CONTINUOUS}
     yield variants(some)
 
 
 def variants(some: dict[Study, Comparison]) -> str:
-    """What the other two Gaussian naive Bayes change."""
+    """Effects of the two other kinds of Gaussian naive Bayes."""
     told = []
     for name, what in (
-        (OWN, "A variance for every class (`GaussianNB()`)"),
+        (OWN, "One variance per class (`GaussianNB()`)"),
         (FLOORED, f"A floor of {FLOOR:g} under the variances (`NaiveLDA(floor={FLOOR:g})`)"),
     ):
         apart = [100 * f.difference(name, NAIVE).mean[[small(f), -1]] for f in some.values()]

@@ -1,4 +1,4 @@
-"""Where the data sets are, and how a measured table is kept in a page, between two marks."""
+"""Where the data sets are, and how a measured table is written to a page, between two marks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DATA = Path(os.environ.get("VEROSIM_DATA", ROOT.parent / "shared" / "data"))
 
 
 def keep(page: str, mark: str, text: str) -> None:
-    """Replace what stands between `<!-- mark -->` and `<!-- end mark -->` in a page."""
+    """Replace the text between `<!-- mark -->` and `<!-- end mark -->` in a page."""
     path = ROOT / page
     start, stop = f"<!-- {mark} -->\n", f"<!-- end {mark} -->"
     head, rest = path.read_text().split(start)

@@ -1,11 +1,11 @@
-"""What unlabelled rows are worth: EM against the model of the labelled rows alone.
+"""The value of unlabelled rows: EM against the model of the labelled rows only.
 
-python -m benchmarks.semi            prints the tables and keeps them in docs/semi_supervised.md
-python -m benchmarks.semi --quick    one draw of labels, nothing is kept
+python -m benchmarks.semi            prints the tables and writes them to docs/benchmarks/quality.md
+python -m benchmarks.semi --quick    one draw of labels; nothing is written
 
-20 Newsgroups by date: labels for some posts of every group of the training part, drawn anew five
-times, all other posts of it without; accuracy on the test part, so that it is later posts that are
-judged. scikit-learn's sets: accuracy on a fifth of the rows, held out anew in every draw.
+20 Newsgroups by date: some posts of every group of the training part have a label, in five random
+draws, and all other posts of it have none. The accuracy is that on the test part, which has later
+posts. scikit-learn's sets: accuracy on a fifth of the rows, held out again in every draw.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from benchmarks.measure import options_of
 from benchmarks.pages import DATA, keep
 from verosim.validate.semi import SemiSupervised
 
+PAGE = "docs/benchmarks/quality.md"
 EACH = (1, 5, 20, 100, 300)  # labelled posts of every group
 WEIGHTS = (1.0, 0.1)
 
 
 def drawn(y: np.ndarray, each: int, draw: int) -> np.ndarray:
-    """(n,) which rows have a label: so many of every class."""
+    """(n,) which rows have a label: the same number in each class."""
     rng = np.random.default_rng(draw)
     chosen = [rng.permutation(np.flatnonzero(y == label))[:each] for label in np.unique(y)]
     out = np.zeros(len(y), dtype=bool)
@@ -43,7 +44,7 @@ def drawn(y: np.ndarray, each: int, draw: int) -> np.ndarray:
 def scores(
     model: Any, X: Any, y: np.ndarray, known: np.ndarray, test: tuple[Any, Any]
 ) -> list[float]:
-    """Accuracy of the labelled rows alone, then by EM with each weight."""
+    """Accuracy with the labelled rows only, and by EM with each weight λ."""
     labels = np.where(known, y.astype(object), None)
     out = [clone(model).fit(X[known], y[known]).score(*test)]
     for weight in WEIGHTS:
@@ -53,7 +54,7 @@ def scores(
 
 
 def line(name: str, each: int, found: list[list[float]]) -> str:
-    """A line of the table: means, and the standard error of the gain at λ = 1."""
+    """One line of the table: means, and the standard error of the gain at λ = 1."""
     mean = np.mean(found, axis=0)
     gain = np.array(found)[:, 1] - np.array(found)[:, 0]
     error = f" ± {gain.std(ddof=1) / len(gain) ** 0.5:.3f}" if len(gain) > 1 else ""
@@ -62,7 +63,7 @@ def line(name: str, each: int, found: list[list[float]]) -> str:
 
 
 HEADER = [
-    "| model | labels a class | labelled rows alone | EM, λ = 1 | EM, λ = 0.1 | gain at λ = 1 |",
+    "| model | labels per class | labelled rows alone | EM, λ = 1 | EM, λ = 0.1 | gain at λ = 1 |",
     "|---|---|---|---|---|---|",
 ]
 
@@ -79,7 +80,7 @@ def newsgroups(draws: int) -> tuple[list[str], str]:
     lines = []
     for name, model, X in (
         ("TextNB(alpha=0.01), raw posts", verosim.TextNB(alpha=0.01), texts),
-        ("MultinomialNB(alpha=0.1), as Nigam et al. prepare them",
+        ("MultinomialNB(alpha=0.1), prepared as in Nigam et al.",
          verosim.MultinomialNB(alpha=0.1), scaled),
         ("TextNB(), raw posts", verosim.TextNB(), texts),
     ):  # fmt: skip
@@ -134,9 +135,8 @@ def main() -> None:
     print("\n".join(HEADER))
     rows = numbers(1 if quick else 20)
     if not quick:
-        page = ["20 Newsgroups:", "", *HEADER, *posts, "", took, "", "scikit-learn's sets:", "",
-                *HEADER, *rows]  # fmt: skip
-        keep("docs/semi_supervised.md", "semi", "\n".join(page))
+        keep(PAGE, "semi_texts", "\n".join([*HEADER, *posts, "", took]))
+        keep(PAGE, "semi_sets", "\n".join([*HEADER, *rows]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""The speed table: verosim against its peers, in one run, interleaved, medians of repeats.
+"""The speed table: verosim against its peers in one run, with alternating calls and medians.
 
-python -m benchmarks.speed            prints the table and keeps it in docs/speed.md
+python -m benchmarks.speed            prints the table, writes it to
+                                      docs/benchmarks/speed.md and a part of it to README.md
 python -m benchmarks.speed --quick    smaller data, prints only
 """
 
@@ -130,12 +131,12 @@ def resident() -> int:
 
 
 def extra_memory(n: int) -> dict[str, float]:
-    """MB of resident memory above the array itself at the peak of a fit."""
+    """Peak memory of a fit in MB, without the memory of the array."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(n, 50)), rng.integers(0, 5, n)
     used = {}
     for name in ("GaussianNB", "LDA", "QDA"):
-        getattr(verosim, name)().fit(X[:5000], y[:5000])  # compiled, pools started
+        getattr(verosim, name)().fit(X[:5000], y[:5000])  # compiles kernels, starts threads
         gc.collect()
         before, peak, done = resident(), 0, threading.Event()
 
@@ -210,17 +211,14 @@ def keep_pages(lines: list[str], repeats: int) -> None:
         f"{np.__version__}, scikit-learn {sklearn.__version__}"
         f"{', mlpack ' + mlpack.__version__ if mlpack is not None else ''}; medians of {repeats}."
     )
-    keep("docs/speed.md", "table", note + "\n\n" + "\n".join(lines))
+    keep("docs/benchmarks/speed.md", "speed", note + "\n\n" + "\n".join(lines))
     shown_first = (
         "GaussianNB fit",
-        "GaussianNB proba",
         "LDA fit",
-        "QDA fit",
         "QDA proba",
-        "Cat",
-        "Mult",
+        "CategoricalNB fit",
+        "MultinomialNB fit",
         "TextNB fit (",
-        "TextNB predict",
         "NaiveBayes fit, adult",
         "LDA, 11 shrinkages",
         "QDA, leave-one-out",

@@ -1,9 +1,9 @@
-"""A table larger than memory: NaiveBayes on generated Parquet, against reading it with pyarrow.
+"""A table larger than memory: NaiveBayes on generated Parquet files, against reading by pyarrow.
 
 python -m benchmarks.stream               20 million rows × 20 columns
 python -m benchmarks.stream --rows 400000
 
-Each pass runs in a process of its own, whose peak resident memory is what the system says.
+Each pass runs in its own process, and the system reports the peak memory of the process.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ run(lambda: int(verosim.NaiveBayes().fit(folder, "outcome").class_count_.sum()))
 
 
 def piece(rows: int, seed: int) -> pa.Table:
-    """8 numbers, 2 counts, 6 categories, 2 booleans, a date and a class; some cells are missing."""
+    """8 numbers, 2 counts, 6 categories, 2 booleans, a date and a class, with missing cells."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, rows)
     columns: dict[str, pa.Array] = {}
@@ -88,7 +88,7 @@ def measured(code: str, *arguments: str) -> dict[str, float]:
 
 
 def compare(rows: int, repeats: int) -> dict[str, float]:
-    """Medians of interleaved passes: rows a second of both, and the fit's peak memory in MB."""
+    """Medians of interleaved passes: rows per second of both, and the fit's peak memory in MB."""
     with tempfile.TemporaryDirectory() as name:
         folder, warm = Path(name) / "table", Path(name) / "warm"
         folder.mkdir(), warm.mkdir()
@@ -105,7 +105,7 @@ def compare(rows: int, repeats: int) -> dict[str, float]:
 
 
 def lines(rows: int, repeats: int) -> list[str]:
-    """The rows of the speed table."""
+    """The rows for the speed table."""
     found = compare(rows, repeats)
     share = found["fit"] / found["read"]
     return [

@@ -1,9 +1,9 @@
-"""NaiveBayes on tables as they come, against the best scikit-learn pipeline for each.
+"""NaiveBayes on whole tables, against three scikit-learn pipelines for each.
 
-python -m benchmarks.tables    prints the table and keeps it in docs/tables.md
+python -m benchmarks.tables    prints the tables and writes them to docs/benchmarks/quality.md
 
-Ten stratified folds, the same for everybody. The pipelines are those one would write by hand:
-impute, encode, then the naive Bayes that fits what comes out.
+Ten stratified folds, the same for all. The pipelines are those that a user would write: impute,
+encode, then the naive Bayes for the encoded columns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SETS = {
     "adult": "income", "german_credit": "class", "mushroom": "class", "votes": "Class",
     "penguins": "species", "sick": "Class", "car": "class", "nursery": "class",
 }  # fmt: skip
-# Tables that had no part in choosing how NaiveBayes decides between Gaussian and histogram.
+# Tables that were not used to choose how NaiveBayes decides between Gaussian and histogram.
 UNTOUCHED = {
     "titanic": "survived", "islr_default": "default", "pima": "class", "breast_w": "Class",
     "lymphography": "class", "wine": "class", "ionosphere": "class", "liver_bupa": "selector",
@@ -51,13 +51,13 @@ def read(name: str) -> pd.DataFrame:
 
 
 def pipelines(frame: pd.DataFrame, target: str) -> dict[str, object]:
-    """Three ways a scikit-learn user would go about it."""
+    """Three pipelines that a user of scikit-learn would write."""
     X = frame.drop(columns=target)
     numbers = [c for c in X if pd.api.types.is_numeric_dtype(X[c]) and X[c].notna().any()]
     words = [c for c in X if not pd.api.types.is_numeric_dtype(X[c])]
     frequent = SimpleImputer(strategy="most_frequent", missing_values=np.nan)
     median = SimpleImputer(strategy="median")
-    kinds = [X[c].nunique() + 1 for c in words]  # one more, for values never seen in training
+    kinds = [X[c].nunique() + 1 for c in words]  # one more, for values without training rows
 
     def bins(encode: str) -> object:
         return make_pipeline(
@@ -89,7 +89,7 @@ def pipelines(frame: pd.DataFrame, target: str) -> dict[str, object]:
 
 
 def adult_rows(n: int) -> list[Row]:
-    """Fitting adult, repeated to n rows in memory, against the pipeline that does best on it."""
+    """Fit on adult, repeated to n rows in memory, against the best pipeline for adult."""
     frame = read("adult")
     large = pd.concat([frame] * (n // len(frame) + 1), ignore_index=True)[:n]
     X, y = large.drop(columns="income"), large["income"]
@@ -102,7 +102,7 @@ def adult_rows(n: int) -> list[Row]:
 
 
 def judged(fit_predict, frame: pd.DataFrame, target: str) -> tuple[float, float]:
-    """Accuracy and log-loss over the held-out rows of all folds."""
+    """Accuracy and log-loss on the held-out rows of all folds."""
     y = frame[target].astype(str).to_numpy()
     classes = np.unique(y)
     proba = np.zeros((len(y), len(classes)))
@@ -124,7 +124,7 @@ def ours(target: str):
 
 
 def weighted(target: str):
-    """Weights of the columns, learnt within the training rows alone."""
+    """Weights of the columns, learnt from the training rows only."""
 
     def run(train: pd.DataFrame, test: pd.DataFrame):
         model = verosim.calibrate(verosim.NaiveBayes(), train, target, method="columns")
@@ -142,7 +142,7 @@ def peer(pipeline, target: str):
 
 
 def shown(found: dict[str, tuple[float, float]]) -> list[str]:
-    """accuracy / log-loss of each, the best of both in bold."""
+    """Accuracy / log-loss of each model, with the best values in bold."""
     best = max(a for a, _ in found.values()), min(loss for _, loss in found.values())
 
     def bold(text: str, yes: bool) -> str:
@@ -175,7 +175,7 @@ def compare(sets: dict[str, str]) -> list[str]:
 def main() -> None:
     warnings.simplefilter("ignore")
     for mark, sets in (("tables", SETS), ("untouched", UNTOUCHED)):
-        keep("docs/tables.md", mark, "\n".join(compare(sets)))
+        keep("docs/benchmarks/quality.md", mark, "\n".join(compare(sets)))
 
 
 if __name__ == "__main__":

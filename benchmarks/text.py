@@ -1,10 +1,11 @@
-"""Raw strings to class × token counts and back to classes: verosim against its peers.
+"""Speed of text classification from raw strings: verosim against its peers.
 
 python -m benchmarks.text            20 Newsgroups by date, train → test, prints the table
 python -m benchmarks.text --quick    a quarter of it
 
-Documents are shuffled: Vowpal Wabbit learns online, and sorted by class it would learn nothing
-and take half the time. It reads a prepared file, which is its fastest road (one pass, `--oaa`).
+Documents are shuffled: Vowpal Wabbit learns online, and from documents sorted by class it would
+learn nothing, in half the time. It reads a prepared file, which is its fastest way (one pass,
+`--oaa`).
 The pipeline is CountVectorizer and MultinomialNB.
 """
 
@@ -29,11 +30,11 @@ try:
 except ImportError:
     vowpalwabbit = None
 
-SPLIT = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " ", "\t": " "})  # VW's own marks
+SPLIT = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " ", "\t": " "})  # special marks of VW
 
 
 def newsgroups(part: str, thin: int) -> tuple[list[str], np.ndarray]:
-    """Texts and labels of one part, in random order."""
+    """Texts and labels of the training or the test part, in random order."""
     rows = pq.read_table(DATA / "20news_bydate" / "20news_bydate.parquet").to_pydict()
     chosen = np.flatnonzero(np.array(rows["split"]) == part)
     chosen = np.random.default_rng(0).permutation(chosen)[::thin]

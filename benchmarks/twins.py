@@ -1,6 +1,6 @@
-"""Speed of the discriminative classifiers, each brought to the objective its peers reach.
+"""Speed of the discriminative classifiers, each fitted to the objective that its peers reach.
 
-python -m benchmarks.twins    prints its rows and keeps them in docs/twins.md
+python -m benchmarks.twins    prints its rows and writes them to docs/benchmarks/speed.md
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
     print("\n".join(HEADER))
     lines = table(rows(options.quick), options.repeats)
     if not options.quick:
-        keep("docs/twins.md", "twins", "\n".join(HEADER + lines))
+        keep("docs/benchmarks/speed.md", "twins", "\n".join(HEADER + lines))
 
 
 if __name__ == "__main__":

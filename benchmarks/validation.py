@@ -1,6 +1,6 @@
-"""Speed of validation: ours from two passes, the peers' by refitting.
+"""Speed of validation: verosim reads the rows twice, its peers fit again.
 
-python -m benchmarks.validation    prints its rows and keeps them in docs/validation.md
+python -m benchmarks.validation    prints its rows and writes them to docs/benchmarks/speed.md
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def path_row(n: int) -> Row:
 
     found, peer = ours(), grid.fit(X, y)
     apart = np.abs(found.mean() - peer.cv_results_["mean_test_score"]).max()
-    assert apart < 2 / n, apart  # the same scores; a tie may fall the other way
+    assert apart < 2 / n, apart  # the scores are equal, except for ties
     return Row(f"LDA, 11 shrinkages × 10 folds, {n // 1000}k × 50", ours,
                {"GridSearchCV, 2 jobs": (lambda: grid.fit(X, y), 60)})  # fmt: skip
 
@@ -78,7 +78,7 @@ def main() -> None:
     print("\n".join(HEADER))
     lines = table(validation_rows(options.quick), options.repeats)
     if not options.quick:
-        keep("docs/validation.md", "validation", "\n".join(HEADER + lines))
+        keep("docs/benchmarks/speed.md", "validation", "\n".join(HEADER + lines))
 
 
 if __name__ == "__main__":

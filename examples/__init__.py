@@ -1,1 +1,1 @@
-"""What can be run to see verosim at work: `demo.py`, and the lessons."""
+"""Scripts that show verosim: `demo.py`, a picture of densities, and the lessons."""

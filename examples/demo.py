@@ -1,4 +1,4 @@
-"""The main job on a small table: fit, check, predict softly, simulate, merge and forget.
+"""The main functions on a small table: fit, validate, predict, simulate, merge and forget.
 
 make demo
 """
@@ -28,17 +28,15 @@ def main() -> None:
     print(
         f"verosim {verosim.__version__}: {len(y)} wines, {X.shape[1]} measurements, three grapes."
     )
-    print("Read the data once; everything after is algebra.")
+    print("verosim reads the data once. Everything else is computed from sums.")
 
-    title("1. Fit: one pass over the rows, every model from its sums")
-    print(
-        f"{'model':<12} {'free parameters':>16} {'errors on the rows':>19} {'10-fold errors':>15}"
-    )
+    title("1. Fit: one pass over the rows")
+    print(f"{'model':<12} {'free parameters':>16} {'training errors':>19} {'10-fold errors':>15}")
     folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))
     for model in (verosim.NaiveLDA(), verosim.GaussianNB(), verosim.LDA(), verosim.QDA(),
                   verosim.RDA(pooling=0.3, shrinkage=0.0)):  # fmt: skip
         model.fit(X, y)
-        # The model that never saw a fold is the sum of the others: nothing is fitted again.
+        # The model without a fold comes from the sums of the other folds, without a new fit.
         held_out = int((verosim.cross_validate(model, X, y, cv=folds).predictions != y).sum())
         errors = int((model.predict(X) != y).sum())
         name = type(model).__name__
@@ -48,19 +46,19 @@ def main() -> None:
     peer = cross_val_predict(LinearDiscriminantAnalysis(), X, y, cv=folds)
     apart = np.abs(lda.predict_proba(X) - LinearDiscriminantAnalysis().fit(X, y).predict_proba(X))
     print(
-        f"\nCross-check: scikit-learn's LDA, refitted on every fold, makes "
-        f"{int((peer != y).sum())}; its posteriors differ from ours by at most {apart.max():.0e}."
+        f"\nCheck: scikit-learn's LDA, fitted again for each fold, makes {int((peer != y).sum())} "
+        f"errors. Its posteriors differ from those of verosim by at most {apart.max():.0e}."
     )
 
-    title("2. A soft prediction: δ_k = log π_k + log p(x | k), posterior = softmax δ")
+    title("2. Predict probabilities: δ_k = log π_k + log p(x | k), posterior = softmax δ")
     row = X[[61]]
     joint, proba = lda.log_joint(row)[0], lda.predict_proba(row)[0]
     for label, delta, p in zip(lda.classes_, joint, proba, strict=True):
         print(f"  {label:<11} δ = {delta:9.3f}   p = {p:8.6f}   {'█' * round(40 * p)}")
-    print(f"  truly {y[61]}; log p(x) = {lda.log_density(row)[0]:.3f}")
+    print(f"  true class: {y[61]}; log p(x) = {lda.log_density(row)[0]:.3f}")
     small = verosim.LDA().fit(X[:, [0, 9]], y)
     line = small.boundary("Barbera", "Barolo")
-    print(f"  on two columns, x0 = {names[0]} and x1 = {names[9]}, Barbera and Barolo tie where")
+    print(f"  With x0 = {names[0]} and x1 = {names[9]}, the boundary of Barbera and Barolo is")
     print(f"    {line}")
 
     title("3. Simulate: k ~ Cat(π), then x ~ p(x | k)")
@@ -69,56 +67,56 @@ def main() -> None:
     for values, label in zip(drawn, labels, strict=True):
         print("  " + " ".join(f"{v:10.2f}" for v in values[:5]) + f"  …  {label}")
 
-    title("4. Merge: two cellars, two models, one sum")
+    title("4. Merge: two models of different rows add up to one model")
     left, right = verosim.LDA().fit(X[::2], y[::2]), verosim.LDA().fit(X[1::2], y[1::2])
     merged = left + right
     apart = np.abs(merged.predict_proba(X) - lda.predict_proba(X)).max()
-    print(f"  {left.class_count_.sum():.0f} + {right.class_count_.sum():.0f} rows; posteriors")
-    print(f"  differ from one fit on all rows by at most {apart:.0e}")
+    print(f"  {left.class_count_.sum():.0f} + {right.class_count_.sum():.0f} rows; the posteriors")
+    print(f"  differ from a fit on all rows by at most {apart:.0e}")
 
-    title("5. Forget: a customer leaves, the model is the one that never saw them")
+    title("5. Forget: remove rows from a fitted model")
     gone = slice(100, 140)
     forgotten = merged.forget(X[gone], y[gone])
     kept = np.r_[0:100, 140 : len(y)]
     refit = verosim.LDA().fit(X[kept], y[kept])
     apart = np.abs(forgotten.predict_proba(X) - refit.predict_proba(X)).max()
-    print(f"  {forgotten.class_count_.sum():.0f} rows remain; posteriors differ from a refit")
-    print(f"  without the others by at most {apart:.0e}")
+    print(f"  {forgotten.class_count_.sum():.0f} rows remain; the posteriors differ from a new fit")
+    print(f"  on these rows by at most {apart:.0e}")
 
-    title("6. Change your mind: settings take effect without the data")
+    title("6. Change settings without the data")
     for setting in ({"covariance": "unbiased"}, {"priors": "uniform"}):
         forgotten.set_params(**setting)
         print(f"  {setting}: {int((forgotten.predict(X) != y).sum())} errors")
     need = verosim.theory.rows_for_priors(0.05, 0.05, n_classes=3)
-    print(f"  and to know all three priors within 0.05 with 95 % certainty takes {need:,} rows")
+    print(f"  All three priors within 0.05 with 95 % probability need {need:,} rows.")
 
-    title("7. Settings chosen on rows held out: the whole grid from two passes")
+    title("7. Choose settings on held-out rows: two passes for the whole grid")
     found = verosim.path(verosim.QDA(), X, y, "shrinkage", [0, 1e-5, 1e-3, 0.1])
     print("  " + str(found).replace("\n", "\n  "))
     alone = verosim.cross_validate(verosim.QDA(), X, y, cv="loo").mean("accuracy")
-    print(f"  and every wine judged by the model of all others, in closed form: {alone:.1%} right")
+    print(f"  Leave-one-out accuracy, in closed form: {alone:.1%}")
 
-    title("8. The discriminative twin: the same boundaries, fitted directly")
+    title("8. The discriminative twin: the same form, fitted directly to the labels")
     print(verosim.generative_gap(verosim.NaiveLDA(), X, y))
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     models = {"naive Bayes": verosim.NaiveLDA(), "logistic": verosim.LogisticRegression()}
     print(verosim.compare(models, Z, y, sizes=[6, 12, 50, 130], repeats=40))
 
-    title("9. The table you have: numbers, words, dates, text and holes, from a file")
+    title("9. A table from a file: numbers, categories, dates, text and missing values")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tickets.csv"
         write_tickets(path)
         print("  " + "\n  ".join(path.read_text().splitlines()[:4]))
         tickets = verosim.NaiveBayes().fit(path, "team")
         print("\n  " + str(tickets.schema_).replace("\n", "\n  "))
-        print(f"\n  right on {tickets.score(path, 'team'):.1%} of its rows")
+        print(f"\n  accuracy on the training rows: {tickets.score(path, 'team'):.1%}")
     question = {"message": ["my card was charged twice"], "plan": [None]}
     for label, p in zip(tickets.classes_, tickets.predict_proba(question)[0], strict=True):
         print(f"  {label:<9} p = {p:8.6f}   {'█' * round(40 * p)}")
 
 
 def write_tickets(path: Path) -> None:
-    """Support tickets: a few hundred rows such as a help desk would export."""
+    """Write a file of support tickets, such as a help desk would export."""
     rng = np.random.default_rng(1)
     words = {
         "billing": ["card", "charged", "refund", "invoice", "twice", "price", "month"],

@@ -22,6 +22,7 @@ settings.register_profile("test", COMMON, max_examples=200)
 settings.register_profile("soak", COMMON, max_examples=2000, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("VEROSIM_HYPOTHESIS_PROFILE", "test"))
 
+collect_ignore_glob = ["typed/*"]  # scripts for type checkers
 DATA = Path(os.environ.get("VEROSIM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 

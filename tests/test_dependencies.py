@@ -14,20 +14,23 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-OURS = {"verosim", "tests", "benchmarks", "examples"}
-DISTRIBUTION = {"sklearn": "scikit-learn"}  # where the two names differ
+OURS = {"verosim", "tests", "benchmarks", "examples", "site_hooks"}
+DISTRIBUTION = {"griffe": "griffelib", "sklearn": "scikit-learn"}  # where the two names differ
 # Imported only where a user asks for one of their tables, so installing them is the user's choice.
 TABLE_LIBRARIES = {"pandas", "polars"}
-TOOLS = {"mypy", "pre-commit", "pytest-xdist", "ruff"}  # run by the Makefile and by commits
+TOOLS = {  # run by the Makefile and by commits
+    "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python", "mypy",
+    "pre-commit", "pyright", "pytest-xdist", "ruff",
+}  # fmt: skip
 
 
 def names(requirements: list[str]) -> set[str]:
     """The distributions, those of our own extras included."""
     found = set()
     for requirement in requirements:
-        name, extra = re.match(r"([\w.-]+)(?:\[([\w-]+)\])?", requirement).groups()
+        name, extra = re.match(r"([\w.-]+)(?:\[([\w,-]+)\])?", requirement).groups()
         if name == PROJECT["name"]:
-            found |= declared(extra)
+            found |= set().union(*map(declared, extra.split(",")))
         else:
             found.add(name)
     return found
@@ -61,14 +64,14 @@ def imported(*folders: str) -> dict[Path, set[str]]:
 def shown() -> set[str]:
     """What the examples of docstrings and pages import."""
     found = set()
-    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]:
+    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]:
         for example in doctest.DocTestParser().get_examples(path.read_text()):
             found |= distributions(ast.parse(example.source))
     return found
 
 
 REQUIRED = names(PROJECT["dependencies"])
-EXTRAS = PROJECT["optional-dependencies"].keys() - {"dev", "bench"}
+EXTRAS = PROJECT["optional-dependencies"].keys() - {"dev", "docs", "bench"}
 OPTIONAL = set().union(*map(declared, EXTRAS)) | TABLE_LIBRARIES
 
 
@@ -76,8 +79,8 @@ def test_the_library():
     assert set().union(*imported("src").values()) == REQUIRED | OPTIONAL
 
 
-def test_tests_and_examples():
-    used = set().union(*imported("tests", "examples").values()) | shown()
+def test_tests_examples_and_site():
+    used = set().union(*imported("tests", "examples", "site_hooks").values()) | shown()
     assert used <= REQUIRED | declared("dev")
     assert declared("dev") - TOOLS <= used
     assert declared("dev") >= TOOLS | OPTIONAL

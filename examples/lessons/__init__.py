@@ -1,1 +1,1 @@
-"""What every course on linear classifiers warns of, each as a script with one picture."""
+"""Lessons on linear classifiers: each is a script that prints results and draws a picture."""

@@ -1,6 +1,8 @@
-"""One-versus-rest and one-versus-one leave regions that no class has; K functions leave none.
+"""One-versus-rest and one-versus-one have ambiguous regions; one function per class has none.
 
-    y_k(x) > 0 for no k, or for several;   each of three classes wins one pair;   argmax_k y_k(x)
+    one-versus-rest:          ambiguous if y_k(x) > 0 for no k or for several k
+    one-versus-one:           ambiguous if each of three classes wins one pair
+    one function per class:   argmax_k y_k(x) is never ambiguous
 
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.2, figure 4.2.
 
@@ -21,13 +23,13 @@ from verosim.twins.multiclass import OneVsOne, OneVsRest
 
 NAME = "ambiguous_regions"
 SIDE = (-8.0, 8.0)
-TURN, LONG, WIDE = 50.0, 6.0, 0.3  # degrees from outward, and the variances of a long class
+TURN, LONG, WIDE = 50.0, 6.0, 0.3  # angle of a class in degrees, and its two variances
 GREY = "#8A8A8A"
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Three schemes for one logistic regression, over the cells of a picture and over the rows."""
+    """Three schemes of logistic regression, evaluated on the cells of a picture and on the rows."""
 
     X: np.ndarray  # (n, 2)
     y: np.ndarray  # (n,)
@@ -38,7 +40,7 @@ class Lesson:
         return style.grid(SIDE, SIDE)
 
     def ambiguous(self, name: str, X: np.ndarray) -> np.ndarray:
-        """(n,) bool; of K functions, whether the largest is shared."""
+        """(n,) bool; for one function per class, whether several have the largest value."""
         model = self.models[name]
         if isinstance(model, OneVsRest | OneVsOne):
             return model.ambiguous(X)
@@ -54,14 +56,14 @@ class Lesson:
             lines.append(f"{name:<16} {area:>15.1%} {some:>15} {error:>7.1%}")
         claims = self.models["one-versus-rest"].claims(self.cells).sum(axis=1)
         lines.append(
-            f"one-versus-rest: {(claims == 0).mean():.1%} of the area is claimed by no class, "
-            f"{(claims > 1).mean():.1%} by two"
+            f"one-versus-rest: no class claims {(claims == 0).mean():.1%} of the area, and two "
+            f"classes claim {(claims > 1).mean():.1%}"
         )
         return "\n".join(lines)
 
 
 def pinwheel(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Three long classes about the origin, turned alike, so that no two boundaries meet there."""
+    """Three long classes around the origin, rotated so that the boundaries do not meet there."""
     X = []
     for k in range(3):
         out, along = np.radians([90 + 120 * k, 90 + 120 * k + TURN])
@@ -100,7 +102,7 @@ def draw(found: Lesson, figure: Any) -> None:
             for part in model.estimators_:
                 style.boundary(ax, part.coef_[0], part.intercept_[0], color="black", lw=1.0)
         else:
-            distance = model.signed_distance(cells)  # (cells, 3), zero on a region's faces
+            distance = model.signed_distance(cells)  # (cells, 3), zero on the boundary of a region
             for k in range(3):
                 ax.contour(
                     *cells.reshape(steps, steps, 2).T, distance[:, k].reshape(steps, steps).T,
@@ -119,7 +121,7 @@ def draw(found: Lesson, figure: Any) -> None:
 
 
 def _count_claims(ax: Any, model: OneVsRest, cells: np.ndarray) -> None:
-    """In the middle of each ambiguous region, how many classes claim it."""
+    """Write in each ambiguous region how many classes claim it."""
     claims = model.claims(cells)
     for some in np.unique(claims[claims.sum(axis=1) != 1], axis=0):
         middle = cells[(claims == some).all(axis=1)].mean(axis=0)

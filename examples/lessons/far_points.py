@@ -1,9 +1,10 @@
-"""Least squares is pulled by far points, even on the right side; logistic regression is not.
+"""Far points change the boundary of least squares, but not that of logistic regression.
 
-    (t − wᵀx)² grows again where wᵀx > 1,   log(1 + exp(−t wᵀx)) goes to 0
+    for t = 1:  (t − wᵀx)² increases for wᵀx > 1,   log(1 + exp(−t wᵀx)) decreases to 0
 
-LDA is pulled as well: the far rows move a mean and widen the covariance, and of two classes its
-boundary has the direction of least squares always. Its robust estimate leaves them out.
+This happens even if the far points are on the correct side. LDA changes too: the far rows move a
+mean and increase the covariance. For two classes, the boundary of LDA always has the direction of
+least squares. The robust estimate of LDA ignores the far rows.
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.3, figure 4.4.
 
     python -m examples.lessons.far_points
@@ -41,7 +42,7 @@ MEANS = ([-0.9, 0.9], [0.9, -0.9])
 
 @dataclass(frozen=True)
 class Fit:
-    """A boundary wᵀx + b = 0, and the share of fresh rows on its wrong side."""
+    """A boundary wᵀx + b = 0, and the share of new rows on its wrong side."""
 
     w: np.ndarray  # (2,)
     b: float
@@ -62,15 +63,16 @@ class Lesson:
     with_far: dict[str, Fit]
 
     def turned(self, name: str) -> float:
-        """Degrees by which the far rows turn a boundary."""
+        """The angle in degrees by which the far rows rotate a boundary."""
         by = abs(self.with_far[name].angle - self.without[name].angle)
         return min(by, 180 - by)
 
     def __str__(self) -> str:
         lines = [
-            f"{len(self.y) - self.far} rows, then {self.far} far ones of the right class as well",
-            f"{'':<20} {'angle of the boundary':^26}   {'error on fresh rows':^19}",
-            f"{'':<20} {'without':>8} {'with':>8} {'turned':>8}   {'without':>9} {'with':>9}",
+            f"{len(self.y) - self.far} rows without and with {self.far} far rows on the correct "
+            "side",
+            f"{'':<20} {'angle of the boundary':^26}   {'error on new rows':^19}",
+            f"{'':<20} {'without':>8} {'with':>8} {'change':>8}   {'without':>9} {'with':>9}",
         ]
         for name, before in self.without.items():
             after = self.with_far[name]
@@ -82,7 +84,7 @@ class Lesson:
 
 
 def learn() -> Lesson:
-    """Each model with and without the far rows, judged on rows that are not far."""
+    """Fit each model with and without the far rows, and test it on rows that are not far."""
     rng = np.random.default_rng(4)
     near = np.vstack([style.gaussian(rng, 60, mean, COVARIANCE) for mean in MEANS])
     far = style.gaussian(rng, 15, [7, -9], 0.25 * np.eye(2))
@@ -106,7 +108,7 @@ def draw(found: Lesson, figure: Any) -> None:
     n = len(found.y) - found.far
     for ax, fits, rows, title in (
         (left, found.without, n, "without far points"),
-        (right, found.with_far, len(found.y), f"with {found.far} far points of the right class"),
+        (right, found.with_far, len(found.y), f"with {found.far} far points on the correct side"),
     ):
         style.rows(ax, found.X[:rows], found.y[:rows])
         for name, fit in fits.items():

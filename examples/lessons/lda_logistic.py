@@ -1,10 +1,10 @@
-"""LDA implies a logistic posterior; logistic regression finds the same weights if LDA is right.
+"""LDA implies a logistic posterior. If LDA is correct, logistic regression has the same weights.
 
     p(1 | x) = σ(aᵀx + b),   a = Σ⁻¹(μ_1 − μ_0),
     b = ½(μ_0ᵀΣ⁻¹μ_0 − μ_1ᵀΣ⁻¹μ_1) + log(π_1/π_0)
 
-The two estimates of a come together like 1/√n where the classes are Gaussian with one covariance.
-Where they are not, each has a limit of its own: logistic regression assumes less.
+If the classes are Gaussian with one covariance, the difference of the two estimates of a decreases
+like 1/√n. Otherwise the two have different limits, because logistic regression assumes less.
 Reference: Efron (1975), The efficiency of logistic regression compared to normal discriminant
 analysis.
 
@@ -26,14 +26,14 @@ from verosim.twins.logistic import LogisticRegression
 NAME = "lda_logistic"
 COVARIANCE = np.array([[1.0, 0.5], [0.5, 1.5]])
 MEANS = np.array([[-0.8, 0.3], [0.8, -0.3]])
-AWAY = np.array([6.0, 3.0])  # where a fifth of class 1 is, if it comes in two groups
+AWAY = np.array([6.0, 3.0])  # the shift of a fifth of class 1, if the class has two groups
 SIZES = (100, 400, 1_600, 6_400, 25_600)
 REPEATS = 20
 WORLDS = {"Gaussian classes": False, "one class in two groups": True}
 
 
 def rows(rng: np.random.Generator, n: int, groups: bool) -> tuple[np.ndarray, np.ndarray]:
-    """n rows, each class as likely; with `groups` a fifth of class 1 lies elsewhere."""
+    """n rows of two equally probable classes; with `groups`, a fifth of class 1 is shifted."""
     y = rng.integers(0, 2, n)
     X = style.gaussian(rng, n, [0, 0], COVARIANCE) + MEANS[y]
     X[(y == 1) & (rng.random(n) < 0.2) & groups] += AWAY
@@ -41,7 +41,7 @@ def rows(rng: np.random.Generator, n: int, groups: bool) -> tuple[np.ndarray, np
 
 
 def closed_form(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
-    """a and b of two classes by the formulas above, with the maximum-likelihood estimates."""
+    """a and b of two classes by the formulas above, with maximum-likelihood estimates."""
     means = np.array([X[y == k].mean(axis=0) for k in (0, 1)])
     share = np.array([(y == k).mean() for k in (0, 1)])
     apart = X - means[y]
@@ -52,13 +52,13 @@ def closed_form(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
 
 @dataclass(frozen=True)
 class World:
-    """Rows of one kind: what they teach at each size, and the fits to the most rows."""
+    """The results for one distribution of rows, and the fits on the largest number of rows."""
 
     between: np.ndarray  # (sizes,) mean ‖a_LDA − a_logistic‖/‖a‖
     lda: LDA
     logistic: LogisticRegression
-    errors: list[float]  # of the two on fresh rows
-    X: np.ndarray  # (n, 2) some rows, to look at
+    errors: list[float]  # of the two models on new rows
+    X: np.ndarray  # (n, 2) some rows for the picture
     y: np.ndarray
 
 
@@ -66,15 +66,15 @@ class World:
 class Lesson:
     worlds: dict[str, World]
     truth: np.ndarray  # (2,) a of the Gaussian classes
-    off: np.ndarray  # (2, sizes) mean ‖a_fit − a‖/‖a‖ of LDA and logistic regression there
-    formula: float  # largest difference of LDA's weights from the closed form
+    off: np.ndarray  # (2, sizes) mean ‖a_fit − a‖/‖a‖ of LDA and of logistic regression
+    formula: float  # largest difference between the weights of LDA and the closed form
 
     def __str__(self) -> str:
         lda, logistic = self.off
         gaussian, groups = (world.between for world in self.worlds.values())
         lines = [
-            f"LDA's weights are the closed form to within {max(self.formula, 1e-12):.0e}",
-            f"Distance of weights, of ‖a‖, mean of {REPEATS} draws",
+            f"The weights of LDA equal the closed form within {max(self.formula, 1e-12):.0e}",
+            f"Distance between weights, relative to ‖a‖, mean of {REPEATS} samples",
             f"{'':>8}  {'Gaussian classes':^35}   {'two groups':>11}",
             f"{'rows':>8}  {'LDA–truth':>11} {'logit–truth':>11} {'LDA–logit':>11}"
             f"   {'LDA–logit':>11}",
@@ -87,14 +87,14 @@ class Lesson:
         for name, world in self.worlds.items():
             a, b = (np.round(model.coef_[0], 2) for model in (world.lda, world.logistic))
             lines.append(
-                f"{name}: LDA ({a[0]:.2f}, {a[1]:.2f}) errs {world.errors[0]:.1%}, "
-                f"logistic regression ({b[0]:.2f}, {b[1]:.2f}) {world.errors[1]:.1%}"
+                f"{name}: LDA ({a[0]:.2f}, {a[1]:.2f}) with error {world.errors[0]:.1%}, "
+                f"logistic regression ({b[0]:.2f}, {b[1]:.2f}) with error {world.errors[1]:.1%}"
             )
         return "\n".join(lines)
 
 
 def learn() -> Lesson:
-    """Both fits on the same draws; without a penalty, as LDA has none."""
+    """Fit both models on the same samples, without a penalty, because LDA has none."""
     truth = np.linalg.solve(COVARIANCE, MEANS[1] - MEANS[0])
     norm = np.linalg.norm(truth)
     off = np.zeros((2, len(SIZES)))

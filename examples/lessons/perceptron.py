@@ -1,8 +1,8 @@
-"""The perceptron ends if and only if a line parts the classes; its mean is steadier if none does.
+"""The perceptron ends only if a line separates the classes; otherwise its mean is more stable.
 
     t θᵀφ ≤ 0:  θ ← θ + t φ;   J = −Σ_{mistakes} t θᵀφ;   mistakes in all ≤ (R/γ)²
 
-with φ = (x, 1), ‖φ‖ ≤ R, and γ the margin by which a unit θ parts the classes.
+Here φ = (x, 1), ‖φ‖ ≤ R, and γ is the margin with which a unit vector θ separates the classes.
 Reference: Novikoff (1962), On convergence proofs for perceptrons.
 
     python -m examples.lessons.perceptron
@@ -24,12 +24,12 @@ from verosim.twins.svm import LinearSVM
 
 NAME = "perceptron"
 EPOCHS = 60
-LATE = slice(EPOCHS // 2, None)  # when the mean has settled
+LATE = slice(EPOCHS // 2, None)  # the epochs in which the mean is stable
 MEAN = np.array([1.2, 0.8])
 
 
 def rows(n: int, spread: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes on either side of the origin, in no order."""
+    """Two classes on opposite sides of the origin, in random order."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.repeat([0, 1], n))
     noise = rng.standard_normal((2 * n, 2))
@@ -38,15 +38,15 @@ def rows(n: int, spread: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Course:
-    """A perceptron, epoch by epoch."""
+    """The boundaries and errors of a perceptron after each epoch."""
 
     model: Perceptron
-    lines: np.ndarray  # (epochs, 3) w and b after each
-    errors: np.ndarray  # (epochs,) on fresh rows
+    lines: np.ndarray  # (epochs, 3) w and b after each epoch
+    errors: np.ndarray  # (epochs,) on new rows
 
     @property
     def wobble(self) -> float:
-        """Standard deviation of the boundary's direction in the later half, in degrees."""
+        """Standard deviation of the direction of the boundary in the last half, in degrees."""
         turn = np.unwrap(2 * np.arctan2(self.lines[:, 1], self.lines[:, 0])) / 2
         return float(np.degrees(turn[LATE].std()))
 
@@ -65,12 +65,12 @@ class Lesson:
         lines = [
             f"separable: converged_ = {ended.converged_} after {ended.n_iter_} epochs with "
             f"{ended.mistakes_.tolist()} mistakes",
-            f"           {ended.mistakes_.sum()} in all; no more than (R/γ)² = {self.bound:,.0f}",
-            f"inseparable: converged_ = {cycling.converged_} after {EPOCHS} epochs; mistakes an "
+            f"           {ended.mistakes_.sum()} in total; at most (R/γ)² = {self.bound:,.0f}",
+            f"not separable: converged_ = {cycling.converged_} after {EPOCHS} epochs; mistakes per "
             f"epoch {cycling.mistakes_.min()} to {cycling.mistakes_.max()}, "
             f"criterion {cycling.criterion_.min():.0f} to {cycling.criterion_.max():.0f}",
             f"{'epochs ' + str(EPOCHS // 2 + 1) + ' to ' + str(EPOCHS):<18} "
-            f"{'error on fresh rows':^24} {'direction':>11}",
+            f"{'error on new rows':^24} {'direction':>11}",
         ]
         for name, course in (("last θ", self.last), ("mean of θ", self.mean)):
             late = course.errors[LATE]
@@ -82,10 +82,10 @@ class Lesson:
 
 
 def learn() -> Lesson:
-    """One fit on rows that can be parted; on others, epoch after epoch, θ and its mean."""
+    """Fit separable rows once, and follow θ and its mean over the epochs on other rows."""
     X, y = parted = rows(40, 0.7, seed=20)
     ended = Perceptron(shuffle=False).fit(X, y)
-    # The perceptron's bound counts the intercept in ‖θ‖, and so must the penalty.
+    # The bound of the perceptron includes the intercept in ‖θ‖, so the penalty includes it too.
     widest = LinearSVM(C=1e4, loss="hinge", penalize_intercept=True).fit(X, y)
     norm = np.hypot(np.linalg.norm(widest.coef_), widest.intercept_[0])
     reach = np.sqrt((X**2).sum(axis=1) + 1).max()
@@ -99,7 +99,7 @@ def _course(learnt: Any, fresh: Any, averaged: bool) -> Course:
     model = Perceptron(averaged=averaged, shuffle=False)
     lines, errors = [], []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # that it does not end is the lesson
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the lesson shows this
         for _ in range(EPOCHS):
             model.partial_fit(*learnt)
             lines.append([*model.coef_[0], model.intercept_[0]])
@@ -113,7 +113,7 @@ def draw(found: Lesson, figure: Any) -> None:
     style.rows(upper[0], *found.parted)
     style.boundary(upper[0], ended.coef_[0], ended.intercept_[0], color="black")
     style.plane(upper[0], (-3.4, 3.4), (-3.0, 3.0))
-    upper[0].set_title("separable: it ends")
+    upper[0].set_title("separable: learning ends")
     epochs = np.arange(1, ended.n_iter_ + 1)
     _per_epoch(upper[1], epochs, ended.criterion_, "criterion $J$, 0 at the end", marker="o")
     _per_epoch(upper[2], epochs, ended.mistakes_, "mistakes, 0 at the end", marker="o")
@@ -124,10 +124,10 @@ def draw(found: Lesson, figure: Any) -> None:
     w1, w2, b = found.mean.lines[-1]
     style.boundary(lower[0], np.array([w1, w2]), b, color="black", lw=2.0)
     style.plane(lower[0], (-6.2, 6.2), (-5.5, 5.5))
-    lower[0].set_title("inseparable: it goes on for ever")
+    lower[0].set_title("not separable: it does not end")
     epochs = np.arange(1, EPOCHS + 1)
     _per_epoch(lower[1], epochs, cycling.criterion_, "criterion $J$, never 0")
-    _per_epoch(lower[2], epochs, 100 * found.last.errors, "error on fresh rows, %", label="last θ")
+    _per_epoch(lower[2], epochs, 100 * found.last.errors, "error on new rows, %", label="last θ")
     lower[2].plot(epochs, 100 * found.mean.errors, color="black", lw=2.0, label="mean of θ")
     lower[2].legend(loc="lower right")
 

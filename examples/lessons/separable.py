@@ -1,10 +1,10 @@
-"""On separable rows ‖w‖ of logistic regression grows without bound; a penalty gives it a limit.
+"""On separable rows, ‖w‖ of logistic regression grows without limit; a penalty limits it.
 
     w(t)/log t → ŵ,   ŵ = argmin ‖w‖² with tᵢ wᵀxᵢ ≥ 1,   so d‖w‖/d log t → 1/margin
 
-It grows with the passes over the rows, not with their number: scaling a w that makes no mistake
-lowers the loss for ever, while its direction turns to the widest margin. (No intercept here, so
-that ‖w‖ is all there is.)
+‖w‖ grows with the number t of passes over the rows, not with the number of rows. If w makes no
+errors, a larger w always has a lower loss. The direction of w converges to the widest margin. The
+models have no intercept, so that ‖w‖ describes the whole model.
 Reference: Soudry et al. (2018), The implicit bias of gradient descent on separable data.
 
     python -m examples.lessons.separable
@@ -31,7 +31,7 @@ MEAN = np.array([1.5, 1.0])
 
 
 def rows(n: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes on either side of the origin."""
+    """Two classes on opposite sides of the origin."""
     y = np.repeat([0, 1], n)
     noise = np.random.default_rng(4).standard_normal((2 * n, 2))
     return spread * noise + np.where(y[:, None] == 1, MEAN, -MEAN), y
@@ -42,10 +42,10 @@ def logistic(C: float, **how: Any) -> LogisticRegression:
 
 
 def descent(X: np.ndarray, y: np.ndarray, C: float, passes: int = PASSES) -> LogisticRegression:
-    """Stochastic descent, a step of one length after every row, while it lowers the loss at all."""
+    """Stochastic gradient descent with a constant step size, while the loss decreases."""
     model = logistic(C, solver="sgd", decay=0.0, tol=0.0, max_iter=passes, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # that it does not end is the lesson
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the lesson shows this
         return model.fit(X, y)
 
 
@@ -55,27 +55,27 @@ class Lesson:
     y: np.ndarray  # (n,)
     free: dict[int, LogisticRegression]  # no penalty, by passes
     penalised: dict[float, LogisticRegression]  # by C
-    overlapping: LogisticRegression  # no penalty, on rows that no line parts
-    minima: list[float]  # ‖w‖ at the minimum of each of these
+    overlapping: LogisticRegression  # no penalty, on rows that no line separates
+    minima: list[float]  # ‖w‖ at the minimum of each of these models
     widest: np.ndarray  # (2,) ŵ
-    kept: LogisticRegression  # C=inf as verosim fits it
+    kept: LogisticRegression  # the default solver with C=inf
     warning: str
 
     @property
     def slope(self) -> float:
-        """d‖w‖/d log t over the last nine tenths of the passes."""
+        """d‖w‖/d log t over the last 90 % of the passes."""
         t = np.arange(1, PASSES + 1)
         late = t > PASSES // 10
         return float(np.polyfit(np.log(t[late]), np.array(self.norms)[late], 1)[0])
 
     @property
     def margin(self) -> float:
-        """Half the width of the widest street between the classes."""
+        """The widest margin: half the distance between the classes."""
         return 1 / float(np.linalg.norm(self.widest))
 
     @property
     def norms(self) -> list[float]:
-        """‖w‖ without a penalty, after each pass."""
+        """‖w‖ after each pass, without a penalty."""
         return self.free[PASSES].norm_curve_
 
     def __str__(self) -> str:
@@ -86,23 +86,23 @@ class Lesson:
             + " after "
             + ", ".join(f"{t:,}" for t in at)
             + " passes",
-            f"            d‖w‖/d log t = {self.slope:.2f}, on its way to 1/margin = "
+            f"            d‖w‖/d log t = {self.slope:.2f}, which converges to 1/margin = "
             f"{1 / self.margin:.2f}",
         ]
         models = {f"C = {C:g}": model for C, model in self.penalised.items()}
         models["overlapping, no penalty"] = self.overlapping
         for (name, model), end in zip(models.items(), self.minima, strict=True):
             lines.append(
-                f"{name}: ‖w‖ = {model.norm_curve_[-1]:.2f} where descent ends, after "
+                f"{name}: ‖w‖ = {model.norm_curve_[-1]:.2f} at the end of the descent, after "
                 f"{model.n_iter_} passes; {end:.2f} at the minimum"
             )
         kept = float(np.linalg.norm(self.kept.coef_))
-        lines += [f"LogisticRegression(C=inf): ‖w‖ = {kept:.2f}, and a warning:", self.warning]
+        lines += [f"LogisticRegression(C=inf): ‖w‖ = {kept:.2f}, with the warning:", self.warning]
         return "\n".join(lines)
 
 
 def learn() -> Lesson:
-    """Descent with and without a penalty, on separable rows and on others."""
+    """Run the descent with and without a penalty, on separable and on overlapping rows."""
     X, y = rows(20, 0.7)
     other, kinds = rows(20, 1.6)
     ends = [logistic(C).fit(X, y) for C in PENALTIES] + [logistic(np.inf).fit(other, kinds)]
@@ -134,7 +134,7 @@ def draw(found: Lesson, figure: Any) -> None:
         style.boundary(plane, model.coef_[0], 0.0, color="black", ls=dash, lw=1.4, label=label)
     plane.plot([], [], color=style.QUIET, lw=0.8, ls=(0, (6, 3)), label="widest margin")
     style.plane(plane, (-3.6, 3.6), (-3.6, 3.6))
-    plane.set_title("the boundary settles …")
+    plane.set_title("the boundary converges …")
     figure.legend(loc="outside lower left", ncols=4)
 
     _norms(curve, found.norms, style.RED, "-", "no penalty")
@@ -146,18 +146,18 @@ def draw(found: Lesson, figure: Any) -> None:
     kept = float(np.linalg.norm(found.kept.coef_))
     curve.axhline(kept, color=style.QUIET, lw=0.8, ls=(0, (6, 3)))
     curve.annotate(
-        "C=inf as verosim fits it", (1, kept), xytext=(2, 3), textcoords="offset points",
+        "C=inf, default solver", (1, kept), xytext=(2, 3), textcoords="offset points",
         color=style.DARK, fontsize=8,
     )  # fmt: skip
     curve.set(xscale="log", xlabel="passes over the rows", ylim=(0, 1.12 * kept), xlim=(1, 9e4))
     curve.set_xticks([1, 10, 100, 1_000, PASSES], ["1", "10", "100", "1,000", f"{PASSES:,}"])
     curve.set_yticks([0, 5, 10, 15, 20])
     curve.minorticks_off()
-    curve.set_title("… while $‖w‖$ grows like log t, unless a penalty stops it")
+    curve.set_title("… but $‖w‖$ grows like log t, unless there is a penalty")
 
 
 def _norms(ax: Any, norms: list[float], colour: str, dash: Any, name: str, by: int = 0) -> None:
-    """‖w‖ after each pass, with a dot and a name where descent ended."""
+    """Draw ‖w‖ after each pass, with a dot and a name at the end of the descent."""
     ax.plot(range(1, len(norms) + 1), norms, color=colour, ls=dash)
     end = (len(norms), norms[-1])
     ax.plot(*end, "o", ms=4, color=colour)

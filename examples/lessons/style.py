@@ -1,8 +1,9 @@
-"""How the pictures of the lessons look, and how a lesson is run.
+"""The style of the pictures in the lessons, and the function that runs a lesson.
 
     class → colour and marker,   model → colour and dash
 
-Colours are those of Okabe & Ito, which the colour-blind tell apart; a shape says the same again.
+The colours are those of Okabe & Ito, which colour-blind readers can distinguish. Markers and dashes
+repeat the information.
 Reference: Tufte (2001), The visual display of quantitative information.
 """
 
@@ -54,7 +55,7 @@ def run(
     size: tuple[float, float],
     argv: Sequence[str] | None = None,
 ) -> Found:
-    """Print what a lesson finds and draw it, as `python -m examples.lessons.<name> [--out PNG]`."""
+    """Run `python -m examples.lessons.<name> [--out PNG]`: print the results and draw them."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -75,7 +76,7 @@ def run(
 
 
 def rows(ax: Any, X: np.ndarray, y: np.ndarray, names: Sequence[str] = (), **how: Any) -> None:
-    """Rows as points, a colour and a marker for each class."""
+    """Draw rows as points, with one colour and one marker per class."""
     how = {"s": 13, "alpha": 0.85, "linewidths": 0.4, "edgecolors": "white"} | how
     for k, (colour, marker) in enumerate(CLASSES[: int(y.max()) + 1]):
         label = names[k] if k < len(names) else None
@@ -83,20 +84,20 @@ def rows(ax: Any, X: np.ndarray, y: np.ndarray, names: Sequence[str] = (), **how
 
 
 def plane(ax: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None:
-    """Axes of two columns in the same units, without numbers nobody reads."""
+    """Set up axes of two columns with equal units and without tick labels."""
     ax.set(xlim=xlim, ylim=ylim, aspect="equal", xticks=[], yticks=[])
     ax.set_xlabel("$x_1$", labelpad=2)
     ax.set_ylabel("$x_2$", labelpad=2)
 
 
 def boundary(ax: Any, w: np.ndarray, b: float, **how: Any) -> None:
-    """The line wᵀx + b = 0."""
+    """Draw the line wᵀx + b = 0."""
     foot = -b * w / (w @ w)
     ax.axline(foot, foot + np.array([w[1], -w[0]]) / np.linalg.norm(w), **how)
 
 
 def plain_numbers(axis: Any) -> None:
-    """0.01 and 1,000 rather than powers of ten."""
+    """Write tick labels as 0.01 and 1,000 instead of powers of ten."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}" if v >= 1 else f"{v:g}"))
@@ -104,12 +105,12 @@ def plain_numbers(axis: Any) -> None:
 
 
 def grid(xlim: tuple[float, float], ylim: tuple[float, float], steps: int = 400) -> np.ndarray:
-    """(steps², 2) the middles of the cells of a picture."""
+    """(steps², 2) the centres of the cells of a picture."""
     sides = [np.linspace(*lim, 2 * steps + 1)[1::2] for lim in (xlim, ylim)]
     return np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
 
 
 def gaussian(rng: np.random.Generator, n: int, mean: Any, covariance: Any) -> np.ndarray:
-    """(n, d) rows of N(mean, covariance)."""
+    """(n, d) random rows of N(mean, covariance)."""
     root = np.linalg.cholesky(np.asarray(covariance, dtype=float))
     return rng.standard_normal((n, len(mean))) @ root.T + mean

@@ -20,8 +20,11 @@ from verosim import *
 
 X = np.array([[1.0, 2.0], [1.5, 1.0], [4.0, 4.5], [5.0, 4.0], [4.5, 5.0], [0.5, 1.5]])
 y = np.array(["low", "low", "high", "high", "high", "low"])
-table = {"age": [20, 30, 40, 50], "city": ["Lima", "Lima", "Quito", "Quito"],
-         "paid": ["no", "no", "yes", "yes"]}
+table = {
+    "age": [20, 30, 40, 50],
+    "city": ["Lima", "Lima", "Quito", "Quito"],
+    "paid": ["no", "no", "yes", "yes"],
+}
 """
 
 
@@ -270,7 +273,7 @@ def caused(kind: ErrorKind) -> Warning | Exception:
 
 def page() -> str:
     """The page of errors, in Markdown."""
-    parts = [HEAD]
+    parts = [INTRODUCTION]
     for group, kinds in GROUPS.items():
         parts.append(f"## {group}\n")
         for kind in kinds:
@@ -283,7 +286,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-HEAD = f"""# Errors and warnings
+INTRODUCTION = f"""# Errors and warnings
 
 Every error of verosim is a `VerosimError`, which is a `ValueError`. Its message states what
 happened, where, and what to do. Every warning is a `VerosimWarning`. This page lists the kinds,

@@ -9,6 +9,9 @@ from __future__ import annotations
 import sys
 import warnings
 
+# Models with different bins or categories cannot be merged.
+ONE_SCHEMA_HINT = "Fit both models with the same schema: fit(…, schema=verosim.look(source))."
+
 
 class VerosimError(ValueError):
     """The error that verosim raises for wrong input or wrong settings.

@@ -1,9 +1,9 @@
-"""The laws, published: whatever is added to verosim must obey them.
+"""The laws that every statistic, density and engine of verosim must obey.
 
-A statistic is a vector with labelled axes, so it must add like one; a density must agree with
-the statistic it was estimated from; an engine must give what one thread gives. Each law below is
-a plain function that raises AssertionError when broken: feed it your own objects, from a
-property-testing library or by hand.
+A statistic is a vector with labelled axes, so it must add like a vector. A density must agree with
+the statistic that it is estimated from. An engine must give the same statistic as one thread. Each
+law is a function that raises AssertionError if the law does not hold. Call it with your own
+objects, from a property-testing library or by hand.
 
 >>> import numpy as np
 >>> from verosim.testing import statistic_of, commutative
@@ -15,7 +15,7 @@ property-testing library or by hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,12 @@ from verosim.densities import Density
 from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
 from verosim.stats import ArrayStatistic, Moments, Patterns, Product, Statistic, from_state
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from verosim.data.batch import Batch
+    from verosim.typing import Labels, Source, Weights
 
 __all__ = [
     "adds_like_one_thread",
@@ -53,25 +59,50 @@ __all__ = [
 ]
 
 
-LAW_TOLERANCE = 1e-12  # what sums of a few rows may differ by, in parts of what they have absorbed
+LAW_TOLERANCE = 1e-12  # largest difference of sums of a few rows, relative to what was absorbed
 
-LIGHTEST = 1e-3  # the smallest weight of a row that the laws are checked with
+LIGHTEST = 1e-3  # the smallest weight of a row with which the laws are checked
 
 Plan = Callable[[Axes], Statistic]
 Engine = Callable[[ArraySource, Statistic], Statistic]
 
 
 def statistic_of(
-    X: Any,
-    y: Any,
+    X: Source,
+    y: Labels,
     *,
     plan: Plan = Moments,
-    folds: Any = None,
+    folds: ArrayLike | None = None,
     n_folds: int = 1,
-    weights: Any = None,
+    weights: Weights | None = None,
     raw: bool = False,
 ) -> Statistic:
-    """The statistic of some rows: `plan(axes)` gives the zero it starts from."""
+    """Statistic of some rows.
+
+        T = Σ_i T(x_i, y_i, w_i),   starting from the zero statistic plan(axes)
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        The rows.
+    y : array-like of shape (n,)
+        The labels of the rows.
+    plan : callable, default=Moments
+        A function of the axes that returns the zero statistic, such as a statistic class.
+    folds : array-like of shape (n,) or None, default=None
+        The fold of each row, from 0. None puts all rows in one fold.
+    n_folds : int, default=1
+        The number of folds.
+    weights : array-like of shape (n,) or None, default=None
+        The weights of the rows. None gives each row the weight 1.
+    raw : bool, default=False
+        Whether the cells are values of categories instead of numbers.
+
+    Returns
+    -------
+    Statistic
+        The statistic of the rows.
+    """
     rows = as_matrix(X, sparse_allowed=True, values=raw)
     codes, labels = encode_labels(np.asarray(y))
     if folds is not None:
@@ -80,11 +111,25 @@ def statistic_of(
     return summarise(ArraySource(rows, codes, as_weights(weights, len(codes)), raw=raw), plan(axes))
 
 
-# What it means to be the same ----------------------------------------------------------------
+# Equality of statistics ----------------------------------------------------------------------
 
 
 def assert_same(a: Statistic, b: Statistic, rounding: float = LAW_TOLERANCE) -> None:
-    """Equal on the union of their axes: whole rows exactly, sums to rounding."""
+    """Two statistics are equal: numbers of rows exactly, sums up to rounding errors.
+
+        |a − b| ≤ rounding · size,   on the union of the axes of a and b
+
+    where size is the size of the values that the sums have absorbed.
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    b : Statistic
+        The statistic to compare it with.
+    rounding : float, default=1e-12
+        The largest relative difference.
+    """
     if isinstance(a, Product):
         assert isinstance(b, Product)
         assert a.parts.keys() == b.parts.keys()
@@ -118,16 +163,32 @@ def assert_same(a: Statistic, b: Statistic, rounding: float = LAW_TOLERANCE) -> 
 
 
 def size_of(statistic: ArrayStatistic, name: str) -> np.ndarray:
-    """The size of what an array has absorbed, entry by entry: rounding errors are parts of it."""
+    """Size of the values that an array of a statistic has absorbed, for each entry.
+
+    Rounding errors are relative to this size. For Moments with P = Σ w z² per column and total
+    weight W, the size of a sum Σ w z is √(W P), and the size of a square is P.
+
+    Parameters
+    ----------
+    statistic : ArrayStatistic
+        A statistic.
+    name : str
+        The name of one of its arrays.
+
+    Returns
+    -------
+    ndarray
+        The sizes, in a shape that broadcasts with the array.
+    """
     array = statistic.arrays[name]
     largest = np.broadcast_to(np.abs(array).max(initial=1e-300), array.shape)
     if not isinstance(statistic, Moments) or name in ("weight", "cells"):
         return np.maximum(largest, 1.0)
-    peak = statistic.arrays["absorbed"]  # Σw z², the largest ever
+    peak = statistic.arrays["absorbed"]  # the largest Σw z² so far
     weight = max(float(np.abs(statistic.weight).sum()), 1.0)
     peak = np.maximum(peak.max(axis=tuple(range(peak.ndim - 1))), 1e-300)  # (d,)
     root = np.sqrt(peak)
-    # Σw z² bounds z only up to the lightest row: z² ≤ peak / w.
+    # A row of weight w can have z² up to peak / w, so the lightest row gives the bound.
     widest = peak.sum() / LIGHTEST
     return {
         "sum": np.sqrt(weight) * root,
@@ -142,17 +203,47 @@ def size_of(statistic: ArrayStatistic, name: str) -> np.ndarray:
 
 
 def associative(a: Statistic, b: Statistic, c: Statistic) -> None:
-    """(a + b) + c = a + (b + c)"""
+    """Addition is associative.
+
+        (a + b) + c = a + (b + c)
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    b : Statistic
+        Another statistic of the same kind.
+    c : Statistic
+        A third statistic of the same kind.
+    """
     assert_same((a + b) + c, a + (b + c))
 
 
 def commutative(a: Statistic, b: Statistic) -> None:
-    """a + b = b + a"""
+    """Addition is commutative.
+
+        a + b = b + a
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    b : Statistic
+        Another statistic of the same kind.
+    """
     assert_same(a + b, b + a)
 
 
 def has_zero(a: Statistic) -> None:
-    """a + 0 = a, and the zero of a has no rows"""
+    """There is a zero, and it has no rows.
+
+        a + 0 = 0 + a = a
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    """
     zero = a.zero()
     assert int(np.abs(zero.rows).sum()) == 0
     assert_same(a + zero, a)
@@ -160,20 +251,54 @@ def has_zero(a: Statistic) -> None:
 
 
 def invertible(a: Statistic, b: Statistic) -> None:
-    """(a + b) − b = a, and (a − b) + b = a"""
+    """Subtraction is the inverse of addition.
+
+        (a + b) − b = a,   (a − b) + b = a
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    b : Statistic
+        Another statistic of the same kind.
+    """
     assert_same((a + b) - b, a)
     assert_same((a - b) + b, a)
 
 
 def scales(a: Statistic, b: Statistic, factor: float) -> None:
-    """f (a + b) = f a + f b, (1/f)(f a) = a, and rows stay whole"""
+    """Multiplication by a factor is linear and does not change the numbers of rows.
+
+        f (a + b) = f a + f b,   (1/f)(f a) = a,   rows(f a) = rows(a)
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    b : Statistic
+        Another statistic of the same kind.
+    factor : float
+        The factor f, above 0.
+    """
     assert_same((a + b) * factor, a * factor + b * factor)
     assert_same((a * factor) * (1 / factor), a)
     np.testing.assert_array_equal((a * factor).rows, a.rows)
 
 
 def passes_through_empty(a: Statistic, b: Statistic) -> None:
-    """(a − a) + b = b; a + b − a, pruned, has exactly the classes and rows of b"""
+    """A statistic from which all rows were removed is empty.
+
+        (a − a) + b = b,   prune((a + b) − a) = prune(b),   prune(a − a) has no classes
+
+    where prune removes classes without rows.
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    b : Statistic
+        Another statistic of the same kind.
+    """
     assert_same((a - a) + b, b)
     rest = ((a + b) - a).prune()
     only = b.prune()
@@ -183,7 +308,17 @@ def passes_through_empty(a: Statistic, b: Statistic) -> None:
 
 
 def folds_add_up(folded: Statistic, whole: Statistic) -> None:
-    """Σ folds = all rows; the complement of a fold is the sum of the others"""
+    """The folds add up to all rows, and the complement of a fold is the sum of the others.
+
+        Σ_f T_f = T,   complement_f = T − T_f = Σ_{g ≠ f} T_g
+
+    Parameters
+    ----------
+    folded : Statistic
+        The statistic of the rows by fold.
+    whole : Statistic
+        The statistic of the same rows without folds.
+    """
     assert_same(folded.total("fold"), whole)
     complement = folded.complement("fold")
     F = folded.axes.groups.folds
@@ -197,7 +332,17 @@ def folds_add_up(folded: Statistic, whole: Statistic) -> None:
 
 
 def splits(build: Callable[[Sequence[int]], Statistic], parts: Sequence[Sequence[int]]) -> None:
-    """The sum over any split of the rows, in any order, is the statistic of all rows."""
+    """The sum over the parts of any split of the rows is the statistic of all rows.
+
+        Σ_p T(part p) = T(all rows),   for any order of the rows
+
+    Parameters
+    ----------
+    build : callable
+        A function of a sequence of row numbers that returns the statistic of these rows.
+    parts : sequence of sequences of int
+        The row numbers of each part.
+    """
     together = build([i for part in parts for i in part])
     total = None
     for part in parts:
@@ -207,8 +352,20 @@ def splits(build: Callable[[Sequence[int]], Statistic], parts: Sequence[Sequence
         assert_same(total, together)
 
 
-def streams(a: Statistic, batches: Sequence[Any], whole: Statistic) -> None:
-    """Absorbing batches one after another, from the zero of a, gives the whole."""
+def streams(a: Statistic, batches: Sequence[Batch], whole: Statistic) -> None:
+    """Absorbing batches one after another gives the statistic of all rows.
+
+        0 + T(batch 1) + … + T(batch m) = T(all rows)
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic. Its zero is the start.
+    batches : sequence of Batch
+        The rows in batches.
+    whole : Statistic
+        The statistic of all rows.
+    """
     running = a.zero()
     for batch in batches:
         running.absorb(batch)
@@ -216,7 +373,17 @@ def streams(a: Statistic, batches: Sequence[Any], whole: Statistic) -> None:
 
 
 def repivots(a: Statistic, pivot: np.ndarray) -> None:
-    """Sums about another pivot are the same statistic, and come back"""
+    """Sums about another pivot are the same statistic, and the change can be reversed.
+
+        a about p = a,   (a about p) about pivot(a) = a
+
+    Parameters
+    ----------
+    a : Moments
+        Moments of some rows.
+    pivot : ndarray of shape (d,)
+        The new pivot p.
+    """
     assert isinstance(a, Moments)
     moved = a.about(pivot)
     assert_same(moved, a)
@@ -224,7 +391,19 @@ def repivots(a: Statistic, pivot: np.ndarray) -> None:
 
 
 def aligns(a: Statistic, b: Statistic) -> None:
-    """Laying a on wider axes changes nothing and leaves a alone"""
+    """Aligning a statistic to wider axes does not change its values.
+
+        align(a, axes(a) ∪ axes(b)) = a
+
+    The statistic itself is not modified, and a copy is equal to it bit by bit.
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    b : Statistic
+        A statistic of the same kind, with other axes.
+    """
     before = a.fingerprint()
     assert_same(a.align(a.axes.union(b.axes)), a)
     assert a.fingerprint() == before
@@ -232,7 +411,17 @@ def aligns(a: Statistic, b: Statistic) -> None:
 
 
 def restores(a: Statistic) -> None:
-    """The state of a, as plain data, gives a back bit by bit, in arrays of its own"""
+    """A statistic is restored from its state bit by bit.
+
+        from_state(state(a)) = a
+
+    The restored statistic has its own arrays, so changing it does not change the original.
+
+    Parameters
+    ----------
+    a : Statistic
+        A statistic.
+    """
     before = a.fingerprint()
     again = from_state(a.state())
     assert type(again) is type(a)
@@ -245,8 +434,22 @@ def restores(a: Statistic) -> None:
 # Laws of densities ---------------------------------------------------------------------------
 
 
-def agrees_with_its_statistic(density: Density, statistic: Statistic, X: Any, y: Any) -> None:
-    """log p of the rows, summed by class, is what the statistic alone says it is"""
+def agrees_with_its_statistic(density: Density, statistic: Statistic, X: Source, y: Labels) -> None:
+    """The log-likelihood by class is the same from the rows and from the statistic.
+
+        Σ_{i: y_i = k} log p(x_i | k) = log_likelihood(statistic)_k
+
+    Parameters
+    ----------
+    density : Density
+        The density to check.
+    statistic : Statistic
+        The statistic of the rows.
+    X : array-like of shape (n, d)
+        The rows.
+    y : array-like of shape (n,)
+        The labels of the rows.
+    """
     params = density.estimate(statistic)
     labels = statistic.axes.groups.classes.tolist()
     codes = np.array([labels.index(label) for label in np.asarray(y).tolist()])
@@ -256,8 +459,20 @@ def agrees_with_its_statistic(density: Density, statistic: Statistic, X: Any, y:
     np.testing.assert_allclose(by_class, expected, rtol=1e-8, atol=1e-6)
 
 
-def adds_up_by_column(density: Density, statistic: Statistic, X: Any) -> None:
-    """Σ_j contributions = log p(x | k)"""
+def adds_up_by_column(density: Density, statistic: Statistic, X: Source) -> None:
+    """The contributions of the columns sum to the log-density.
+
+        Σ_j contribution_j(x, k) = log p(x | k)
+
+    Parameters
+    ----------
+    density : Density
+        The density to check.
+    statistic : Statistic
+        The statistic of the rows.
+    X : array-like of shape (n, d)
+        The rows.
+    """
     params = density.estimate(statistic)
     block = params.read(X)
     np.testing.assert_allclose(
@@ -265,16 +480,42 @@ def adds_up_by_column(density: Density, statistic: Statistic, X: Any) -> None:
     )
 
 
-def ratio_is_density(density: Density, statistic: Statistic, X: Any) -> None:
-    """log_ratio and log_density differ by the same amount in all classes of a row"""
+def ratio_is_density(density: Density, statistic: Statistic, X: Source) -> None:
+    """log_ratio and log_density differ by the same amount in all classes of a row.
+
+        log_ratio(x, k) = log p(x | k) + c(x),   where c does not depend on the class k
+
+    Parameters
+    ----------
+    density : Density
+        The density to check.
+    statistic : Statistic
+        The statistic of the rows.
+    X : array-like of shape (n, d)
+        The rows.
+    """
     params = density.estimate(statistic)
     block = params.read(X)
     gap = params.log_ratio(block) - params.log_density(block)
     np.testing.assert_allclose(gap, np.broadcast_to(gap[:, :1], gap.shape), rtol=1e-8, atol=1e-7)
 
 
-def columns_stand_alone(density: Density, statistic: Statistic, X: Any) -> None:
-    """A density that is additive gives each column what that column alone would give it"""
+def columns_stand_alone(density: Density, statistic: Statistic, X: np.ndarray) -> None:
+    """In an additive density, the contribution of a column does not depend on other columns.
+
+        contribution_j(x, k) of all columns = contribution(x_j, k) of column j alone
+
+    A density that is not additive is not checked.
+
+    Parameters
+    ----------
+    density : Density
+        The density to check.
+    statistic : Statistic
+        The statistic of the rows.
+    X : ndarray of shape (n, d)
+        The rows.
+    """
     if not density.is_additive:
         return
     whole = density.estimate(statistic)
@@ -285,8 +526,20 @@ def columns_stand_alone(density: Density, statistic: Statistic, X: Any) -> None:
         np.testing.assert_allclose(found[:, :, 0], together[:, :, j], rtol=1e-10, atol=1e-10)
 
 
-def features_are_linear(density: Density, statistic: Statistic, X: Any) -> None:
-    """wᵀφ(x) + b and log p(x | k) differ by the same amount in all classes of a row"""
+def features_are_linear(density: Density, statistic: Statistic, X: Source) -> None:
+    """The log-density is linear in the features, up to a term that all classes share.
+
+        w_kᵀφ(x) + b_k = log p(x | k) + c(x),   where c does not depend on the class k
+
+    Parameters
+    ----------
+    density : Density
+        The density to check.
+    statistic : Statistic
+        The statistic of the rows.
+    X : array-like of shape (n, d)
+        The rows.
+    """
     params = density.estimate(statistic)
     block = params.read(X)
     linear = params.expansion(statistic)
@@ -294,8 +547,22 @@ def features_are_linear(density: Density, statistic: Statistic, X: Any) -> None:
     np.testing.assert_allclose(gap, np.broadcast_to(gap[:, :1], gap.shape), rtol=1e-7, atol=1e-7)
 
 
-def leaves_one_out(density: Density, statistic: Statistic, X: Any, y: Any) -> None:
-    """A closed form without a row is what estimating without it gives"""
+def leaves_one_out(density: Density, statistic: Statistic, X: Source, y: Labels) -> None:
+    """The closed form for leaving a row out gives the same scores as a new estimate.
+
+        scores of x_i by the closed form = scores of x_i by the density estimated without row i
+
+    Parameters
+    ----------
+    density : Density
+        The density to check.
+    statistic : Statistic
+        The statistic of the rows.
+    X : array-like of shape (n, d)
+        The rows.
+    y : array-like of shape (n,)
+        The labels of the rows.
+    """
     labels = statistic.axes.groups.classes.tolist()
     classes = np.array([labels.index(label) for label in np.asarray(y).tolist()])
     block = density.estimate(statistic).read(X)
@@ -307,7 +574,17 @@ def leaves_one_out(density: Density, statistic: Statistic, X: Any, y: Any) -> No
 
 
 def reads_only(density: Density, statistic: Statistic) -> None:
-    """Estimating does not change the statistic"""
+    """Estimating a density does not change the statistic.
+
+        fingerprint(statistic) is the same before and after estimate(statistic)
+
+    Parameters
+    ----------
+    density : Density
+        The density to check.
+    statistic : Statistic
+        The statistic of the rows.
+    """
     before = statistic.fingerprint()
     density.estimate(statistic)
     assert statistic.fingerprint() == before
@@ -317,7 +594,19 @@ def reads_only(density: Density, statistic: Statistic) -> None:
 
 
 def adds_like_one_thread(engine: Engine, source: ArraySource, plan: Statistic) -> None:
-    """Whatever an engine does with the rows, the statistic is that of one thread; the plan stays"""
+    """An engine gives the same statistic as one thread and does not change the plan.
+
+        engine(source, plan) = summarise(source, plan) with one thread
+
+    Parameters
+    ----------
+    engine : callable
+        A function of a source and a plan that returns the statistic.
+    source : ArraySource
+        The rows.
+    plan : Statistic
+        The zero statistic.
+    """
     before = plan.fingerprint()
     with use_threads(1):
         alone = summarise(source, plan)

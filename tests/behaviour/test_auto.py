@@ -437,7 +437,7 @@ def test_interrupt_returns_the_families_judged(iris, monkeypatch):
     X, y = iris
     whole = auto(X, y).table
     interrupt_after(monkeypatch, 13)
-    with pytest.warns(VerosimWarning, match="Interrupted"):
+    with pytest.warns(VerosimWarning, match="search was interrupted"):
         model, table = auto(X, y)
     assert not table.complete
     assert "interrupted" in str(table)
@@ -454,7 +454,7 @@ def test_interrupt_within_the_first_family(iris, monkeypatch):
     X, y = iris
     kept = cross_validate(LDA(), X, y).scores["neg_log_loss"][:3]
     interrupt_after(monkeypatch, 3)
-    with pytest.warns(VerosimWarning, match="Interrupted"):
+    with pytest.warns(VerosimWarning, match="search was interrupted"):
         _, table = auto(X, y)
     assert not table.complete
     assert by_name(table)["LDA()"].score == pytest.approx(-kept.mean(), rel=1e-9)

@@ -142,7 +142,7 @@ def test_sizes():
 def test_bad_input():
     with pytest.raises(VerosimError, match="All 178 rows are of class 0"):
         compare(NB, X, np.zeros(178, int))
-    with pytest.raises(VerosimError, match="There is no y"):
+    with pytest.raises(VerosimError, match="y is None"):
         compare(NB, X)
     with pytest.raises(VerosimError, match="3 labels"):
         compare(NB, X, y[:3])
@@ -150,15 +150,15 @@ def test_bad_input():
         compare(NB, pd.DataFrame({"a": [1.0, 2.0], "b": [0, 1]}), "grape")
     with pytest.raises(VerosimError, match="repeats"):
         compare(NB, X, y, repeats=0)
-    with pytest.raises(VerosimError, match="'wit' is not known"):
+    with pytest.raises(VerosimError, match="scoring='wit' is not the name of a score"):
         compare(NB, X, y, scoring="wit")
-    with pytest.raises(VerosimError, match="no models"):
+    with pytest.raises(VerosimError, match="models must not be empty"):
         compare({}, X, y)
-    with pytest.raises(VerosimError, match="'nb' is no classifier"):
+    with pytest.raises(VerosimError, match="'nb' must be a classifier"):
         compare({"nb": verosim.GaussianNB}, X, y)
     with pytest.raises(VerosimError, match="'svm' has no predict_proba"):
         compare({"svm": SVC()}, X, y, scoring="log_loss")
-    with pytest.raises(VerosimError, match="no pair of models"):
+    with pytest.raises(VerosimError, match="is not a pair of models"):
         compare(BOTH, X, y, pairs=[("nb", "tree")])
     with pytest.raises(VerosimError, match="random_state"):
         compare(NB, X, y, random_state="seven")
@@ -241,15 +241,15 @@ def test_resuming_equals_one_run(seen):
 
 def test_a_stranger_is_not_resumed(tmp_path):
     known = one_run(repeats=1)
-    with pytest.raises(VerosimError, match="other rows or labels"):
+    with pytest.raises(VerosimError, match="different rows or labels"):
         compare(BOTH, X + 1e-9, y, sizes=SIZES, resume=known)
-    with pytest.raises(VerosimError, match="other rows or labels"):
+    with pytest.raises(VerosimError, match="different rows or labels"):
         compare(BOTH, X, y[::-1], sizes=SIZES, resume=known)
-    with pytest.raises(VerosimError, match="other random_state"):
+    with pytest.raises(VerosimError, match="different random_state"):
         one_run(random_state=1, resume=known)
-    with pytest.raises(VerosimError, match="other scoring"):
+    with pytest.raises(VerosimError, match="different scoring"):
         one_run(scoring="accuracy", resume=known)
-    with pytest.raises(VerosimError, match="other test_size"):
+    with pytest.raises(VerosimError, match="different test_size"):
         one_run(test_size=30, resume=known)
     with pytest.raises(VerosimError, match=r"'knn' is KNeighborsClassifier\(n_neighbors=3\)"):
         one_run(models={"nb": NB, "knn": KNeighborsClassifier(3)}, resume=known)
@@ -267,11 +267,11 @@ def test_files(tmp_path):
     assert same(first, loaded)
     assert loaded.values.tobytes() == first.values.tobytes()
     assert vars(loaded).keys() >= set(Comparison.__dataclass_fields__)
-    with pytest.raises(VerosimError, match="is there already"):
+    with pytest.raises(VerosimError, match="already exists"):
         one_run(path=path)
-    with pytest.raises(VerosimError, match="would lose them"):
+    with pytest.raises(VerosimError, match="would delete them"):
         one_run(repeats=1, resume=path)
-    with pytest.raises(VerosimError, match="no folder"):
+    with pytest.raises(VerosimError, match=r"folder .* does not exist"):
         one_run(path=tmp_path / "none" / "curves.json")
     copy = tmp_path / "copy.json"
     one_run(repeats=2, resume=first, path=copy)  # nothing to do but to keep it
@@ -283,7 +283,7 @@ def test_files(tmp_path):
     assert list(tmp_path.iterdir()) == [path]  # nothing half-written is left behind
     json.loads(path.read_text(), parse_constant=pytest.fail)  # plain JSON, without NaN
     path.write_text(json.dumps({"format": 99}))
-    with pytest.raises(VerosimError, match="no comparison of format 1"):
+    with pytest.raises(VerosimError, match="not a comparison of format 1"):
         Comparison.load(path)
     with pytest.raises(VerosimError, match="cannot be read"):
         Comparison.load(tmp_path)
@@ -306,7 +306,7 @@ def test_interrupted(seen, threads, tmp_path):
     rows, labels = numbered(60, 3)
     path = tmp_path / "curves.json"
     models = {"a": Watched("a", stop_at=11), "b": Watched("b")}
-    with pytest.warns(VerosimWarning, match=r"Interrupted: \d of 9 repeats"):
+    with pytest.warns(VerosimWarning, match=r"interrupted after \d of 9 repeats"):
         part = compare(
             models, rows, labels, sizes=[5, 20], repeats=9, threads=threads, path=path
         )  # fmt: skip
@@ -331,7 +331,9 @@ def test_interrupted(seen, threads, tmp_path):
 def test_failures_are_kept_and_kill_nothing():
     """Five neighbours cannot be had of three rows, nor three folds of one."""
     models = {"nb": NB, "5-NN": KNeighborsClassifier(5)}
-    with pytest.warns(VerosimWarning, match="4 of 16 fits failed. The first: '5-NN' on 3 rows"):
+    with pytest.warns(
+        VerosimWarning, match=r"4 of 16 fits failed.* The first one is '5-NN' on 3 rows"
+    ):
         found = compare(models, X, y, sizes=[3, 30], repeats=4)
     assert found.complete
     assert [f[:3] for f in found.failures] == [("5-NN", 3, r) for r in range(4)]
@@ -361,7 +363,7 @@ def test_a_metric_without_a_value_is_a_failure():
 def test_warnings_are_few():
     """One warning of a kind, however many fits give it."""
     lda = {"lda": verosim.LDA()}
-    with pytest.warns(SingularWarning, match="more such warnings") as caught:
+    with pytest.warns(SingularWarning, match="similar warnings") as caught:
         compare(lda, X, y, sizes=[4, 6], repeats=5, threads=2)
     assert len(caught) == 1
 
@@ -554,11 +556,11 @@ def test_no_crossing_is_said():
     flat = np.full(6, 0.2)
     found = curves(flat, flat + 0.1, noise=0.01).crossings[0]
     assert (found.size, found.ahead, found.times) == (None, "g", 0)
-    assert "no crossing seen, g is nowhere behind" in str(found)
+    assert "no crossing, g is better or equal at all sizes" in str(found)
     assert (found.low, found.high) == (0, 0)
     tie = curves(flat, flat).crossings[0]
     assert (tie.size, tie.ahead) == (None, None)
-    assert "they tie wherever both have values" in str(tie)
+    assert "the means are equal at all sizes" in str(tie)
 
 
 def test_open_intervals():

@@ -361,7 +361,7 @@ def test_hoeffding_and_back():
     given = only(diagnose(verosim.LDA(priors="uniform").fit(X, y)), "prior error")
     assert given.value is None
     assert "given" in given.reading
-    with pytest.raises(verosim.VerosimError, match="n_rows=0"):
+    with pytest.raises(verosim.VerosimError, match="n_rows must be above 0; got 0"):
         prior_error(0, 0.05, 3)
 
 

@@ -178,7 +178,7 @@ def test_columns_that_do_not_match():
         model.predict(table[list("abdc")])
     with pytest.raises(E, match="X has 3 features, but LDA is expecting 4"):
         verosim.LDA().fit(X, y).predict(X[:, :3])
-    with pytest.raises(E, match="'a', 'b', 'c', 'd' here"):
+    with pytest.raises(E, match="The columns 'a', 'b', 'c', 'd' of one model"):
         model.merge(verosim.LDA().fit(table.rename(columns=str.upper), y))
     with pytest.raises(E, match="X has 150 rows and y has 149 labels"):
         verosim.LDA().fit(X, y[:-1])

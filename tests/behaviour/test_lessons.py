@@ -103,7 +103,7 @@ def test_separable(lesson):
     kept = np.linalg.norm(found.kept.coef_)
     assert np.isfinite(kept)
     assert found.kept.regularisation_ > 0
-    assert "parts the classes" in found.warning
+    assert "separates the classes" in found.warning
     cosine = found.free[len(norms)].coef_[0] @ found.widest / norms[-1] * found.margin
     assert cosine > 0.99
 

@@ -150,8 +150,8 @@ def test_a_transformer_reads_what_numbers_cannot_say():
         ({"features": 3}, "features=3"),
         ({"max_iter": 0}, "max_iter must be .*; got 0"),
         ({"max_iter": 1.5}, "whole number"),
-        ({"eta": 0}, "eta=0"),
-        ({"eta": "fast"}, "eta='fast'"),
+        ({"eta": 0}, "eta must be a finite number above 0; got 0"),
+        ({"eta": "fast"}, "eta must be .*; got 'fast'"),
     ],
 )
 def test_nonsense_is_refused(options, message):

@@ -227,7 +227,9 @@ class TestInput:
 
     def test_a_classifier_without_weights(self, scheme):
         X, y = load_iris(return_X_y=True)
-        with pytest.raises(VerosimError, match="KNeighborsClassifier takes no sample_weight"):
+        with pytest.raises(
+            VerosimError, match="KNeighborsClassifier does not accept sample_weight"
+        ):
             scheme(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(150))
         with pytest.raises(VerosimError, match="every weight is zero"):
             scheme(LeastSquares()).fit(X, y, sample_weight=np.zeros(150))

@@ -222,7 +222,7 @@ def test_what_the_look_saw_is_not_pushed_out(rng):
     assert model.score(first, "y") == 1
     apart = NaiveBayes().fit(first, "y") + NaiveBayes().fit(first.assign(u="new"), "y")
     assert len(apart.stats_.parts["category"].axes.codes.values[0]) == 4  # no overflow: they merge
-    with pytest.raises(VerosimError, match="from one schema"):
+    with pytest.raises(VerosimError, match="with the same schema"):
         model + NaiveBayes(max_categories=100).fit(first.assign(u="new"), "y")
 
 

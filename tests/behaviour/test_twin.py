@@ -211,14 +211,14 @@ class TestGap:
         gap = Gap(model.classes_, y, log_proba, log_proba)
         assert gap.divergence.max() == 0
         assert gap.disagreement == gap.difference == 0
-        assert gap.conclusion == "no difference beyond chance"
+        assert gap.conclusion == "no significant difference"
 
 
 class TestBadInput:
     def test_no_generative_model(self):
-        with pytest.raises(VerosimError, match="no generative classifier"):
+        with pytest.raises(VerosimError, match=r"needs a generative classifier.*got LogisticReg"):
             twin(linear_model.LogisticRegression())
-        with pytest.raises(VerosimError, match="no generative classifier"):
+        with pytest.raises(VerosimError, match=r"needs a generative classifier.*got the class LDA"):
             generative_gap(verosim.LDA, [[0.0], [1.0]], [0, 1])
 
     def test_not_fitted(self):

@@ -251,7 +251,7 @@ def test_weights_are_repeats(rng, machine):
 @BOTH
 def test_not_converged_is_said(rng, machine):
     X, y = rng.normal(size=(300, 5)) * 100, rng.integers(0, 3, 300)
-    with pytest.warns(ConvergenceWarning, match=r"gap of class \d of .* max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"gap of class \d is .* max_iter"):
         model = machine(solver="dual", max_iter=2, random_state=0).fit(X, y)
     assert (model.gap_ > 1e-6 * model.objective_).any()
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
@@ -261,14 +261,14 @@ def test_not_converged_is_said(rng, machine):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"C": 0}, "C=0"),
-        ({"C": "one"}, "C='one'"),
+        ({"C": 0}, "C must be .* got 0"),
+        ({"C": "one"}, "C must be .*; got 'one'"),
         ({"loss": "log"}, "loss must be one of .*; got 'log'"),
         ({"solver": "sgd"}, "solver must be one of .*; got 'sgd'"),
         ({"tol": -1}, "tol must be .*; got -1"),
         ({"max_iter": 0.5}, "max_iter"),
         ({"max_iter": 2.5}, "whole number"),
-        ({"intercept_scaling": 0}, "intercept_scaling=0"),
+        ({"intercept_scaling": 0}, "intercept_scaling must be .*; got 0"),
         ({"class_weight": "even"}, "class_weight='even'"),
         ({"class_weight": {0: 0.0, 1: 1.0}}, "above zero"),
     ],

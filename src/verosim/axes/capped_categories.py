@@ -18,7 +18,7 @@ import numpy as np
 
 from verosim.axes.codes import Categories
 from verosim.axes.columns import Columns
-from verosim.errors import VerosimError
+from verosim.errors import ONE_SCHEMA_HINT, VerosimError
 
 OTHER = "‹other›"  # the overflow bucket
 
@@ -153,7 +153,7 @@ class CappedCategories(Categories):
             raise VerosimError(
                 f"Column {name!r} keeps at most {self.caps[j]} values, and the two models keep "
                 "different values.",
-                "Fit both with one schema: verosim.look(source), then fit(…, schema=schema).",
+                ONE_SCHEMA_HINT,
             )
         return mine + tuple(text for text in theirs if text not in mine)
 

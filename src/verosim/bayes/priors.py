@@ -97,7 +97,7 @@ def log_priors(
             )
     if not mass.sum() > 0:
         raise VerosimError(
-            "The weights of all classes are zero, so there are no priors.",
+            "The weights of all classes are zero, so the priors cannot be computed.",
             "Fit the model again, or use a decay factor closer to 1.",
         )
     with np.errstate(divide="ignore"):

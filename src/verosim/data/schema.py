@@ -23,13 +23,12 @@ from verosim.data.column_kinds import (
     kind_named,
     known_kinds,
 )
-from verosim.errors import VerosimError, listed
+from verosim.errors import ONE_SCHEMA_HINT, VerosimError, listed
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
-ONE_SCHEMA_HINT = "Fit both models with the same schema: fit(…, schema=verosim.look(source))."
 
 
 @dataclass(frozen=True)

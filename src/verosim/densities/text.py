@@ -134,7 +134,7 @@ class TextParams(Params):
         )  # fmt: skip
 
     def _known(self, statistic: Tokens) -> np.ndarray:
-        """(C, K) the counts of a statistic for the tokens that this model knows."""
+        """(C, K) the counts of a statistic for the known tokens."""
         count = statistic.arrays["count"][:, 0]
         _, places, *_ = self.codes.lookup()
         if isinstance(self.codes, Vocabulary):

@@ -29,7 +29,10 @@ def one_column(y: Any) -> np.ndarray:
         warn("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
         y = y.ravel()
     if y.ndim != 1:
-        raise VerosimError(f"y must be a 1d array; got an array of shape {y.shape}.")
+        raise VerosimError(
+            f"The labels y should be a 1d array, got an array of shape {y.shape} instead.",
+            "Give one label per row.",
+        )
     return y
 
 

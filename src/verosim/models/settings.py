@@ -34,6 +34,8 @@ def whole(name: str, value: Any, least: float = -np.inf) -> None:
 def _wrong_number(name: str, value: Any, kind: str, least: float, most: float) -> VerosimError:
     """The error for a setting that is not a number within bounds."""
     bounds = "" if least == -np.inf else f", at least {least:g}"
+    if 0 < least <= np.finfo(float).tiny:  # the smallest positive number
+        bounds = " above 0"
     if most < np.inf:
         bounds = f" from {least:g} to {most:g}"
     return VerosimError(f"{name} must be a {kind} number{bounds}; got {value!r}.")

@@ -1,4 +1,4 @@
-"""The models a table allows, compared on held-out rows: `auto` and the classes of its result."""
+"""Automatic choice of a model by its score on held-out rows: the result classes of `auto`."""
 
 from verosim.lazy import lazy_names
 

@@ -1,7 +1,7 @@
-"""The model for the table at hand, chosen by how it judges rows it never saw.
+"""Automatic choice of a model, by its score on held-out rows or by BIC.
 
-    held-out   − Σ w log p(class | x) / Σ w, each fold judged by what the others say
-    BIC        − 2 log p(x, y) + parameters · log n, from the statistics alone
+    log-loss   − Σ w log p(y | x) / Σ w, each fold scored by the model of the other folds
+    BIC        − 2 log p(x, y) + parameters · log n, computed from the statistics
 
 References: Stone (1974), Cross-validatory choice; Schwarz (1978), Estimating the dimension of a
 model; Hand & Yu (2001), Idiot's Bayes: not so stupid after all?
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -19,6 +19,7 @@ from sklearn.base import clone
 from verosim.data.adapters import is_stream
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
+from verosim.estimators.base import GenerativeClassifier
 from verosim.folds import first_warning_only, inputs_of
 from verosim.folds.inputs import without_split_columns
 from verosim.folds.scores import LOG_LOSS
@@ -30,29 +31,100 @@ from verosim.pool.candidates import Entry, FoldPlan, candidates
 from verosim.validate.cross_validation import check_generative
 from verosim.validate.wrapper import fit_model
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from verosim.data.schema import Schema
+    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model and how it did; `why` if it could not be tried."""
+    """One candidate of :func:`~verosim.auto` and its score.
 
-    model: Any
-    score: float  # held-out log-loss, or BIC: less is better
-    error: float  # standard error of the log-loss, by the folds; nan for BIC
-    accuracy: float  # of held-out rows; nan for BIC
+    The score is the log-loss of held-out rows or the BIC, and a lower score is better:
+
+        log-loss = − Σ w log p(y | x) / Σ w,   BIC = − 2 log p(x, y) + parameters · log n
+
+    where w are the weights of the rows and n is their sum.
+
+    Attributes
+    ----------
+    model : generative classifier
+        The model with its settings, not fitted.
+    score : float
+        The log-loss of held-out rows, or the BIC. It is nan if the model was not tried.
+    error : float
+        The standard error of the log-loss over the folds. It is nan for BIC.
+    accuracy : float
+        The accuracy on held-out rows. It is nan for BIC.
+    why : str
+        The reason why the model was not tried. It is empty if the model was tried.
+    name : str
+        The `repr` of the model in one line.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
+    111–147.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, QDA, auto
+    >>> X, y = load_iris(return_X_y=True)
+    >>> best = auto(X, y, models=[LDA(), QDA()]).table[0]
+    >>> best.name, round(best.score, 3)
+    ('QDA()', 0.048)
+    """
+
+    model: GenerativeClassifier
+    score: float
+    error: float
+    accuracy: float
     why: str = ""
 
     @property
     def name(self) -> str:
+        """The `repr` of the model in one line."""
         return " ".join(repr(self.model).split())
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """All candidates, the best first; those that could not be tried last."""
+    """The table of all candidates of :func:`~verosim.auto`, from the best to the worst.
+
+    Candidates that were not tried are last. `len(table)` is the number of candidates, `table[0]` is
+    the best one, and `print(table)` shows all of them.
+
+    Attributes
+    ----------
+    rows : list of Candidate
+        The candidates, sorted by score.
+    scoring : str
+        The score: "neg_log_loss" for the log-loss of held-out rows, or "bic".
+    complete : bool
+        Whether all candidates were tried. It is False after an interrupt.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
+    111–147.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, QDA, auto
+    >>> X, y = load_iris(return_X_y=True)
+    >>> auto(X, y, models=[LDA(), QDA()]).table
+    model  log-loss ± se    accuracy
+    QDA()  0.0482 ± 0.0249  0.9800
+    LDA()  0.0486 ± 0.0269  0.9800
+    """
 
     rows: list[Candidate]
-    scoring: str  # "neg_log_loss" or "bic"
-    complete: bool = True  # False if it was interrupted
+    scoring: str
+    complete: bool = True
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -63,7 +135,7 @@ class Candidates:
     def __str__(self) -> str:
         bic = self.scoring == "bic"
         lines = [["model", "BIC"] if bic else ["model", "log-loss ± se", "accuracy"]]
-        untried: dict[str, dict[str, None]] = {}  # kinds of models by reason
+        untried: dict[str, dict[str, None]] = {}  # names of classes, by reason
         for row in self.rows:
             if row.why:
                 untried.setdefault(row.why, {})[type(row.model).__name__] = None
@@ -79,54 +151,120 @@ class Candidates:
         ]
         out += [f"not tried: {', '.join(kinds)}: {why}" for why, kinds in untried.items()]
         if not self.complete:
-            out.append("interrupted: the best of those judged so far")
+            out.append("interrupted: only the models scored so far are compared")
         return "\n".join(out)
 
     __repr__ = __str__
 
 
 class Choice(NamedTuple):
-    """The fitted winner and the table of all candidates."""
+    """The result of :func:`~verosim.auto`: the best model and the table of all candidates.
 
-    model: Any
+    It is a named tuple, so `model, table = auto(X, y)` works.
+
+    Attributes
+    ----------
+    model : generative classifier
+        The candidate with the lowest score, fitted on all rows.
+    table : Candidates
+        All candidates with their scores.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
+    111–147.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, QDA, auto
+    >>> X, y = load_iris(return_X_y=True)
+    >>> choice = auto(X, y, models=[LDA(), QDA()])
+    >>> choice.model, len(choice.table)
+    (QDA(), 2)
+    """
+
+    model: GenerativeClassifier
     table: Candidates
 
 
 def auto(
-    X: Any,
-    y: Any = None,
-    cv: Any = 10,
+    X: Source,
+    y: Labels | None = None,
+    cv: CV = 10,
     *,
-    scoring: str = LOG_LOSS,
-    models: Any = None,
-    groups: Any = None,
-    sample_weight: Any = None,
-    schema: Any = None,
-    na: Any = (),
+    scoring: Literal["neg_log_loss", "bic"] = "neg_log_loss",
+    models: Iterable[GenerativeClassifier] | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: Weights | None = None,
+    schema: Schema | None = None,
+    na: MissingMarks = (),
 ) -> Choice:
-    """Try the generative classifiers the columns allow, and return the best, fitted, with a table.
+    """Try the generative classifiers that fit the columns, and return the best one.
 
-    Numbers: GaussianNB, NaiveLDA, LDA, QDA and RDA (a square of nine settings), over missing cells
-    by EM; any table: NaiveBayes as the first look has it, with Gaussians alone, and with histograms
-    alone. Of up to 5,000 rows, the choice between a Gaussian and a histogram, which the first look
-    makes by the labels, is made again outside each fold; of more it matters little, and one look
-    serves all folds, as in `cross_validate`.
+    For columns of numbers, the candidates are GaussianNB, NaiveLDA, LDA, QDA and RDA with nine
+    settings. Missing values are handled by EM. For any table, the candidates include NaiveBayes
+    with the column kinds of the first look, with Gaussians only, and with histograms only. The
+    candidate with the lowest score is fitted on all rows:
+
+        log-loss = − Σ w log p(y | x) / Σ w,   BIC = − 2 log p(x, y) + parameters · log n
+
+    where w are the weights of the rows, n is their sum, and each row is scored by the model of the
+    other folds. All candidates use the same folds.
+
+    The first look uses the labels to choose between a Gaussian and a histogram. With up to 5,000
+    rows, this choice is made again without each test fold. With more rows the labels of one fold
+    have little effect, and one look at all rows is used for all folds.
+
+    Ctrl-C stops the search. It then returns the best of the models scored so far, and
+    `table.complete` is False.
 
     Parameters
     ----------
-    X, y, groups, sample_weight, schema, na : as in :func:`cross_validate`
-    cv : as there, but for "loo"
-    scoring : "neg_log_loss" chooses by the log-loss of held-out rows, "bic" by the Bayesian
-        information criterion of the joint density, from one pass a model. The scores in the table
-        are the log-loss or BIC itself: less is better
-    models : candidates of your own instead
-
-    An interrupt (Ctrl-C) returns the best of the models judged so far; `table.complete` is then
-    False.
+    X : array-like or table of shape (n, d)
+        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a file, a
+        folder or an iterable of tables.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column of X.
+    cv : int, splitter, array-like, str or iterable of pairs, default=10
+        The folds: a number of folds, a scikit-learn splitter, the fold of each row, the name of a
+        column of folds, or pairs of training and test positions. "loo" is not possible.
+    scoring : {"neg_log_loss", "bic"}, default="neg_log_loss"
+        "neg_log_loss" chooses by the log-loss of held-out rows. "bic" chooses by the Bayesian
+        information criterion of the joint density, with one pass over the rows per model. The table
+        shows the log-loss or the BIC, and lower is better for both.
+    models : iterable of generative classifiers or None, default=None
+        Your own candidates. None uses the candidates described above.
+    groups : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of groups. All rows of a group are in the
+        same fold.
+    sample_weight : array-like of shape (n,), str or None, default=None
+        The weights of the rows, in the fit and in the scores, or the name of the column of weights.
+        None gives each row the weight 1.
+    schema : Schema or None, default=None
+        The description of the columns that `verosim.look` returns. None makes a first look at the
+        table.
+    na : iterable of str, default=()
+        Texts that mean a missing value in a table, in addition to the empty cell.
 
     Returns
     -------
-    (model, table) : the fitted winner, and all candidates, best first, with standard errors
+    Choice
+        The named tuple `(model, table)`: the best model, fitted on all rows, and the table of all
+        candidates with scores and standard errors.
+
+    Raises
+    ------
+    VerosimError
+        If no candidate can be fitted to the rows, or if an argument is not valid.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
+    111–147.
+    Schwarz (1978), Estimating the dimension of a model, Annals of Statistics 6, 461–464.
+    Varma & Simon (2006), Bias in error estimation when using cross-validation for model selection,
+    BMC Bioinformatics 7, 91.
 
     Examples
     --------
@@ -141,7 +279,9 @@ def auto(
     """
     one_of("scoring", scoring, (LOG_LOSS, "bic"))
     if isinstance(cv, str) and cv == "loo":
-        raise VerosimError('auto compares models fold by fold, and cv="loo" has none.', "cv=10.")
+        raise VerosimError(
+            'cv must give folds, because models are compared by fold; got "loo".', "Use cv=10."
+        )
     inputs = inputs_of(X, y, sample_weight, schema, na)
     cv = 2 if scoring == "bic" else cv
     with first_warning_only():
@@ -154,19 +294,22 @@ def auto(
         scorer = CandidateScorer(entries, plan, inputs)
         winner, table = _by_bic(scorer) if scoring == "bic" else _by_log_loss(scorer)
     if not table.complete:
-        warn("Interrupted: the best of the models judged so far.", VerosimWarning)
+        warn(
+            "The search was interrupted, and its result is the best of the models scored so far.",
+            VerosimWarning,
+        )
     return Choice(winner, table)
 
 
 def _own(
     models: Iterable[Any], inputs: Inputs, cv: Any, groups: Any
 ) -> tuple[list[Entry], FoldPlan]:
-    """The user's candidates; the folds by the first of them that can read the rows."""
+    """The candidates of the user, and folds made by the first one that can read the rows."""
     entries = []
     for model in models:
         check_generative(model)
         entries.append(Entry(clone(model)))
-    problem = VerosimError("models is empty.", "one generative classifier or more.")
+    problem = VerosimError("models must not be empty.", "Give at least one generative classifier.")
     for entry in entries:
         try:
             return entries, FoldPlan.of(entry.model.spec(), inputs, cv, groups)
@@ -191,7 +334,7 @@ def _by_bic(scorer: CandidateScorer) -> tuple[Any, Candidates]:
     for i, entry in enumerate(scorer.entries):
         if not _is_density(entry):
             scorer.why.setdefault(
-                i, "true-or-false columns: a density does not compare with shares."
+                i, "BIC cannot compare a density of boolean columns with their probabilities."
             )
         if i in scorer.why:
             continue
@@ -208,7 +351,7 @@ def _by_bic(scorer: CandidateScorer) -> tuple[Any, Candidates]:
 
 
 def _is_density(entry: Entry) -> bool:
-    """Whether the likelihood is of the same kind as that of NaiveBayes on these columns."""
+    """Whether the likelihood has the same units as that of NaiveBayes on these columns."""
     if entry.schema is None or isinstance(entry.model, NaiveBayes):
         return True
     return all(column.density in NUMBER_KINDS for column in entry.schema.used)
@@ -222,14 +365,34 @@ def _untried(scorer: CandidateScorer) -> list[Candidate]:
 
 
 def _none_of_them(scorer: CandidateScorer) -> VerosimError:
-    why = scorer.why[max(scorer.why)]  # the model that asks the least comes last
-    return VerosimError(f"No model can be fitted to these rows: {why}", "models=[…] tries others.")
+    why = scorer.why[max(scorer.why)]  # the last model has the weakest requirements
+    return VerosimError(
+        f"No model can be fitted to these rows: {why}", "Use models=[…] to try other models."
+    )
 
 
-def bic(model: Any) -> float:
-    """− 2 log p(x, y) + parameters · log n of a fitted model, from its statistic alone.
+def bic(model: GenerativeClassifier) -> float:
+    """Bayesian information criterion of a fitted model, computed from its statistic.
 
-    Reference: Schwarz (1978), Estimating the dimension of a model.
+        BIC = − 2 log p(x, y) + p log n
+
+    where log p(x, y) is the log-likelihood of the training rows and their labels, p is the number
+    of free parameters and n is the sum of the weights of the rows. A lower value is better. No rows
+    are read.
+
+    Parameters
+    ----------
+    model : generative classifier
+        A fitted generative classifier of verosim.
+
+    Returns
+    -------
+    float
+        The BIC.
+
+    References
+    ----------
+    Schwarz (1978), Estimating the dimension of a model, Annals of Statistics 6, 461–464.
 
     Examples
     --------

@@ -1,10 +1,11 @@
-"""Several models scored on the same held-out rows.
+"""Scores of several models on the same held-out rows.
 
-    loss = − Σ w log p(class | x) / Σ w,   x in fold f scored by the model of the other folds
-    its standard error = √( F/(F−1) Σ_f (W_f/W)² (loss_f − loss)² )
+    loss = − Σ w log p(y | x) / Σ w,   a row in fold f is scored by the model of the other folds
+    standard error = √( F/(F−1) Σ_f (W_f/W)² (loss_f − loss)² )
 
-Models that share their sums share the passes. Where the labels choose bins or densities, they are
-chosen again outside each fold: choosing them with the test fold visible leaks its labels.
+Here W_f is the weight of fold f and W is the weight of all folds. Models with the same statistic
+share the passes over the rows. If the labels choose bins or densities, these are chosen again
+without each test fold, because a choice with the test fold visible leaks its labels.
 Reference: Varma & Simon (2006), Bias in error estimation when using cross-validation for model
 selection.
 """
@@ -28,17 +29,17 @@ from verosim.models import Inputs
 from verosim.models.spec import share_statistic
 from verosim.pool.candidates import Entry, FoldPlan
 
-# Rows above which one look at all of them tells a fold little about itself.
+# With more rows, one look at all rows leaks little about the labels of a single fold.
 MOST_ROWS_TO_LOOK_AGAIN = 5_000
-WEIGHT = "weight"  # of the rows of a fold, kept among its scores
+WEIGHT = "weight"  # the name under which the weight of a fold is stored with its scores
 
 
 @dataclass(frozen=True)
 class CandidateScore:
-    """How a model did on held-out rows, and where its sums are."""
+    """The scores of a model on held-out rows, and the engine that has its statistic."""
 
     loss: float
-    error: float  # nan with one fold
+    error: float  # standard error of the loss; nan with one fold
     accuracy: float
     scored: FoldScores = field(repr=False)
     number: int  # among the specs that were scored together
@@ -54,7 +55,7 @@ class CandidateScore:
 
 
 class CandidateScorer:
-    """Scores models one family after another; an interrupt leaves the scores reached."""
+    """Scores models, one family after another. After an interrupt, known scores are kept."""
 
     def __init__(self, entries: list[Entry], plan: FoldPlan, inputs: Inputs) -> None:
         self.entries, self.plan, self.inputs = entries, plan, inputs
@@ -75,15 +76,15 @@ class CandidateScorer:
             self.complete = False
             for i in range(len(self.entries)):
                 if i not in self.scores:
-                    self.why.setdefault(i, "interrupted before it was judged")
+                    self.why.setdefault(i, "The search was interrupted before this model.")
 
     def fitted(self, i: int) -> Any:
-        """The model of an entry, fitted on all rows: their sums may be here already."""
+        """The model of an entry, fitted on all rows; its statistic is often known already."""
         found = self.scores[i]
         return clone(self.entries[i].model).set_state(found.scored.engine.state(found.number))
 
     def _families(self) -> list[list[int]]:
-        """Entries that read the rows alike, and so share their sums."""
+        """Groups of entries that read the rows in the same way and share one statistic."""
         families: dict[tuple[int, int], list[int]] = {}
         for number, alike in enumerate(share_statistic([e.model.spec() for e in self.entries])):
             for i in alike:
@@ -103,17 +104,17 @@ class CandidateScorer:
         except VerosimError as error:
             if len(family) == 1:
                 self.why[family[0]] = error.what
-            else:  # one of them may be the reason, or all
+            else:  # find out which of them fail
                 for i in family:
                     self._score([i])
             return
-        if scored.complete or not self.scores:  # a few folds do not compare with all
+        if scored.complete or not self.scores:  # scores of some folds and of all do not compare
             self.scores |= {i: CandidateScore.of(scored, at) for at, i in enumerate(family)}
         if not scored.complete:
             raise KeyboardInterrupt
 
     def _chooses_by_labels(self, entry: Entry) -> bool:
-        """Whether the labels of few rows choose densities or bins at the first look."""
+        """Whether the first look uses the labels to choose densities or bins, with few rows."""
         model, schema = entry.model, entry.schema
         if not isinstance(model, NaiveBayes) or self.inputs.schema is not None:
             return False

@@ -1,10 +1,11 @@
-"""The classifiers the columns allow, and one set of folds for all of them.
+"""The classifiers that fit the columns, and one set of folds for all of them.
 
-    numbers      GaussianNB, NaiveLDA (share their sums) · LDA, QDA, RDA (share theirs)
-    any table    NaiveBayes as the first look has it, with Gaussians alone, with histograms alone
+    numbers      GaussianNB and NaiveLDA share one statistic; LDA, QDA and RDA share another
+    any table    NaiveBayes with the kinds of the first look, Gaussians only, or histograms only
 
-Folds of a table go by a hash of what one model reads, and serve all candidates: only scores of the
-same held-out rows compare. Reference: Friedman (1989), Regularized discriminant analysis.
+The folds of a table come from a hash of the values that one model reads. All candidates use these
+folds, because only scores on the same held-out rows can be compared.
+Reference: Friedman (1989), Regularized discriminant analysis.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ SHRINKAGE = (0.0, 1e-3, 0.1)
 
 @dataclass(frozen=True)
 class Entry:
-    """A model and the schema it reads the rows by: None where it takes arrays or looks itself."""
+    """A candidate and its schema. The schema is None for arrays or if the model makes a look."""
 
     model: Any
     schema: Schema | None = None
-    why: str = ""  # it cannot read these rows
+    why: str = ""  # the reason why it cannot read these rows
 
     def inputs(self, inputs: Inputs) -> Inputs:
-        """The rows as the model is to read them."""
+        """The rows with the schema of the model."""
         return inputs if self.schema is None else replace(inputs, schema=self.schema, na=())
 
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """The folds that all candidates share, and what has to be known of the rows beforehand."""
+    """The folds of all candidates, and the facts about the rows that decide the candidates."""
 
-    folds: Any  # (n,) their numbers, pairs of training and test rows, or a rule for a table
+    folds: Any  # (n,) the fold of each row, pairs of training and test rows, or a rule for a table
     rows: int  # n
-    has_missing: bool  # whether a number is missing
+    has_missing: bool  # whether some number is missing
 
     @classmethod
     def of(cls, spec: Spec, inputs: Inputs, cv: Any, groups: Any) -> FoldPlan:
@@ -77,7 +78,7 @@ class FoldPlan:
 
 
 def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[Entry], FoldPlan]:
-    """The models to try, those that cannot read these rows with the reason, and the folds."""
+    """The models to try and the folds. Models that cannot read these rows have a reason."""
     sparse = hasattr(inputs.X, "tocsr")
     schema = None if sparse else open_rows(NaiveBayes().spec(), inputs).schema
     by = replace(inputs, schema=schema, na=()) if named else inputs
@@ -93,17 +94,18 @@ def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[
     if schema is None:
         return entries, plan
     entries.append(Entry(NaiveBayes(), schema))
-    twin = not why and all(c.density in NUMBER_KINDS for c in schema.used)  # GaussianNB
+    # With numbers only, NaiveBayes with Gaussians is the same as GaussianNB.
+    twin = not why and all(c.density in NUMBER_KINDS for c in schema.used)
     density: Any
     for density in (HISTOGRAM.name,) if twin else NUMBER_KINDS:
         numbers = {c.name: density for c in schema.used if c.density in NUMBER_KINDS}
         if any(schema[name].density != density for name in numbers):
-            entries.append(Entry(NaiveBayes(density), schema.edit(numbers)))  # as its look would
+            entries.append(Entry(NaiveBayes(density), schema.edit(numbers)))
     return entries, plan
 
 
 def _full(has_missing: bool) -> list[Any]:
-    """The Gaussians with full covariances, which share one statistic."""
+    """The Gaussian models with full covariances, which share one statistic."""
     settings: dict[str, Any] = {"missing": "marginalise"} if has_missing else {}
     square = [RDA(pooling, shrinkage, **settings) for pooling in POOLING for shrinkage in SHRINKAGE]
     return [LDA(**settings), QDA(**settings), *square]

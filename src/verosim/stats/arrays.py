@@ -50,7 +50,7 @@ class ArrayStatistic(Statistic):
             }
         self.lows = lows
 
-    # What a statistic declares -----------------------------------------------------------
+    # Declarations ------------------------------------------------------------------------
 
     @property
     @abstractmethod

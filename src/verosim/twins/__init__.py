@@ -1,6 +1,6 @@
-"""Discriminative classifiers: the same decision surfaces, fitted to the boundary alone.
+"""Discriminative classifiers: they fit the decision boundary directly, without densities.
 
-Classifiers and functions are names of `verosim`; here are the classes of what functions return.
+The classifiers and functions are names of `verosim`. This package exports the result classes.
 """
 
 from verosim.lazy import lazy_names

@@ -1,9 +1,10 @@
-"""Feature maps: a linear function of φ(x) is a curved one of x.
+"""Feature maps φ(x): a linear boundary in the features is a curved boundary in the columns.
 
     polynomial   φ = (x_j, x_j x_k)                      all products of two columns
     fourier      φ = √(2/D) cos(ωᵀz + b),  ω ~ N(0, 2γI)  E φ(x)ᵀφ(x') = exp(−γ ‖z − z'‖²)
 
-with z the columns in units of their standard deviations and γ = 1/(d Var z).
+Here z are the columns divided by their standard deviations, D is the number of random frequencies
+ω, and γ = 1/(d Var z).
 Reference: Rahimi & Recht (2007), Random features for large-scale kernel machines.
 """
 
@@ -21,12 +22,12 @@ FREQUENCIES = 300  # D
 
 
 def is_named_map(features: Any) -> bool:
-    """Whether the map is one of ours, which reads numbers; others read what they are given."""
+    """Whether the map is built in. Built-in maps read numbers; other maps may read anything."""
     return features is None or isinstance(features, str)
 
 
 def feature_map(features: Any, seed: int) -> Any:
-    """The transformer that `features` stands for, not fitted; None for the columns themselves."""
+    """The transformer for the setting `features`, not fitted; None uses the columns directly."""
     if features is None:
         return None
     if isinstance(features, str):
@@ -34,19 +35,19 @@ def feature_map(features: Any, seed: int) -> Any:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-        if features == "polynomial":  # the constant is the intercept
+        if features == "polynomial":  # the intercept replaces the constant feature
             return PolynomialFeatures(2, include_bias=False)
-        if features == "fourier":  # differences are all that counts, so nothing is centred
+        if features == "fourier":  # only differences of rows count, so no centring is needed
             waves = RBFSampler(gamma="scale", n_components=FREQUENCIES, random_state=seed)
             return make_pipeline(StandardScaler(with_mean=False), waves)
     elif hasattr(features, "fit") and hasattr(features, "transform"):
         return clone(features)
     raise VerosimError(
-        f"features={features!r} is not known.",
-        "None, 'polynomial', 'fourier', or a transformer with fit and transform.",
+        f"features={features!r} is not a known feature map.",
+        "Use None, 'polynomial', 'fourier', or a transformer with fit and transform.",
     )
 
 
 def as_given(X: np.ndarray | SparseRows) -> Any:
-    """Rows as scikit-learn's transformers take them."""
+    """The rows in the form that scikit-learn's transformers accept."""
     return X.as_csr() if isinstance(X, SparseRows) else X

@@ -1,9 +1,10 @@
-"""Least squares on one-hot targets, from the moments that give LDA: no row is read again.
+"""Least squares on one-hot targets, computed from the same moments as LDA.
 
     min_Θ Σ_i w_i ‖t_i − Θᵀx̃_i‖² + λ‖W‖²,   t_ik = [y_i = k],   x̃ = (1, x)
     w_k = (S + λI)⁻¹ n_k (μ_k − μ),   b_k = n_k/n − w_kᵀμ
 
-with S the scatter of all rows about their mean μ. Reference: Hastie, Tibshirani & Friedman (2009),
+Here S is the scatter of all rows about their mean μ, μ_k and n_k are the mean and the weight of
+class k, and λ is the ridge penalty. Reference: Hastie, Tibshirani & Friedman (2009),
 The Elements of Statistical Learning, §4.2.
 """
 
@@ -31,7 +32,7 @@ from verosim.models import Spec
 from verosim.models.settings import finite
 from verosim.stats import Moments, Statistic
 
-# What is left of 1 − h where the other rows hardly tell of a row's direction.
+# Smallest 1 − h for the closed form. Below it, the other rows hardly determine the fit at this row.
 LEAST_RESIDUAL = 1e-6
 
 
@@ -48,7 +49,7 @@ class OneHot(Density):
         shift = np.where(weight[:, None] > 0, place - centre, 0.0)  # (C, d)
         S = scatter.pooled + (weight[:, None] * shift).T @ shift  # (d, d)
         noise = EPS * scatter.pooled_peak
-        # As in a covariance: a spread no larger than what rounding leaves is none.
+        # A spread that is not larger than the rounding errors counts as zero.
         known = scatter.total_variance * weight.sum() > 16 * noise
         S = np.where(known[:, None] & known, S, 0.0)
         S.flat[:: len(S) + 1] += self.ridge
@@ -60,7 +61,7 @@ class OneHot(Density):
         return OneHotScores(form, solved)
 
     def leave_one_out(self, statistic: Moments) -> Scorer:
-        """Scores of every row by the fit of all the others, from one fit.
+        """Scores of each row by the fit on all other rows, computed from one fit.
 
             ŷ_k without row i = t_ik − (t_ik − ŷ_ik)/(1 − h_i),   h_i = w_i (1/W + zᵢᵀ(S + λI)⁻¹zᵢ)
 
@@ -80,7 +81,7 @@ class OneHot(Density):
             leverage = leverage * weights if len(weights) else leverage
             target = np.zeros((len(classes), len(form.coef)))
             target[own] = 1.0
-            alone = leverage > 1 - LEAST_RESIDUAL  # nothing else tells of the row's direction
+            alone = leverage > 1 - LEAST_RESIDUAL  # only this row determines its direction
             with np.errstate(divide="ignore", invalid="ignore"):
                 out = target - (target - form.scores(block)) / (1 - leverage)[:, None]
             gone = Removal.of(statistic, classes, weights).gone
@@ -96,14 +97,14 @@ class OneHot(Density):
 
 @dataclass(frozen=True)
 class OneHotScores(LinearScores):
-    """ŷ_k(x), which estimate p(k | x) but may leave [0, 1]; of every row they sum to one."""
+    """The fitted values ŷ_k(x). They sum to one for each row, but may be outside [0, 1]."""
 
     solved: Inverse  # (S + λI)⁻¹
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LeastSquaresSpec(Spec):
-    """The moments of LDA, QDA and RDA, and a regression instead of a density."""
+    """The settings of LeastSquares: the moments of LDA, with a regression instead of a density."""
 
     ridge: float = 0.0
 
@@ -119,7 +120,7 @@ class LeastSquaresSpec(Spec):
 
     @property
     def prior_setting(self) -> Any:
-        return "uniform"  # the shares of the classes are in the intercepts
+        return "uniform"  # the intercepts already contain the shares of the classes
 
     def plan(self, axes: Axes, source: Any) -> Statistic:
         C, d = axes.size("class"), axes.size("column")
@@ -140,20 +141,51 @@ class LeastSquaresSpec(Spec):
 
 
 class LeastSquares(StatisticClassifier):
-    """Least squares on one-hot targets: K linear functions fitted to class indicators.
+    """Least squares on one-hot targets: one linear function per class.
 
-    w_k = (S + λI)⁻¹ n_k (μ_k − μ),   b_k = n_k/n − w_kᵀμ,   predict = argmax_k w_kᵀx + b_k
+    The model fits the indicator of each class by linear regression:
 
-    The statistic is LDA's, so it merges, forgets, streams and cross-validates as LDA does. Where
-    columns depend on each other the solution is the one of least norm, as `numpy.linalg.lstsq`
-    gives on centred columns. The squares also punish rows that are classified too well: far
-    points pull the boundary, as they do not with :class:`LogisticRegression`. Its values estimate
-    p(k | x) but may be negative, so it gives no probabilities.
+        w_k = (S + λI)⁻¹ n_k (μ_k − μ),   b_k = n_k/n − w_kᵀμ,   predict = argmax_k w_kᵀx + b_k
+
+    where S is the scatter of all rows about their mean μ, μ_k and n_k are the mean and the weight
+    of class k, n is the weight of all rows and λ is the ridge penalty.
+
+    The statistic is the same as for LDA. So the model supports merging, forgetting, streaming and
+    fast cross-validation. If columns are linearly dependent, the solution with the smallest norm is
+    used, which `numpy.linalg.lstsq` also gives on centred columns. Rows far from the boundary pull
+    the boundary towards them, even if they are classified correctly; :class:`LogisticRegression`
+    does not have this problem. The fitted values estimate p(k | x) but can be negative, so there is
+    no `predict_proba`.
 
     Parameters
     ----------
-    ridge : λ ≥ 0, the penalty on the squared weights, as `alpha` of scikit-learn's
-        `RidgeClassifier`; 0 is plain least squares
+    ridge : float, default=0.0
+        The penalty λ ≥ 0 on the squared weights. It is the same as `alpha` of scikit-learn's
+        `RidgeClassifier`. The value 0 gives ordinary least squares.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (C, d), or (1, d) for two classes
+        The weights w_k. For two classes, the weights of the second class minus those of the first.
+    intercept_ : ndarray of shape (C,), or (1,) for two classes
+        The intercepts b_k. For two classes, the second intercept minus the first.
+    rank_ : int
+        The number of linearly independent columns.
+    n_parameters_ : int
+        The number of free parameters, (C − 1)(rank + 1). The fitted values sum to one, so one class
+        adds no parameters.
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    class_count_ : ndarray of shape (C,)
+        The sum of the weights of the rows of each class.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The column names of X, if X had names.
+    schema_ : Schema
+        The description of the columns, if the model was fitted on a table with a target column.
+    stats_ : Statistic
+        The sums over the training rows that the model is computed from.
 
     References
     ----------
@@ -177,27 +209,34 @@ class LeastSquares(StatisticClassifier):
         self.ridge = ridge
 
     def spec(self) -> LeastSquaresSpec:
+        """Settings of the model as a frozen value.
+
+        Returns
+        -------
+        LeastSquaresSpec
+            The settings.
+        """
         return LeastSquaresSpec(**self.settings(LeastSquaresSpec))
 
     @property
     def coef_(self) -> np.ndarray:
-        """(C, d) w_k; for two classes (1, d), their difference."""
+        """(C, d) the weights w_k; for two classes (1, d), the second minus the first."""
         return self.fitted("coef_").params.weights[0]
 
     @property
     def intercept_(self) -> np.ndarray:
-        """(C,) b_k; for two classes (1,), their difference."""
+        """(C,) the intercepts b_k; for two classes (1,), the second minus the first."""
         return self.fitted("intercept_").params.weights[1]
 
     signed_distance = signed_distance
 
     @property
     def rank_(self) -> int:
-        """How many columns are independent."""
+        """The number of linearly independent columns."""
         return int(self.fitted("rank_").params.solved.rank)
 
     @property
     def n_parameters_(self) -> int:
-        """Free parameters: K − 1 functions, for their sum is one everywhere."""
+        """The number of free parameters. The functions sum to one, so C − 1 of them are free."""
         self.fitted("n_parameters_")
         return (len(self.classes_) - 1) * (self.rank_ + 1)

@@ -1,13 +1,15 @@
-"""What every classifier by linear functions shows: weights, decisions, distances.
+"""The base of the linear classifiers: weights, decisions and distances to the boundary.
 
     y_k(x) = w_kᵀx + b_k,   predict = argmax_k y_k(x),   r(x) = y(x)/‖w‖
 
+Here y_k is the score of class k with weights w_k and intercept b_k, and r is the signed distance to
+the boundary of two classes.
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,9 +23,12 @@ from verosim.estimators.checks import check_features
 from verosim.estimators.distance import signed_distance
 from verosim.twins.training_rows import TrainingRows, check_two_classes, training_rows
 
+if TYPE_CHECKING:
+    from verosim.typing import Labels, Source, Weights
+
 
 class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
-    """Base of the classifiers whose weights are fitted to tell classes apart."""
+    """Base of the classifiers that fit linear scores directly to the labels."""
 
     coef_: np.ndarray  # (C, d); (1, d) for two classes
     intercept_: np.ndarray  # (C,) or (1,)
@@ -36,8 +41,25 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
 
     # Learning ------------------------------------------------------------------------------
 
-    def training_rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
-        """The rows to learn from, of two classes or more."""
+    def training_rows(
+        self, X: Source, y: Labels, sample_weight: Weights | None = None
+    ) -> TrainingRows:
+        """Check the training rows and prepare them for the kernels.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The training rows. All values must be finite numbers.
+        y : array-like of shape (n,)
+            The labels, of at least two classes.
+        sample_weight : array-like of shape (n,) or None, default=None
+            The weights of the rows. None gives each row the weight 1.
+
+        Returns
+        -------
+        TrainingRows
+            The rows, class numbers and weights, without the rows of weight zero.
+        """
         rows = training_rows(self, X, y, sample_weight)
         check_two_classes(type(self).__name__, rows.codes, rows.classes)
         return rows
@@ -45,7 +67,24 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
     def set_weights(
         self, classes: np.ndarray, columns: Columns, coef: np.ndarray, intercept: np.ndarray
     ) -> Self:
-        """Take weights (1 or C, d) and intercepts (1 or C,) as fitted."""
+        """Store weights and intercepts as the fitted model.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (C,)
+            The class labels, sorted.
+        columns : Columns
+            The columns that the weights belong to.
+        coef : ndarray of shape (C, d), or (1, d) for two classes
+            The weights.
+        intercept : ndarray of shape (C,), or (1,) for two classes
+            The intercepts.
+
+        Returns
+        -------
+        LinearClassifier
+            The model itself.
+        """
         self.classes_ = classes
         self.set_columns(columns)
         self.coef_, self.intercept_ = coef, intercept
@@ -53,7 +92,13 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def set_columns(self, columns: Columns) -> None:
-        """Take these as the columns of X."""
+        """Store the number and the names of the columns of X.
+
+        Parameters
+        ----------
+        columns : Columns
+            The columns of X.
+        """
         self.n_features_in_ = len(columns)
         if columns.names is not None:
             self.feature_names_in_ = np.array(columns.names, dtype=object)
@@ -62,7 +107,21 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
 
     # Predicting ------------------------------------------------------------------------------
 
-    def opened_to_score(self, X: Any) -> tuple[Decision, Any]:
+    def opened_to_score(self, X: Source) -> tuple[Decision, Any]:
+        """Check X and prepare its rows for the decision rule.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        decision : Decision
+            The decision rule of the fitted model.
+        rows : ndarray or sparse rows of shape (n, d)
+            The rows that the rule scores.
+        """
         if not self.__sklearn_is_fitted__():
             raise NotFitted.of(self)
         check_features(self, X)

@@ -1,8 +1,10 @@
-"""Logistic regression: the posterior that Gaussians of one covariance imply, fitted directly.
+"""Logistic regression: posteriors of the form that LDA implies, fitted directly to the labels.
 
     p(k | x) = exp(w_kᵀx + b_k) / Σ_c exp(w_cᵀx + b_c)
-    min  C Σ_i w_i (−log p(y_i | x_i)) + ½ ‖W‖²
+    min  C Σ_i s_i (−log p(y_i | x_i)) + ½ ‖W‖²
 
+Here w_k and b_k are the weights and the intercept of class k, W are the weights of all classes and
+s_i is the weight of row i.
 References: Cox (1958), The regression analysis of binary sequences; Ng & Jordan (2002).
 """
 
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -33,65 +35,108 @@ from verosim.twins.solvers.stochastic import (
     stochastic_descent,
 )
 from verosim.twins.training_rows import (
+    ClassWeight,
     TrainingRows,
     check_two_classes,
     class_weights,
     training_rows,
 )
 
+if TYPE_CHECKING:
+    from verosim.typing import Labels, RandomState, Source, Weights
+
+LogisticSolver: TypeAlias = Literal["auto", "newton", "lbfgs", "sgd"]
 SOLVERS = ("auto", "newton", "lbfgs", "sgd")
 TOLERANCE, SGD_TOLERANCE = 1e-9, 1e-4
-SLIGHT = 1e-6  # of the narrowest column's squares: the penalty that separable rows are given
-UNREPORTED_GAP = 0.25  # share of the objective above its minimum that descent may leave in silence
-SEPARATED_LOSS = 1e-4  # mean loss below which a weak penalty has let the weights grow large
+SLIGHT = 1e-6  # penalty for separable rows, as a share of the squares of the narrowest column
+UNREPORTED_GAP = 0.25  # relative gap to the minimum up to which descent gives no warning
+SEPARATED_LOSS = 1e-4  # mean loss below which a weak penalty has allowed large weights
 
 
 def _steps(model: LogisticRegression) -> bool:
-    """Only stochastic descent learns from some rows at a time."""
+    """Only stochastic gradient descent can learn from a part of the rows."""
     if model.solver != "sgd":
         raise AttributeError(
-            f"solver={model.solver!r} needs all rows at once. "
-            'Hint: solver="sgd" steps after every row; partial_fit of LDA is exact.'
+            f'partial_fit needs solver="sgd"; got solver={model.solver!r}. '
+            'Hint: Use solver="sgd", or the partial_fit of LDA, which is exact.'
         )
     return True
 
 
 class LogisticRegression(LinearClassifier):
-    """Logistic regression, of two classes or several (softmax).
+    """Logistic regression for two or more classes (softmax regression).
 
-    min  C Σ_i w_i (−log p(y_i | x_i)) + ½ ‖W‖²,   p(k | x) ∝ exp(w_kᵀx + b_k)
+    The weights minimise the penalised log-loss:
 
-    The intercepts are not penalised. Two classes have one weight vector, of the second against the
-    first. Starts from LDA's weights; any start leads to the same minimum.
+        min  C Σ_i s_i (−log p(y_i | x_i)) + ½ ‖W‖²,   p(k | x) ∝ exp(w_kᵀx + b_k)
+
+    where s_i is the weight of row i, w_k and b_k are the weights and the intercept of class k, and
+    W are the weights of all classes. The intercepts are not penalised. For two classes there is one
+    weight vector, for the second class against the first. The solvers start from the weights of
+    LDA. The objective is convex, so any start leads to the same minimum.
 
     Parameters
     ----------
-    C : weight of the rows against the penalty; `inf` for no penalty
-    solver : "newton" (exact Hessians), "lbfgs" (one pass of gradients a step), "auto" for the
-        cheaper of them, or "sgd" (a step after every row, or `batch_size` of them)
-    tol : how far above its minimum the objective may be left, relative to it; 1e-9 by default.
-        "sgd" stops when five passes have not lowered the loss by that share of it; 1e-4
-    max_iter : steps at most; passes over the rows for "sgd"
-    batch_size : rows a step, "sgd" only
-    learning_rate : η₀ of "sgd", or "auto", 1/(1 + mean ‖x‖²)
-    decay : "sgd" takes steps η₀ (1 + rows seen/n)^−decay; 0 keeps η₀
-    warm_start : `fit` begins from the weights of the last one
-    fit_intercept : whether the scores have intercepts
-    class_weight : None, "balanced" (n / (C n_k)), or a dict of weights by class
-    random_state : the order of rows for "sgd"
+    C : float, default=1.0
+        The inverse strength of the penalty. A smaller value means a stronger penalty, and `inf`
+        means no penalty.
+    solver : {"auto", "newton", "lbfgs", "sgd"}, default="auto"
+        "newton" uses exact Hessians. "lbfgs" uses one pass of gradients per step. "auto" chooses
+        the cheaper of these two. "sgd" is stochastic gradient descent, with one step for every
+        `batch_size` rows; it alone supports `partial_fit`.
+    tol : float or None, default=None
+        The fit stops if the objective is at most this far above its minimum, relative to the
+        minimum. None means 1e-9. For "sgd", the fit stops if five passes in a row do not lower the
+        loss by this share of it, and None means 1e-4.
+    max_iter : int, default=1000
+        The largest number of steps. For "sgd", the largest number of passes over the rows.
+    batch_size : int, default=1
+        The number of rows per step of "sgd".
+    learning_rate : float or "auto", default="auto"
+        The first step size η₀ of "sgd". "auto" means 1/(1 + mean ‖x‖²).
+    decay : float, default=0.75
+        The step size of "sgd" after t rows is η₀ (1 + t/n)^−decay, where n is the number of rows in
+        a pass. The value 0 keeps η₀.
+    warm_start : bool, default=False
+        Whether `fit` starts from the weights of the previous fit.
+    fit_intercept : bool, default=True
+        Whether the scores have intercepts.
+    class_weight : "balanced", dict or None, default=None
+        Factors for the weights of the rows, by class. "balanced" uses n / (n_classes · n_k), so
+        that all classes have the same total weight. A dict gives a factor for each label. None uses
+        the factor 1.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed for the order of the rows in "sgd". None uses new randomness in each call.
 
     Attributes
     ----------
-    coef_, intercept_ : (C, d) and (C,); (1, d) and (1,) for two classes
-    n_iter_ : steps taken over all rows
-    objective_ : C Σ w loss + ½ ‖W‖² at the weights (without C, where it is infinite)
-    gap_ : how far above its minimum the objective is estimated to be, relative to it
-    regularisation_ : λ = 1/C as used; separable data with C=inf are given a slight one
-    loss_curve_, norm_curve_ : "sgd": mean loss met in each pass, and ‖W‖ after it
+    coef_ : ndarray of shape (n_classes, d), or (1, d) for two classes
+        The weights w_k.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+        The intercepts b_k.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_iter_ : int
+        The number of steps, or of passes for "sgd".
+    objective_ : float
+        The value of the objective at the weights. For C=inf it is the log-loss Σ_i s_i loss_i.
+    gap_ : float
+        The estimated distance of the objective from its minimum, relative to the objective.
+    regularisation_ : float
+        The penalty λ = 1/C that was used. It is small but not zero for separable rows with C=inf.
+    loss_curve_ : list of float
+        The mean loss in each pass. It exists only for "sgd".
+    norm_curve_ : list of float
+        The norm ‖W‖ after each pass. It exists only for "sgd".
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The column names of X, if X had names.
 
     References
     ----------
-    Bishop (2006), Pattern recognition and machine learning, §4.3.
+    Cox (1958), The regression analysis of binary sequences, JRSS B 20, 215–242.
+    Bishop (2006), Pattern Recognition and Machine Learning, §4.3.
 
     Examples
     --------
@@ -115,16 +160,16 @@ class LogisticRegression(LinearClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        solver: str = "auto",
+        solver: LogisticSolver = "auto",
         tol: float | None = None,
         max_iter: int = 1000,
         batch_size: int = 1,
-        learning_rate: float | str = "auto",
+        learning_rate: float | Literal["auto"] = "auto",
         decay: float = 0.75,
         warm_start: bool = False,
         fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
+        class_weight: ClassWeight = None,
+        random_state: RandomState = None,
     ) -> None:
         self.C = C
         self.solver = solver
@@ -140,14 +185,23 @@ class LogisticRegression(LinearClassifier):
 
     # Learning ------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit from zero, or with `warm_start` from the last weights.
+    def fit(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> Self:
+        """Fit the model. With `warm_start=True`, start from the weights of the previous fit.
 
         Parameters
         ----------
-        X : (n, d) array, data frame or sparse matrix
-        y : (n,) labels
-        sample_weight : (n,) weights; rows of weight zero do not count
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The training rows.
+        y : array-like of shape (n,)
+            The labels.
+        sample_weight : array-like of shape (n,) or None, default=None
+            The weights of the rows. Rows of weight zero are ignored. None gives each row the weight
+            1.
+
+        Returns
+        -------
+        LogisticRegression
+            The fitted model itself.
         """
         self._check()
         rows = self.training_rows(X, y, sample_weight)
@@ -169,10 +223,33 @@ class LogisticRegression(LinearClassifier):
         return self._found(rows, objective, found)
 
     @available_if(_steps)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over these rows, in their order, from the weights so far; solver "sgd" only.
+    def partial_fit(
+        self,
+        X: Source,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: Weights | None = None,
+    ) -> Self:
+        """Make one pass over more rows, in their order; only for `solver="sgd"`.
 
-        `classes` names all there will be, if the first rows do not show them.
+        The pass starts from the present weights, or from zero in the first call.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The training rows.
+        y : array-like of shape (n,)
+            The labels.
+        classes : array-like or None, default=None
+            All labels that will occur in later calls. It is needed in the first call if the first
+            rows do not have all classes.
+        sample_weight : array-like of shape (n,) or None, default=None
+            The weights of the rows. None gives each row the weight 1.
+
+        Returns
+        -------
+        LogisticRegression
+            The fitted model itself.
         """
         self._check()
         known = self.classes_ if self.__sklearn_is_fitted__() else None
@@ -187,7 +264,7 @@ class LogisticRegression(LinearClassifier):
         visits = Visits.of(objective)
         seen = 0 if known is None else getattr(self, "_seen", 0)
         self._seen = seen + len(visits)
-        # The penalty is shared out over all rows seen, so that it counts once in all.
+        # The penalty is divided over all rows seen so far, so that it counts once in total.
         share = objective.penalty * len(visits) / self._seen
         objective = replace(objective, penalty=share)
         schedule = self._schedule(rows, visits, seen > 0)
@@ -215,28 +292,31 @@ class LogisticRegression(LinearClassifier):
         if not course.converged:
             change = 1 - course.losses[-1] / course.losses[-2] if self.n_iter_ > 1 else 1.0
             warn(
-                f"Stochastic descent was stopped after {self.n_iter_} passes: the last one still "
-                f"changed the mean loss by {abs(change):.1e} of it. Raise max_iter or tol, or let "
-                'solver="auto" go to the minimum.',
+                f"Stochastic gradient descent stopped after {self.n_iter_} passes, and the last "
+                f"pass still changed the mean loss by a share of {abs(change):.1e}. Raise max_iter "
+                'or tol, or use solver="auto" to reach the minimum.',
                 ConvergenceWarning,
             )
         elif left > UNREPORTED_GAP:
             warn(
-                f"Stochastic descent settled with the objective {min(left, 10):.0%} above its "
-                "minimum, or about so: one step does not suit columns this different in scale. "
-                'Scale them, or let solver="auto" go to the minimum.',
+                "Stochastic gradient descent stopped with the objective about "
+                f"{min(left, 10):.0%} above its minimum, because one step size does not fit "
+                "columns of very different scales. Scale the columns, or use "
+                'solver="auto" to reach the minimum.',
                 ConvergenceWarning,
             )
         self.regularisation_ = objective.penalty
         self.objective_, self.gap_ = self._unscaled(objective.value(course.B)[0]), left
         return self._taken(rows, course.B, objective.pivot)
 
-    # The pieces --------------------------------------------------------------------------------
+    # Settings and weights ----------------------------------------------------------------------
 
     def _check(self) -> None:
         number = isinstance(self.C, int | float | np.number) and not isinstance(self.C, bool)
         if not number or not self.C > 0:
-            raise VerosimError(f"C={self.C!r}: a number above 0 is needed, or inf for no penalty.")
+            raise VerosimError(
+                f"C must be a number above 0; got {self.C!r}.", "Use C=inf for no penalty."
+            )
         one_of("solver", self.solver, SOLVERS)
         if self.tol is not None:
             finite("tol", self.tol, least=0)
@@ -264,7 +344,7 @@ class LogisticRegression(LinearClassifier):
         )  # fmt: skip
 
     def _schedule(self, rows: TrainingRows, visits: Visits, going_on: bool) -> Schedule:
-        """The first rows choose the rate, and later ones keep to it."""
+        """The step sizes. The first rows determine the rate, and later calls keep it."""
         rate = self.learning_rate
         if rate == "auto":
             if not going_on or not hasattr(self, "_rate"):
@@ -273,7 +353,7 @@ class LogisticRegression(LinearClassifier):
         return Schedule(float(rate), float(self.decay), int(self.batch_size))
 
     def _weights(self) -> np.ndarray:
-        """(d + 1, K) as they were settled."""
+        """(d + 1, K) the fitted weights, with the intercepts in the last row."""
         return np.ascontiguousarray(np.vstack([self.coef_.T, self.intercept_[None]]))
 
     def _warm(self, rows: TrainingRows, objective: Softmax) -> np.ndarray | None:
@@ -292,7 +372,7 @@ class LogisticRegression(LinearClassifier):
             raise VerosimError(
                 f"X has {len(rows.columns)} features, but LogisticRegression is expecting "
                 f"{self.n_features_in_} features as input.",
-                "give the same columns as before.",
+                "Give the same columns as at fit.",
             )
 
     def _found(self, rows: TrainingRows, objective: Softmax, found: Minimum) -> Self:
@@ -310,20 +390,20 @@ class LogisticRegression(LinearClassifier):
         return self.set_weights(rows.classes, rows.columns, coef, intercept)
 
     def _unscaled(self, value: float) -> float:
-        """The objective as its formula has it, rows times C, of one whose penalty is 1/C."""
+        """The objective with factor C for the rows, from one with the penalty 1/C."""
         return value / self._penalty if self._penalty else value
 
-    # What is worth saying ----------------------------------------------------------------------
+    # Warnings ----------------------------------------------------------------------------------
 
     def _slightly_penalised(self, objective: Softmax) -> Softmax:
-        """Separable rows without a penalty: the weights would grow for ever."""
+        """The objective with a small penalty. Without it, separable rows give infinite weights."""
         squares = column_squares(objective)  # (d,)
         wide = squares[squares > EPS * squares.max(initial=0.0)]
         penalty = SLIGHT * float(wide.min()) if len(wide) else SLIGHT
         warn(
-            "A hyperplane parts the classes without a mistake, so without a penalty (C=inf) the "
-            f"weights have no limit: they were given the slight one λ = {penalty:.3g}, as of "
-            f"C={1 / penalty:.3g} (regularisation_). Set C to choose it yourself.",
+            "A hyperplane separates the classes without errors, so the weights have no finite "
+            f"optimum with C=inf, and the small penalty λ = {penalty:.3g} was used instead. "
+            f"Set C to choose the penalty; the one used is C={1 / penalty:.3g}.",
             ConvergenceWarning,
         )
         return replace(objective, penalty=penalty)
@@ -335,9 +415,10 @@ class LogisticRegression(LinearClassifier):
         if loss < min(math.log(2) * objective.lightest, SEPARATED_LOSS * objective.mass):
             norm = float(np.linalg.norm(found.B[:-1]))
             warn(
-                "A hyperplane parts the classes without a mistake: only the penalty keeps the "
-                f"weights finite (‖w‖ = {norm:.3g}), and posteriors are 0 or 1 up to "
-                f"{loss / objective.mass:.0e}. A smaller C than {self.C:g} says less than that.",
+                "A hyperplane separates the classes without errors, so only the penalty keeps the "
+                f"weights finite (‖w‖ = {norm:.3g}), and the posteriors are within "
+                f"{loss / objective.mass:.0e} of 0 or 1 on average. Use a C smaller than "
+                f"{self.C:g} for less extreme posteriors.",
                 VerosimWarning,
             )
 
@@ -345,12 +426,12 @@ class LogisticRegression(LinearClassifier):
         left = found.gap / found.value if found.value > 0 else 0.0
         whole = found.steps >= self.max_iter
         way = (
-            f"Raise max_iter={self.max_iter}, or tol." if whole
-            else "No step lowers it further in double precision: raise tol, or scale the columns."
+            f"Raise max_iter={self.max_iter} or tol." if whole
+            else "Raise tol or scale the columns, because rounding errors stop further progress."
         )  # fmt: skip
         warn(
-            f"Logistic regression was stopped after {found.steps} steps with the objective about "
-            f"{left:.1e} of itself above its minimum, where tol={tol:g} asks for less. {way}",
+            f"Logistic regression stopped after {found.steps} steps, and the objective is about "
+            f"{left:.1e} (relative) above its minimum, which is more than tol={tol:g}. {way}",
             ConvergenceWarning,
         )
 
@@ -358,7 +439,7 @@ class LogisticRegression(LinearClassifier):
         if np.isfinite(loss) and np.isfinite(B).all():
             return
         raise VerosimError(
-            "The weights of stochastic descent grew beyond all numbers: its steps are too long "
-            "for columns this large.",
-            'scale the columns, give a smaller learning_rate, or use solver="auto".',
+            "The weights of stochastic gradient descent overflowed, because its steps are too long "
+            "for columns with such large values.",
+            'Scale the columns, use a smaller learning_rate, or use solver="auto".',
         )

@@ -1,10 +1,10 @@
-"""Several classes from binary classifiers, and the regions where their answers do not fit together.
+"""Several classes from binary classifiers, and the regions where the binary results conflict.
 
-    one-versus-rest:  k claims x iff y_k(x) > 0;         ambiguous: no claim, or more than one
-    one-versus-one:   v_k(x) = #{j ≠ k: y_kj(x) > 0};    ambiguous: the most votes are shared
+    one-versus-rest:  class k claims x if y_k(x) > 0;    ambiguous: no claim, or more than one
+    one-versus-one:   v_k(x) = #{j ≠ k: y_kj(x) > 0};    ambiguous: several classes have most votes
 
-K linear functions with predict = argmax_k y_k(x), as LeastSquares, LDA and softmax regression have
-them, leave no such region: every x has a largest y_k, and the regions of the classes are convex.
+Models with one linear function per class and predict = argmax_k y_k(x) have no such regions, for
+example LeastSquares, LDA and softmax regression. Their class regions are convex.
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.2, figure 4.2.
 """
 
@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import config_context, get_config
-from sklearn.base import clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
@@ -28,10 +28,13 @@ from verosim.estimators.checks import only_one_class
 from verosim.folds.inputs import one_column
 from verosim.twins.comparison.resampling import rows_of
 
+if TYPE_CHECKING:
+    from verosim.typing import Labels, Source
+
 
 def binary_function(estimator: Any, X: Any) -> np.ndarray:
-    """(n,) y(x) of a fitted binary classifier, positive on the side of its second class."""
-    if is_regressor(estimator):  # of the targets 0 and 1
+    """(n,) y(x) of a fitted binary classifier; it is positive for the second class."""
+    if is_regressor(estimator):  # it was fitted to the targets 0 and 1
         return np.ravel(estimator.predict(X)) - 0.5
     if hasattr(estimator, "decision_function"):
         return np.ravel(estimator.decision_function(X))
@@ -39,21 +42,30 @@ def binary_function(estimator: Any, X: Any) -> np.ndarray:
 
 
 class _Multiclass:
-    """Weights for the binary classifiers, which scikit-learn's wrappers keep to themselves."""
+    """Adds sample weights to scikit-learn's wrappers, which do not pass them on."""
 
-    estimator: Any
+    estimator: BaseEstimator
     estimators_: Any
     classes_: np.ndarray  # (C,)
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
-        """Fit one binary classifier after another.
+    def fit(self, X: Source, y: Labels, **fit_params: Any) -> Self:
+        """Fit the binary classifiers.
 
         Parameters
         ----------
-        X : (n, d) whatever the classifier reads
-        y : (n,) labels
-        sample_weight : (n,) weights, if the classifier takes them; rows of weight zero do not count
-        fit_params : more, for scikit-learn's metadata routing where it is enabled
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The training rows, in a form that the binary classifier reads.
+        y : array-like of shape (n,)
+            The labels.
+        **fit_params : dict
+            `sample_weight` of shape (n,) gives the weights of the rows, if the binary classifier
+            accepts them. Rows of weight zero are ignored. Other entries are passed on if
+            scikit-learn's metadata routing is enabled.
+
+        Returns
+        -------
+        OneVsRest or OneVsOne
+            The fitted model itself.
         """
         y = one_column(y)
         if fit_params.get("sample_weight") is None:
@@ -64,22 +76,22 @@ class _Multiclass:
         if not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = rows_of(X, kept), y[kept], weights[kept]
-        self._check_classes(y, " of a sample_weight above 0")
+        self._check_classes(y, " with a sample_weight above 0")
         with self._weighing():
             return super().fit(X, y, **fit_params | {"sample_weight": weights})  # type: ignore[misc]
 
     @contextmanager
     def _weighing(self) -> Iterator[None]:
-        """The classifier asks for weights, unless the user routes metadata and has decided that."""
+        """Let the classifier request weights, unless the user has enabled metadata routing."""
         if get_config().get("enable_metadata_routing"):
             yield
             return
         given = self.estimator
         if not has_fit_parameter(given, "sample_weight"):
             raise VerosimError(
-                f"{type(given).__name__} takes no sample_weight.",
-                "fit without weights, or enable scikit-learn's metadata routing and let the "
-                "classifier inside request them.",
+                f"{type(given).__name__} does not accept sample_weight.",
+                "Fit without weights, or enable scikit-learn's metadata routing and let the "
+                "inner classifier request them.",
             )
         with config_context(enable_metadata_routing=True):
             self.estimator = clone(given).set_fit_request(sample_weight=True)
@@ -99,27 +111,45 @@ class _Multiclass:
 
 
 class OneVsRest(_Multiclass, OneVsRestClassifier):
-    """One binary classifier for each class, against all other rows.
+    """One-versus-rest classification: one binary classifier per class, against all other rows.
 
-    k claims x iff y_k(x) > 0,   predict = argmax_k y_k(x)
+    Class k claims the row x if its binary function y_k is positive:
 
-    Linear functions give each class a half-space. They overlap and leave gaps: in the plane three
-    lines commonly cut out a triangle that no class claims, and three wedges that two do.
-    `ambiguous` finds such rows; `predict` settles them by the largest y_k, though each was fitted
-    to a problem of its own and their scales need not agree. Where claims alone decide, K − 1
-    functions and a default class would do; K are in common use.
+        class k claims x if y_k(x) > 0,   predict = argmax_k y_k(x)
+
+    With linear functions, each class claims a half-space. The half-spaces overlap and leave gaps.
+    In the plane, three lines usually give one triangle that no class claims, and three regions that
+    two classes claim. `ambiguous` finds such rows. `predict` uses the largest y_k. The functions
+    are fitted to different problems, so their scales may differ.
 
     Parameters
     ----------
-    estimator : any binary classifier: verosim's, or one with scikit-learn's interface. It decides
-        by the sign of its `decision_function`, by `predict_proba` − ½ if it has none; a regressor
-        by its value − ½
-    n_jobs, verbose : as in scikit-learn's OneVsRestClassifier, which does the fitting
+    estimator : estimator
+        Any binary classifier of verosim or scikit-learn, or a regressor. The function y_k is its
+        `decision_function`. If there is none, it is `predict_proba` of the second class − ½. For a
+        regressor, it is the prediction − ½.
+    n_jobs : int or None, default=None
+        The number of binary problems that are fitted in parallel by joblib. None means 1 and −1
+        means all cores.
+    verbose : int, default=0
+        The amount of progress output of joblib.
 
     Attributes
     ----------
-    classes_ : (C,)
-    estimators_ : the C binary classifiers; a single one for two classes
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    n_classes_ : int
+        The number of classes C.
+    estimators_ : list of estimators
+        The C fitted binary classifiers; one for two classes.
+    label_binarizer_ : LabelBinarizer
+        The scikit-learn object that makes the binary targets.
+    multilabel_ : bool
+        Whether the targets are multilabel. It is always False here.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The column names of X, if X had names.
 
     References
     ----------
@@ -141,10 +171,25 @@ class OneVsRest(_Multiclass, OneVsRestClassifier):
     29
     """
 
-    def claims(self, X: Any) -> np.ndarray:
-        """(n, C) bool: which classes claim a row, their function being positive there.
+    def __init__(
+        self, estimator: BaseEstimator, *, n_jobs: int | None = None, verbose: int = 0
+    ) -> None:
+        super().__init__(estimator, n_jobs=n_jobs, verbose=verbose)
 
-        Two classes share one function, and claim what is on their side of its boundary.
+    def claims(self, X: Source) -> np.ndarray:
+        """Which classes claim each row: y_k(x) > 0.
+
+        Two classes share one function. Each of them claims its own side of the boundary.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n, C)
+            Whether the class claims the row.
         """
         self._check_fitted()
         functions = np.column_stack([binary_function(model, X) for model in self.estimators_])
@@ -152,36 +197,64 @@ class OneVsRest(_Multiclass, OneVsRestClassifier):
             functions = np.column_stack([-functions, functions])
         return functions > 0
 
-    def ambiguous(self, X: Any) -> np.ndarray:
-        """(n,) bool: whether no class claims the row, or more than one."""
+    def ambiguous(self, X: Source) -> np.ndarray:
+        """Which rows are claimed by no class or by several classes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n,)
+            Whether the number of claims differs from one.
+        """
         return self.claims(X).sum(axis=1) != 1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False  # one class a row, or nothing would be ambiguous
+        tags.target_tags.multi_output = False  # each row has exactly one class
         return tags
 
 
 class OneVsOne(_Multiclass, OneVsOneClassifier):
-    """One binary classifier for each pair of classes; each gives its row to one of the two.
+    """One-versus-one classification: one binary classifier per pair of classes.
 
-    v_k(x) = #{j ≠ k: y_kj(x) > 0},   predict = argmax_k v_k(x)
+    Each binary classifier gives a vote to one of its two classes:
 
-    With linear functions, three boundaries in the plane that do not meet in a point cut out a
-    triangle where the classes beat each other in a circle and each has one vote. `ambiguous` finds
-    the rows whose most votes are shared; `predict` settles them by the sums of the functions, as
-    scikit-learn does.
+        v_k(x) = #{j ≠ k: y_kj(x) > 0},   predict = argmax_k v_k(x)
+
+    where y_kj is the function of the pair of classes k and j, positive for class k, and v_k is the
+    number of votes for class k. With linear functions, three boundaries in the plane that do not
+    meet in one point enclose a triangle. In this triangle each class has one vote. `ambiguous`
+    finds the rows in which several classes have the most votes. `predict` then uses the sums of the
+    functions, as scikit-learn does.
 
     Parameters
     ----------
-    estimator : any binary classifier of arrays, as in :class:`OneVsRest`; rows of texts are checked
-        as arrays are, and refused
-    n_jobs : as in scikit-learn's OneVsOneClassifier, which does the fitting
+    estimator : estimator
+        Any binary classifier of verosim or scikit-learn that reads arrays of numbers, or a
+        regressor. The function of a pair is its `decision_function`. If there is none, it is
+        `predict_proba` of the second class − ½. For a regressor, it is the prediction − ½.
+    n_jobs : int or None, default=None
+        The number of binary problems that are fitted in parallel by joblib. None means 1 and −1
+        means all cores.
 
     Attributes
     ----------
-    classes_ : (C,)
-    estimators_ : the C(C − 1)/2 binary classifiers, of classes (0, 1), (0, 2), …, (1, 2), …
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    n_classes_ : int
+        The number of classes C.
+    estimators_ : tuple of estimators
+        The C(C − 1)/2 fitted binary classifiers, for the pairs (0, 1), (0, 2), …, (1, 2), …
+    pairwise_indices_ : tuple of ndarray or None
+        The training rows of each pair, if the classifier reads a kernel matrix; otherwise None.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The column names of X, if X had names.
 
     References
     ----------
@@ -201,35 +274,84 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
     (0, 3)
     """
 
-    def votes(self, X: Any) -> np.ndarray:
-        """(n, C) int: how many of its pairs each class wins. A row's votes are C(C − 1)/2."""
+    def __init__(self, estimator: BaseEstimator, *, n_jobs: int | None = None) -> None:
+        super().__init__(estimator, n_jobs=n_jobs)
+
+    def votes(self, X: Source) -> np.ndarray:
+        """Number of votes for each class, v_k(x) = #{j ≠ k: y_kj(x) > 0}.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of int, of shape (n, C)
+            The votes. They sum to C(C − 1)/2 for each row.
+        """
         return self._tally(X)[0]
 
-    def ambiguous(self, X: Any) -> np.ndarray:
-        """(n,) bool: whether the largest number of votes is shared."""
+    def ambiguous(self, X: Source) -> np.ndarray:
+        """Which rows have several classes with the largest number of votes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n,)
+            Whether two or more classes have the most votes.
+        """
         votes = self.votes(X)
         return (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """(n, C) votes, and within ±⅓ of them the sums of the functions; (n,) for two classes."""
+    def decision_function(self, X: Source) -> np.ndarray:
+        """Votes of each class, with the sum of its functions as a tie-breaker.
+
+            v_k(x) + s_k / (3 (|s_k| + 1)),   s_k = Σ_j y_kj(x)
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C), or (n,) for two classes
+            The values. For two classes, the values of the second class.
+        """
         votes, sums = self._tally(X)
         values = votes + sums / (3 * (np.abs(sums) + 1))
         return values[:, 1] if len(self.classes_) == 2 else values
 
-    def predict(self, X: Any) -> np.ndarray:
-        """(n,) the classes with the most votes; among those, with the largest sum of functions."""
+    def predict(self, X: Source) -> np.ndarray:
+        """Class with the most votes; a tie goes to the largest sum of functions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
         values = self.decision_function(X)
         chosen = values > 0 if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[chosen.astype(np.intp)]
 
     def _tally(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(n, C) votes, and (n, C) Σ_j y_kj(x)."""
+        """(n, C) the votes, and (n, C) the sums Σ_j y_kj(x)."""
         self._check_fitted()
         X = validate_data(self, X, accept_sparse=True, ensure_all_finite=False, reset=False)
         votes = np.zeros((X.shape[0], len(self.classes_)), dtype=np.int64)
         sums = np.zeros(votes.shape)
         pairs = combinations(range(len(self.classes_)), 2)
-        # A classifier by kernel values reads those of its own training rows.
+        # A classifier on a kernel matrix reads the columns of its own training rows.
         read = self.pairwise_indices_ or [None] * len(self.estimators_)
         for (i, j), model, at in zip(pairs, self.estimators_, read, strict=True):
             values = binary_function(model, X if at is None else X[:, at])

@@ -1,19 +1,22 @@
-"""The perceptron: θ moves towards a row when it gets the row wrong, and only then.
+"""The perceptron: the weights θ change only if the prediction for a row is wrong.
 
     y(x) = θᵀφ(x);   t y(x) ≤ 0:  θ ← θ + η t φ(x);   J(θ) = −Σ_{mistakes} t θᵀφ(x)
 
-It ends after at most (R/γ)² mistakes if a unit θ parts the classes by γ and ‖φ‖ ≤ R (Novikoff), and
-never if none parts them. Several classes have a function each: on a mistake θ_y ← θ_y + η φ and
-θ_ŷ ← θ_ŷ − η φ, with ŷ the best of the others. Reference: Rosenblatt (1958), The perceptron: a
-probabilistic model for information storage and organization in the brain.
+Here φ are the features, t = ±1 is the class and η is the step size. If a unit vector θ separates
+the classes with margin γ and ‖φ‖ ≤ R, there are at most (R/γ)² mistakes (Novikoff). If no θ
+separates them, learning does not end. With several classes, each class has its own function. After
+a mistake, θ_y ← θ_y + η φ and θ_ŷ ← θ_ŷ − η φ, where ŷ is the best of the other classes.
+Reference: Rosenblatt (1958), The perceptron: a probabilistic model for information storage and
+organization in the brain.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from sklearn.base import TransformerMixin
 
 from verosim import kernels
 from verosim.axes import Columns
@@ -36,24 +39,27 @@ from verosim.twins.training_rows import (
     training_rows,
 )
 
+if TYPE_CHECKING:
+    from verosim.typing import Labels, RandomState, Source, Weights
+
 
 @dataclass
 class _Course:
-    """Where learning stands: the weights, their sum for the mean, and what decides the order."""
+    """The state of learning: the weights, the sum for their mean, and the seed of the order."""
 
-    theta: np.ndarray  # (1 or C, d + 1), the intercept last
-    late: np.ndarray  # the same, Σ c Δ
-    seen: int  # rows, once for each epoch
+    theta: np.ndarray  # (1 or C, d + 1), the intercept is last
+    late: np.ndarray  # (1 or C, d + 1) Σ c Δ, where c rows were seen before the change Δ of θ
+    seen: int  # rows seen, counted once per epoch
     seed: np.uint64
 
     def mean(self) -> np.ndarray:
-        """(1 or C, d + 1) the mean of θ after every row."""
+        """(1 or C, d + 1) the mean over rows of the θ after each row."""
         return self.theta - self.late / max(self.seen, 1)
 
     def run(
         self, rows: TrainingRows, epochs: int, eta: float, bias: float, shuffle: bool
     ) -> tuple[list[int], list[float]]:
-        """Mistakes and criterion of each epoch, the last of which may be without a mistake."""
+        """Run epochs until one has no mistake; return the mistakes and the criterion of each."""
         n, C, X = len(rows), len(rows.classes), rows.X
         sparse = isinstance(X, SparseRows)
         order = np.arange(n, dtype=np.int32 if n < 1 << 31 else np.int64)
@@ -61,7 +67,7 @@ class _Course:
         theta, late = self.theta, self.late
         if C == 2:
             theta, late = theta[0], late[0]
-        elif sparse:  # (d + 1, lanes): a cell meets all classes at once
+        elif sparse:  # (d + 1, lanes): one cell updates all classes at once
             theta, late = padded(theta.T), padded(late.T)
         mistakes, criterion = [], []
         for _ in range(epochs):
@@ -89,48 +95,77 @@ class _Course:
 
 
 class Perceptron(LinearClassifier):
-    """Perceptron with a feature map, for two classes or several.
+    """Perceptron with an optional feature map, for two or more classes.
 
-        t θᵀφ(x) ≤ 0:  θ ← θ + η t φ(x)
+    The weights change after each mistake:
 
-    A row on the boundary counts as a mistake. Several classes have a linear function each; where
-    the best of the others reaches the row's own class, the two take the row with opposite signs.
-    Learning ends with the first epoch without a mistake, which comes if and only if φ parts the
-    classes, or after `max_iter` epochs, with a warning. The last θ is kept, however it did;
-    `averaged=True` keeps the mean over all rows of all epochs, which settles on classes that
-    overlap.
+        if t θᵀφ(x) ≤ 0:  θ ← θ + η t φ(x)
+
+    where φ(x) are the features of a row, t = ±1 is its class, θ are the weights and η is the step
+    size. A row on the boundary counts as a mistake. With several classes, each class has its own
+    linear function. If the best of the other classes reaches the score of the true class, η φ(x) is
+    added to the weights of the true class and subtracted from those of the other class.
+
+    Learning ends after the first epoch without a mistake. Such an epoch comes if and only if a
+    linear function of the features separates the classes. Otherwise learning stops after `max_iter`
+    epochs, with a warning. The last weights are kept. With `averaged=True` the mean of the weights
+    over all rows and epochs is kept instead, which is stable if the classes overlap.
+
+    `fit` accepts no weights, because a row of weight two is not the same as two equal rows.
+    `partial_fit` accepts weights, which scale the updates.
 
     Parameters
     ----------
-    features : None, the columns as they are; "polynomial", with all products of two; "fourier",
-        300 random waves that stand for a Gaussian kernel on standardised columns; or any
-        transformer of scikit-learn's, such as PolynomialFeatures(3)
-    averaged : keep the mean of θ instead of the last
-    max_iter : most epochs
-    shuffle : visit the rows in a new random order each epoch
-    eta : η, the size of a step
-    fit_intercept : whether φ has a constant
-    random_state : decides the order of the rows and the waves of "fourier"
+    features : {"polynomial", "fourier"}, transformer or None, default=None
+        The feature map. None uses the columns. "polynomial" adds all products of two columns.
+        "fourier" uses 300 random Fourier features, which approximate a Gaussian kernel on scaled
+        columns. A scikit-learn transformer, such as `PolynomialFeatures(3)`, is fitted by `fit`.
+    averaged : bool, default=False
+        Whether to keep the mean of the weights instead of the last weights.
+    max_iter : int, default=100
+        The largest number of epochs.
+    shuffle : bool, default=True
+        Whether to visit the rows in a new random order in each epoch.
+    eta : float, default=1.0
+        The step size η.
+    fit_intercept : bool, default=True
+        Whether the functions have intercepts.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed for the order of the rows and for the frequencies of "fourier". None uses new
+        randomness in each call.
 
     Attributes
     ----------
-    coef_ : (C, D) over the features, or (1, D) for two classes
-    intercept_ : (C,) or (1,)
-    mistakes_ : (epochs,) mistakes made on the way through each epoch
-    criterion_ : (epochs,) J = −Σ t θᵀφ over them, each measured before its update; of several
-        classes Σ (θ_ŷ − θ_y)ᵀφ
-    converged_ : whether the last epoch was without a mistake
-    n_iter_ : epochs
-    features_ : the fitted feature map, or None
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn, over the columns of X
-
-    `partial_fit` is one epoch more, over the rows given. There rows may have weights, which scale
-    their updates; a row of weight two is not the same as the row twice, so `fit` takes none.
+    coef_ : ndarray of shape (C, D), or (1, D) for two classes
+        The weights of the D features.
+    intercept_ : ndarray of shape (C,), or (1,) for two classes
+        The intercepts.
+    mistakes_ : ndarray of int, of shape (n_iter,)
+        The number of mistakes in each epoch.
+    criterion_ : ndarray of shape (n_iter,)
+        The criterion J = −Σ t θᵀφ over the mistakes of each epoch, measured before each update. For
+        several classes it is Σ (θ_ŷ − θ_y)ᵀφ, where y is the true class and ŷ is the other class.
+    converged_ : bool
+        Whether the last epoch had no mistake.
+    n_iter_ : int
+        The number of epochs.
+    features_ : transformer or None
+        The fitted feature map.
+    classes_ : ndarray of shape (C,)
+        The class labels, sorted.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The column names of X, if X had names.
 
     References
     ----------
-    Rosenblatt (1958), The perceptron. Novikoff (1962), On convergence proofs for perceptrons.
-    Freund & Schapire (1999), Large margin classification using the perceptron algorithm.
+    Rosenblatt (1958), The perceptron: a probabilistic model for information storage and
+    organization in the brain, Psychological Review 65, 386–408.
+    Novikoff (1962), On convergence proofs for perceptrons, Symposium on the Mathematical Theory of
+    Automata 12, 615–622.
+    Freund & Schapire (1999), Large margin classification using the perceptron algorithm, Machine
+    Learning 37, 277–296.
 
     Examples
     --------
@@ -150,14 +185,14 @@ class Perceptron(LinearClassifier):
 
     def __init__(
         self,
-        features: Any = None,
+        features: Literal["polynomial", "fourier"] | TransformerMixin | None = None,
         *,
         averaged: bool = False,
         max_iter: int = 100,
         shuffle: bool = True,
         eta: float = 1.0,
         fit_intercept: bool = True,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.features = features
         self.averaged = averaged
@@ -169,27 +204,64 @@ class Perceptron(LinearClassifier):
 
     # Learning ------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Epochs from θ = 0 until one is without a mistake, or there were `max_iter`."""
+    def fit(self, X: Source, y: Labels) -> Self:
+        """Start from θ = 0 and run epochs until one has no mistake, at most `max_iter`.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The training rows, in a form that the feature map reads.
+        y : array-like of shape (n,)
+            The labels.
+
+        Returns
+        -------
+        Perceptron
+            The fitted model itself.
+        """
         self._check()
         rows, columns = self._begin(X, y, None, None)
         self._learn(rows, columns, int(self.max_iter))
         if not self.converged_:
             last = int(self.mistakes_[-1])
-            other = "averaged=True keeps the mean of θ, which settles" if not self.averaged else (
-                "the mean of θ was kept, which settles all the same"
+            other = "Use averaged=True for stable weights, use" if not self.averaged else (
+                "The mean of the weights is kept, which is stable; use"
             )  # fmt: skip
             warn(
                 f"Perceptron stopped at max_iter={self.max_iter} with {last:,} "
-                f"mistake{'s' if last != 1 else ''} in the last epoch over {len(rows):,} rows. On "
-                f"classes that no boundary parts it goes on for ever: {other}; features=… bends "
-                "the boundary; a larger max_iter helps if they can be parted.",
+                f"mistake{'s' if last != 1 else ''} in the last epoch over {len(rows):,} rows. "
+                f"{other} features=… for a curved boundary, or raise max_iter if the classes are "
+                "separable.",
                 ConvergenceWarning,
             )
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One epoch over these rows; `classes` names all that will come, at the first call."""
+    def partial_fit(
+        self,
+        X: Source,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: Weights | None = None,
+    ) -> Self:
+        """Run one more epoch over the given rows, starting from the present weights.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The training rows. The first call also fits the feature map.
+        y : array-like of shape (n,)
+            The labels.
+        classes : array-like or None, default=None
+            All labels that will occur in later calls. It is needed in the first call if the first
+            rows do not have all classes.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Factors for the updates of the rows. None gives each row the factor 1.
+
+        Returns
+        -------
+        Perceptron
+            The fitted model itself.
+        """
         self._check()
         if not self.__sklearn_is_fitted__():
             rows, columns = self._begin(X, y, sample_weight, classes)
@@ -206,7 +278,7 @@ class Perceptron(LinearClassifier):
     def _begin(
         self, X: Any, y: Any, sample_weight: Any, classes: Any
     ) -> tuple[TrainingRows, Columns]:
-        """The rows, θ = 0 and a feature map fitted to them; and the columns of X."""
+        """Set θ = 0 and fit the feature map; return the rows in features and the columns of X."""
         rng = generator(self.random_state)
         seed, waves = int(rng.integers(1 << 62)), int(rng.integers(1 << 31))
         self.features_ = feature_map(self.features, waves)
@@ -222,9 +294,9 @@ class Perceptron(LinearClassifier):
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, known: Any = None, declared: Any = None
     ) -> tuple[TrainingRows, Columns]:
-        """The rows in features, and the columns of X. The map is fitted where no class is known."""
+        """The rows in features and the columns of X. The first call also fits the feature map."""
         phi = self.features_
-        if is_named_map(self.features):  # they read numbers, so X is checked before it is mapped
+        if is_named_map(self.features):  # built-in maps read numbers, so X is checked first
             rows = training_rows(self, X, y, sample_weight, known, declared)
             if phi is None:
                 return rows, rows.columns
@@ -263,7 +335,21 @@ class Perceptron(LinearClassifier):
 
     # Predicting ------------------------------------------------------------------------------
 
-    def opened_to_score(self, X: Any) -> tuple[Decision, Any]:
+    def opened_to_score(self, X: Source) -> tuple[Decision, Any]:
+        """Check X and compute the features of its rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        decision : Decision
+            The decision rule of the fitted model.
+        rows : ndarray or sparse rows of shape (n, D)
+            The features of the rows.
+        """
         if not self.__sklearn_is_fitted__() or self.features_ is None:
             return super().opened_to_score(X)
         check_features(self, X)

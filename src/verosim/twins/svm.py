@@ -1,15 +1,16 @@
-"""The linear support vector machine: the widest margin, and a price for rows within it.
+"""The linear support vector machine: a wide margin, and a cost for rows inside the margin.
 
     min_{w,b} ½ ‖w‖² + C Σ sᵢ ℓ(tᵢ (wᵀxᵢ + b)),   ℓ(m) = max(0, 1 − m)² or max(0, 1 − m)
 
-The intercept b is free, so that a constant added to a column changes b alone; it may be penalised
-by ½ (b / scaling)² instead, as in LIBLINEAR. Several classes are told apart one against the rest.
+Here tᵢ = ±1 is the class and sᵢ is the weight of row i. The intercept b is not penalised, so a
+constant added to a column changes only b. Optionally b is penalised by ½ (b / scaling)², as in
+LIBLINEAR. Several classes are fitted one against the rest.
 Reference: Cortes & Vapnik (1995), Support-vector networks.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -24,64 +25,97 @@ from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent,
 from verosim.twins.solvers.finite_newton import finite_newton
 from verosim.twins.solvers.interior import interior
 from verosim.twins.solvers.margin import Margin, Solution, side_by_side
-from verosim.twins.training_rows import class_weights
+from verosim.twins.training_rows import ClassWeight, class_weights
 
-FEW_COLUMNS = 600  # up to which a Newton step can cost less than the passes it saves
-ROWS_PER_COLUMN = 4  # below which coordinate descent has few rows to visit
-LONG = 1000  # passes that a small problem is given before another solver has its turn
+if TYPE_CHECKING:
+    from verosim.typing import Labels, RandomState, Source, Weights
+
+FEW_COLUMNS = 600  # up to this number, a Newton step can cost less than the passes it saves
+ROWS_PER_COLUMN = 4  # below this ratio, coordinate descent has few rows to visit
+LONG = 1000  # passes of coordinate descent on a small problem before the Newton solver starts
 
 
 class LinearSVM(LinearClassifier):
-    """Linear support vector machine, to a known distance from its optimum.
+    """Linear support vector machine with a known bound on the distance from the optimum.
 
-        min_{w,b} ½ ‖w‖² + C Σ_i s_i ℓ(t_i (wᵀx_i + b)),   t_i = ±1
+    The weights w and the intercept b minimise
 
-    with ℓ(m) = max(0, 1 − m)², or max(0, 1 − m): the latter is the objective of scikit-learn's
-    SVC(kernel="linear"). The intercept b is free: adding a constant to a column changes b, and
-    neither w nor the predictions. With `penalize_intercept=True` the objective is that of LIBLINEAR
-    and of scikit-learn's LinearSVC,
+        min_{w,b} ½ ‖w‖² + C Σ_i s_i ℓ(t_i (wᵀx_i + b))
 
-        min_{w,b} ½ ‖w‖² + ½ (b / intercept_scaling)² + C Σ_i s_i ℓ(t_i (wᵀx_i + b)).
+    where t_i = ±1 is the class of row i, s_i is its weight, and the loss ℓ(m) is max(0, 1 − m)² or
+    max(0, 1 − m). The second loss gives the objective of scikit-learn's `SVC(kernel="linear")`. The
+    intercept is not penalised: adding a constant to a column changes b, but not w and not the
+    predictions. With `penalize_intercept=True` the objective is that of LIBLINEAR and of
+    scikit-learn's `LinearSVC`:
 
-    The fit stops when the duality gap, which bounds how far the objective is above its
-    minimum, is `tol` of it. Several classes are fitted one against the rest, side by side on the
-    threads.
+        min_{w,b} ½ ‖w‖² + ½ (b / intercept_scaling)² + C Σ_i s_i ℓ(t_i (wᵀx_i + b))
+
+    The duality gap is an upper bound on the distance of the objective from its minimum. The fit
+    stops if the gap is at most `tol` times the objective. Several classes are fitted one against
+    the rest, in parallel threads.
 
     Parameters
     ----------
-    C : price of a row within the margin, against the width of the margin
-    loss : "squared_hinge" or "hinge"
-    tol : duality gap to stop at, as a share of the objective
-    max_iter : most passes over the rows (of "dual"; a pass over part of them counts as that part),
-        or most steps (of "newton")
-    fit_intercept : whether there is an intercept b
-    penalize_intercept : whether b is penalised as a weight is; then the fit depends on where the
-        columns have their zero
-    intercept_scaling : with `penalize_intercept=True`, what the column of the intercept holds; the
-        larger, the less b is penalised. A free intercept ignores it
-    class_weight : None, "balanced", or a weight for each class by name; of several classes, the
-        weight of a class counts where it stands against the rest
-    solver : "dual" is coordinate descent with shrinking, for dense and sparse rows; "newton" is for
-        dense rows of few columns: finite Newton for the squared hinge, an interior-point method for
-        the hinge; "auto" goes from "dual" to "newton" if the former is slow, where rows are dense,
-        of at most 600 columns and at least four times as many as these
-    random_state : decides the order of the rows in each pass of "dual"
+    C : float, default=1.0
+        The cost of rows inside the margin. A smaller value gives a wider margin.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        The loss ℓ: "squared_hinge" is max(0, 1 − m)² and "hinge" is max(0, 1 − m).
+    tol : float, default=1e-06
+        The duality gap at which the fit stops, as a share of the objective.
+    max_iter : int, default=10000
+        The largest number of passes over the rows for "dual", or of steps for "newton". A pass over
+        a part of the rows counts as that part.
+    fit_intercept : bool, default=True
+        Whether there is an intercept b.
+    penalize_intercept : bool, default=False
+        Whether b is penalised like a weight. If True, the fit changes if a constant is added to a
+        column.
+    intercept_scaling : float, default=1.0
+        With `penalize_intercept=True`, a larger value means a weaker penalty on b. Otherwise it is
+        ignored.
+    class_weight : "balanced", dict or None, default=None
+        Factors for the weights of the rows, by class. "balanced" uses n / (n_classes · n_k), so
+        that all classes have the same total weight. A dict gives a factor for each label. None uses
+        the factor 1. With several classes, the factor of a class is used in its own problem against
+        the rest.
+    solver : {"auto", "dual", "newton"}, default="auto"
+        "dual" is dual coordinate descent, for dense and sparse rows. "newton" is for dense rows
+        with few columns: finite Newton for the squared hinge, and an interior-point method for the
+        hinge. "auto" starts with "dual" and continues with "newton" if "dual" is slow and the rows
+        are dense, with at most 600 columns and at least four times as many rows as columns.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed for the order of the rows in each pass of "dual". None uses new randomness in each
+        call.
 
     Attributes
     ----------
-    coef_ : (C, d), or (1, d) for two classes
-    intercept_ : (C,) or (1,)
-    objective_ : (C,) or (1,) what was minimised, where the fit stopped
-    gap_ : (C,) or (1,) duality gap: the minimum is no further below `objective_`
-    n_iter_ : (C,) or (1,) passes or steps taken
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    coef_ : ndarray of shape (n_classes, d), or (1, d) for two classes
+        The weights w.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+        The intercepts b.
+    objective_ : ndarray of shape (n_classes,), or (1,) for two classes
+        The value of the objective at the solution.
+    gap_ : ndarray of shape (n_classes,), or (1,) for two classes
+        The duality gap. The minimum is at most this far below `objective_`.
+    n_iter_ : ndarray of int, of shape (n_classes,), or (1,) for two classes
+        The number of passes or steps.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The column names of X, if X had names.
 
     References
     ----------
-    Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM. Keerthi &
-    DeCoste (2005), A modified finite Newton method. Ferris & Munson (2002), Interior-point methods
-    for massive support vector machines. Rockafellar (1976), Augmented Lagrangians and applications
-    of the proximal point algorithm, for the free intercept in coordinate descent.
+    Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), A dual coordinate descent method for
+    large-scale linear SVM, ICML, 408–415.
+    Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
+    linear SVMs, JMLR 6, 341–361.
+    Ferris & Munson (2002), Interior-point methods for massive support vector machines, SIAM Journal
+    on Optimization 13, 783–804.
+    Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in
+    convex programming, Mathematics of Operations Research 1, 97–116.
 
     Examples
     --------
@@ -101,16 +135,16 @@ class LinearSVM(LinearClassifier):
     def __init__(
         self,
         C: float = 1.0,
-        loss: str = "squared_hinge",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         *,
         tol: float = 1e-6,
         max_iter: int = 10_000,
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        solver: str = "auto",
-        random_state: Any = None,
+        class_weight: ClassWeight = None,
+        solver: Literal["auto", "dual", "newton"] = "auto",
+        random_state: RandomState = None,
     ) -> None:
         self.C = C
         self.loss = loss
@@ -123,8 +157,24 @@ class LinearSVM(LinearClassifier):
         self.solver = solver
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows and their classes; a row of weight s counts s times."""
+    def fit(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The training rows.
+        y : array-like of shape (n,)
+            The labels.
+        sample_weight : array-like of shape (n,) or None, default=None
+            The weights of the rows: a row of weight s counts as s equal rows. Rows of weight zero
+            are ignored. None gives each row the weight 1.
+
+        Returns
+        -------
+        LinearSVM
+            The fitted model itself.
+        """
         self._check()
         rows = self.training_rows(X, y, sample_weight)
         cost = self.C * (rows.weights if len(rows.weights) else np.ones(len(rows)))  # (n,)
@@ -166,7 +216,7 @@ class LinearSVM(LinearClassifier):
         return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias - shift)
 
     def _warn_unfinished(self, found: list[Solution], classes: np.ndarray) -> None:
-        """Where the fits stopped, with a warning where that was too early."""
+        """Store how each fit ended, and warn if one stopped before `tol` was reached."""
         self.objective_ = np.array([s.objective for s in found])
         self.gap_ = np.array([s.gap for s in found])
         self.n_iter_ = np.array([s.rounds for s in found])
@@ -175,28 +225,28 @@ class LinearSVM(LinearClassifier):
             worst = int(np.argmax(share))
             place = f" of class {plain_label(classes[worst])!r}" if len(found) > 1 else ""
             early = self.n_iter_[worst] >= self.max_iter
-            where = f"at max_iter={self.max_iter}" if early else "where rounding left no way on"
+            where = f"at max_iter={self.max_iter}" if early else "because of rounding errors"
             warn(
-                f"LinearSVM stopped {where} with a duality gap{place} of {share[worst]:.1e} of the "
-                f"objective, above tol={self.tol:g}. "
-                + ("A larger max_iter, c" if early else "C")
-                + "olumns scaled alike, or a smaller C let it settle.",
+                f"LinearSVM stopped {where}, and the duality gap{place} is {share[worst]:.1e} of "
+                f"the objective, which is more than tol={self.tol:g}. "
+                + ("Raise max_iter, scale" if early else "Scale")
+                + " the columns, or use a smaller C.",
                 ConvergenceWarning,
             )
 
     def _solver(self, X: np.ndarray | SparseRows) -> str:
-        """ "dual", "newton", or "both", the second after a fair trial of the first."""
+        """Choose "dual", "newton", or "both": "dual" first, then "newton" if "dual" is slow."""
         sparse = isinstance(X, SparseRows)
         if self.solver == "newton" and sparse:
             raise VerosimError(
-                "solver='newton' is for dense rows, and these are sparse.", "solver='dual'."
+                "solver='newton' needs dense rows; got a sparse matrix.", "Use solver='dual'."
             )
         if self.solver != "auto":
             return self.solver
         n, d = X.shape
         if sparse or d > FEW_COLUMNS or n < ROWS_PER_COLUMN * d:
             return "dual"
-        small = n * d <= LEAST_CELLS_FOR_THREADS  # is solved to rounding
+        small = n * d <= LEAST_CELLS_FOR_THREADS  # solved up to rounding errors
         return "newton" if small and self.loss == "squared_hinge" else "both"
 
     def _solved(self, problem: Margin, solve: str, norms: np.ndarray, seed: int) -> Solution:
@@ -221,7 +271,7 @@ class LinearSVM(LinearClassifier):
         one_of("solver", self.solver, ("auto", "dual", "newton"))
         finite("C", self.C)
         if not self.C > 0:
-            raise VerosimError(f"C={self.C!r}: a number above 0 is needed.")
+            raise VerosimError(f"C must be a number above 0; got {self.C!r}.", "Use C=1.0.")
         finite("tol", self.tol, 0.0)
         whole("max_iter", self.max_iter, least=1)
         if self.fit_intercept:

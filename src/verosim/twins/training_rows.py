@@ -1,13 +1,14 @@
-"""Rows a discriminative classifier learns from: read where they lie, checked once.
+"""The training rows of a discriminative classifier, checked once before the fit.
 
-Unlike sums, a fit of this kind goes over the rows again and again, so they are made ready for
-the kernels before it starts: C-ordered floats, or CSR, without the rows of zero weight.
+These fits read the rows many times. So the rows are prepared for the kernels before the fit starts:
+as C-ordered floats or CSR rows, without the rows of weight zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -24,7 +25,10 @@ from verosim.errors import VerosimError
 from verosim.estimators.checks import only_one_class
 from verosim.folds.inputs import one_column
 
-LARGEST_FEATURE = 1e145  # squares of larger values overflow, or their sums do
+LARGEST_FEATURE = 1e145  # the squares of larger values, or sums of the squares, overflow
+
+ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
+"""Weights of the classes: None for equal weights, "balanced", or a weight for each label."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class TrainingRows:
 
     X: np.ndarray | SparseRows  # (n, d)
     codes: np.ndarray  # (n,) int32
-    weights: np.ndarray  # (n,), empty if every row counts once
+    weights: np.ndarray  # (n,), empty if every row has weight 1
     classes: np.ndarray  # (C,)
     columns: Columns
 
@@ -49,16 +53,17 @@ def training_rows(
     known: np.ndarray | None = None,
     declared: Any = None,
 ) -> TrainingRows:
-    """The rows as `model` is to learn them; an error names what stands in the way."""
+    """Check the input of `fit` and prepare the training rows for the kernels."""
     who = type(model).__name__
     if isinstance(y, str) or is_stream(X):
         raise VerosimError(
-            f"{who} reads arrays and data frames of numbers, over and over.",
-            "for a table with a target by name: verosim.twin(NaiveBayes().fit(table, target)).",
+            f"{who} needs an array or a data frame of numbers with its labels; got a table.",
+            "Use verosim.twin(NaiveBayes().fit(table, target)) for a table with a target column.",
         )
     if y is None:
         raise VerosimError(
-            f"This {who} estimator requires y to be passed, but the target y is None.", "fit(X, y)."
+            f"This {who} estimator requires y to be passed, but the target y is None.",
+            "Call fit(X, y).",
         )
     names = feature_names(X)
     rows = as_matrix(X, sparse_allowed=True, names=names)
@@ -76,12 +81,12 @@ def training_rows(
 
 
 def row_arrays(X: np.ndarray | SparseRows) -> tuple[np.ndarray, Any, Any]:
-    """Rows as kernels read them: the values, indices and indptr of CSR rows; X, None and None."""
+    """The arrays that kernels read: values, indices and indptr of CSR rows, or X, None, None."""
     return (X.data, X.indices, X.indptr) if isinstance(X, SparseRows) else (X, None, None)
 
 
 def check_finite(X: Any, columns: Columns) -> None:
-    """Every cell is a number: a sum that is one shows it, for a whole block at a time."""
+    """Check that every cell is finite. A finite sum shows it for a whole block of rows at once."""
 
     def work(start: int, stop: int) -> None:
         block = X[start:stop]
@@ -92,32 +97,34 @@ def check_finite(X: Any, columns: Columns) -> None:
             at = int(np.abs(values).argmax())
             i, j = block.place(at) if isinstance(block, SparseRows) else divmod(at, block.shape[1])
             raise VerosimError(
-                f"Input X has a value too large for its square, {values.flat[at]:g}: column "
-                f"{columns.name(j)!r}, row {start + i}.",
-                "give the column in a larger unit.",
+                f"Input X has the value {values.flat[at]:g} in column {columns.name(j)!r}, row "
+                f"{start + i}, and its square is too large for a float.",
+                "Use a larger unit for the column.",
             )
         if not np.isfinite(total):
             error = not_a_number(block, columns, start)
             if error is not None:
                 raise VerosimError(
-                    error.what, "drop the row, fill the cell, or a generative model skips it."
+                    error.what,
+                    "Drop the row, fill the cell, or use a generative model that reads missing "
+                    "values.",
                 )
 
     map_rows(work, X)
 
 
 def check_two_classes(who: str, codes: np.ndarray, classes: np.ndarray) -> None:
-    """There must be something to tell apart."""
+    """Raise an error unless the rows have at least two classes."""
     present = np.unique(codes)
     if len(present) < 2:
         raise only_one_class(who, len(codes), classes[present[0]])
 
 
 def class_weights(setting: Any, rows: TrainingRows) -> np.ndarray:
-    """(C,) what a class counts on top of its rows: None, "balanced", or a dict by label."""
+    """(C,) the factor for the weights of the rows of each class, by the setting `class_weight`."""
     if setting is None:
         return np.ones(len(rows.classes))
-    if isinstance(setting, str) and setting == "balanced":  # their sums of weights become alike
+    if isinstance(setting, str) and setting == "balanced":  # the classes get equal sums of weights
         weights = rows.weights if len(rows.weights) else None
         sums = np.bincount(rows.codes, weights, minlength=len(rows.classes))
         return sums.sum() / (len(sums) * np.where(sums > 0, sums, 1.0))
@@ -126,9 +133,12 @@ def class_weights(setting: Any, rows: TrainingRows) -> np.ndarray:
         found = found.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise VerosimError(
-            f"class_weight={setting!r}: {error}.",
-            "None, 'balanced', or a dictionary of a weight for each class.",
+            f"class_weight={setting!r} is not valid: {error}.",
+            "Use None, 'balanced', or a dict with one weight per class.",
         ) from None
     if not (np.isfinite(found) & (found > 0)).all():
-        raise VerosimError(f"class_weight={setting!r}: every class needs a weight above zero.")
+        raise VerosimError(
+            f"class_weight must be above zero for each class; got {setting!r}.",
+            "Use None, 'balanced', or a dict with one weight per class.",
+        )
     return found

@@ -2,15 +2,16 @@
 
     p(k | x) ∝ exp(w_kᵀφ(x) + b_k)
 
-It begins as the model itself, whose weights on φ are known in closed form, so both give the same
-posteriors; `fit` then moves the weights to where they tell the classes apart best.
+φ(x) are the features in which the log-densities of the model are linear. The twin starts with the
+weights of the model, which are known in closed form, so both give the same posteriors. `fit` then
+changes the weights to those that maximise the conditional likelihood of the labels.
 Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -28,15 +29,18 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
 from verosim.folds import inputs_of
 from verosim.models import open_rows
-from verosim.twins.logistic import LogisticRegression
+from verosim.twins.logistic import LogisticRegression, LogisticSolver
 from verosim.twins.training_rows import check_two_classes
+
+if TYPE_CHECKING:
+    from verosim.typing import Labels, Source, Weights
 
 
 @dataclass(frozen=True)
 class FeatureScores(ClassScores):
-    """Scores linear in the features of a row."""
+    """Scores that are linear in the features of a row."""
 
-    params: Params  # of the generative model, which reads the rows
+    params: Params  # of the generative model, which also reads the rows
     by: Expansion
     coef: np.ndarray  # (C, F)
     bias: np.ndarray  # (C,)
@@ -59,25 +63,66 @@ class FeatureScores(ClassScores):
 class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
     """Logistic regression on the features in which a generative model is linear.
 
-    φ(x) is x for LDA and NaiveLDA, x and x² for GaussianNB, x and all products for QDA and RDA,
-    indicators of values or bins for CategoricalNB and HistogramNB, amounts for the naive Bayes of
-    counts and texts, and all of these side by side for NaiveBayes on a table. It reads whatever
-    the model reads, but for missing cells under full covariances. A feature that no row of `fit`
-    has, such as that of a value never seen, keeps the model's weight. Made by :func:`twin`.
+    The twin and the model have posteriors of the same form:
+
+        p(k | x) ∝ exp(w_kᵀφ(x) + b_k)
+
+    where φ(x) are the features, w_k are the weights and b_k is the intercept of class k. The
+    features depend on the model. They are x for LDA and NaiveLDA; x and x² for GaussianNB; x and
+    all products of two columns for QDA and RDA; indicators of values or bins for CategoricalNB and
+    HistogramNB; and counts for the naive Bayes models of counts and texts. NaiveBayes on a table
+    uses the features of all its columns together. Models that skip missing values also have an
+    indicator of a missing value for each column.
+
+    The twin reads the same rows as the model, except rows with missing values under full
+    covariances. A feature that is zero in all training rows keeps the weight of the model.
+    :func:`twin` makes a twin that starts with the weights of a fitted model.
 
     Parameters
     ----------
-    model : a generative classifier; one that is not fitted yet is fitted by `fit`
-    C : weight of the rows against the penalty on the weights, each in the unit of its feature;
-        `inf` for none
-    solver : as in :class:`LogisticRegression`
+    model : generative classifier
+        A generative classifier of verosim. If it is not fitted, `fit` fits a copy of it.
+    C : float, default=1.0
+        The inverse strength of the penalty on the weights. A smaller value means a stronger
+        penalty, and `inf` means no penalty. Each feature is divided by its scale before.
+    solver : {"auto", "newton", "lbfgs", "sgd"}, default="auto"
+        The solver of the logistic regression. "newton" uses exact Hessians and "lbfgs" uses
+        gradients. "auto" chooses the cheaper of these two. "sgd" is stochastic gradient descent.
 
     Attributes
     ----------
-    coef_, intercept_ : (C, F) and (C,), of two classes (1, F) and (1,): weights on the features.
-        Those of LDA and NaiveLDA are weights of x itself
-    features_ : the names of the features
-    model_ : the generative model
+    coef_ : ndarray of shape (n_classes, n_weights), or (1, n_weights) for two classes
+        The weights of the features. For LDA and NaiveLDA they are weights of the columns.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+        The intercepts.
+    features_ : tuple of str
+        The names of the features.
+    model_ : generative classifier
+        The fitted generative model.
+    logistic_ : LogisticRegression
+        The logistic regression on the scaled features.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of shape (d,)
+        The column names of X, if X had names.
+
+    References
+    ----------
+    Ng & Jordan (2002), On discriminative vs. generative classifiers: a comparison of logistic
+    regression and naive Bayes, NIPS 14.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import QDA, Twin
+    >>> X, y = load_iris(return_X_y=True)
+    >>> other = Twin(QDA()).fit(X, y)
+    >>> len(other.features_), other.coef_.shape
+    (14, (3, 14))
+    >>> int((other.predict(X) != y).sum())
+    2
     """
 
     model_: GenerativeClassifier
@@ -85,17 +130,32 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
     _by: Expansion
     _decision: Decision
 
-    def __init__(self, model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> None:
+    def __init__(
+        self, model: GenerativeClassifier, C: float = 1.0, solver: LogisticSolver = "auto"
+    ) -> None:
         self.model = model
         self.C = C
         self.solver = solver
 
     # Learning ------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Move the weights from the model's to those that tell the classes of these rows apart.
+    def fit(self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
+        """Fit the weights by logistic regression, starting from the weights of the model.
 
-        X, y and sample_weight are what the model takes: arrays, or a table and its target's name.
+        Parameters
+        ----------
+        X : array-like or table of shape (n, d)
+            The training rows, in a form that the generative model reads.
+        y : array-like of shape (n,), str or None, default=None
+            The labels, or the name of the target column of a table.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weights of the rows, or the name of the column of weights. None gives each row the
+            weight 1.
+
+        Returns
+        -------
+        Twin
+            The fitted twin itself.
         """
         check_has_twin(self.model)
         model = self.model
@@ -105,7 +165,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         model.check_columns(X)
         features, codes, weights = self._features(X, y, sample_weight)
         check_two_classes("Twin", codes, self.model_.classes_)
-        # Features that no row has keep the weights of the model.
+        # A feature that is zero in all rows keeps the weight of the model.
         met = _met(features)
         start, whole = self.logistic_, self.logistic_.coef_
         rows = features if len(met) == features.shape[1] else features[:, met]
@@ -118,7 +178,23 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         return self._take(coef, logistic.intercept_, logistic)
 
     def start_from(self, model: GenerativeClassifier) -> Self:
-        """The model itself, as weights on its features."""
+        """Use the weights of a fitted generative model.
+
+        Parameters
+        ----------
+        model : generative classifier
+            A fitted generative classifier of verosim.
+
+        Returns
+        -------
+        Twin
+            The twin itself, with the posteriors of the model.
+
+        Raises
+        ------
+        VerosimError
+            If a class has no rows or a prior of zero.
+        """
         state = model.checked_state()
         rule = state.rule
         self.model_, self._by = model, rule.params.expansion(state.current)
@@ -126,24 +202,24 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
             lost = model.classes_[~np.isfinite(rule.log_prior)][0]
             raise VerosimError(
                 f"Class {lost!r} has no rows or a prior of zero, so it has no finite weights.",
-                "fit the model on rows of every class.",
+                "Fit the model on rows of each class.",
             )
         coef, bias = self._by.coef * self._by.scale, self._by.bias + rule.log_prior
         if len(coef) == 2:
             coef, bias = coef[1:] - coef[:1], bias[1:] - bias[:1]
-        else:  # only differences count
+        else:  # only differences between classes count
             coef, bias = coef - coef.mean(axis=0), bias - bias.mean()
         return self._take(coef, bias, self._regression(np.arange(len(model.classes_)), coef, bias))
 
     def _regression(
         self, classes: np.ndarray, coef: np.ndarray, bias: np.ndarray
     ) -> LogisticRegression:
-        """A regression that has these weights, and starts from them."""
+        """A logistic regression that has these weights and starts from them."""
         start = LogisticRegression(self.C, self.solver, warm_start=True)
         return start.set_weights(classes, Columns(coef.shape[1]), np.ascontiguousarray(coef), bias)
 
     def _take(self, coef: np.ndarray, bias: np.ndarray, logistic: LogisticRegression) -> Self:
-        """Weights on the features in units of their scale, and where they come from."""
+        """Store the weights, which are given for the scaled features, and their regression."""
         self.logistic_ = logistic
         self.classes_ = self.model_.classes_[logistic.classes_]
         coef = coef / self._by.scale
@@ -156,7 +232,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _features(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """(n, F) features in units of their scale, (n,) class numbers and weights."""
+        """The scaled features, one row per training row, the class numbers and the weights."""
         state = self.model_.checked_state()
         read, classes = state.params.read, state.classes
         opened = open_rows(state.spec, inputs_of(X, y, sample_weight), state)
@@ -185,7 +261,21 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
 
     # Predicting ------------------------------------------------------------------------------
 
-    def opened_to_score(self, X: Any) -> tuple[Decision, Any]:
+    def opened_to_score(self, X: Source) -> tuple[Decision, Any]:
+        """Check X and prepare its rows for the decision rule.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n, d)
+            Rows with the columns of the model.
+
+        Returns
+        -------
+        decision : Decision
+            The decision rule of the twin.
+        rows : ndarray, sparse rows or source
+            The rows that the rule scores.
+        """
         if not self.__sklearn_is_fitted__():
             raise NotFitted.of(self)
         return self._decision, self.model_.opened_to_score(X)[1]
@@ -213,28 +303,48 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
 
 
 def _met(features: Any) -> np.ndarray:
-    """The features that some row has."""
+    """The numbers of the features that are not zero in all rows."""
     if sparse.issparse(features):
         return np.flatnonzero(np.bincount(features.indices, features.data != 0, features.shape[1]))
     return np.flatnonzero(features.any(axis=0))
 
 
-def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> Twin:
-    """The discriminative counterpart of a fitted generative model.
+def twin(model: GenerativeClassifier, C: float = 1.0, solver: LogisticSolver = "auto") -> Twin:
+    """Make the discriminative twin of a fitted generative model.
 
-    It starts as the model: the same posteriors, as weights on the features in which the model is
-    linear. `fit` on rows then makes it logistic regression on those features. For LDA the weights
-    are the closed form a = Σ⁻¹(μ₁ − μ₀), b = ½(μ₀ᵀΣ⁻¹μ₀ − μ₁ᵀΣ⁻¹μ₁) + log(π₁/π₀).
+    The twin is logistic regression on the features in which the model is linear. Before `fit` it
+    has the weights of the model, so both give the same posteriors. `fit` then fits the weights
+    directly to the labels. For LDA with two classes the first weights are
+
+        a = Σ⁻¹(μ₁ − μ₀),   b = ½(μ₀ᵀΣ⁻¹μ₀ − μ₁ᵀΣ⁻¹μ₁) + log(π₁/π₀)
+
+    where μ₀ and μ₁ are the class means, Σ is the shared covariance and π₀ and π₁ are the priors.
 
     Parameters
     ----------
-    model : a fitted generative classifier
-    C, solver : as in :class:`LogisticRegression`; the penalty acts on weights in units of their
-        features' deviations
+    model : generative classifier
+        A fitted generative classifier of verosim.
+    C : float, default=1.0
+        The inverse strength of the penalty on the weights. A smaller value means a stronger
+        penalty, and `inf` means no penalty. Each feature is divided by its scale before.
+    solver : {"auto", "newton", "lbfgs", "sgd"}, default="auto"
+        The solver of the logistic regression. "newton" uses exact Hessians and "lbfgs" uses
+        gradients. "auto" chooses the cheaper of these two. "sgd" is stochastic gradient descent.
+
+    Returns
+    -------
+    Twin
+        The twin, with the posteriors of the model.
+
+    Raises
+    ------
+    VerosimError
+        If the model is not a fitted generative classifier of verosim, or if a class has no rows.
 
     References
     ----------
-    Ng & Jordan (2002), On discriminative vs. generative classifiers, NIPS 14.
+    Ng & Jordan (2002), On discriminative vs. generative classifiers: a comparison of logistic
+    regression and naive Bayes, NIPS 14.
 
     Examples
     --------
@@ -254,9 +364,10 @@ def twin(model: GenerativeClassifier, C: float = 1.0, solver: str = "auto") -> T
 
 
 def check_has_twin(model: Any) -> None:
+    """Raise an error unless the model is a generative classifier."""
     if not isinstance(model, GenerativeClassifier):
-        what = model.__name__ if isinstance(model, type) else type(model).__name__
+        what = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise VerosimError(
-            f"{what} is no generative classifier of verosim, so it has no discriminative twin.",
-            "LDA().fit(X, y), for one.",
+            f"A discriminative twin needs a generative classifier of verosim; got {what}.",
+            "Use a model such as LDA().fit(X, y).",
         )

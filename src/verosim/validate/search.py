@@ -413,7 +413,11 @@ def _settings(grid: Any) -> list[dict[str, Any]]:
 
 def _with(model: Any, setting: dict[str, Any]) -> Any:
     """A copy of the model with this setting."""
-    try:
-        return clone(model).set_params(**setting)
-    except ValueError as error:
-        raise VerosimError(str(error)) from None
+    known = model.get_params()
+    unknown = [name for name in setting if name not in known]
+    if unknown:
+        raise VerosimError(
+            f"{type(model).__name__} has no setting {unknown[0]!r}.",
+            f"Use one of {', '.join(model.get_params(deep=False))}.",
+        )
+    return clone(model).set_params(**setting)

@@ -1,1 +1,1 @@
-"""Learning curves of several models on the same rows, and where they cross."""
+"""Learning curves of several models on the same rows, and the sizes at which they cross."""

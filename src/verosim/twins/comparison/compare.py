@@ -1,29 +1,30 @@
-"""Models compared by their learning curves, on the same rows: generative against discriminative.
+"""Comparison of models by their learning curves on the same rows.
 
-    value(model, m, r) = metric of the model fitted on the first m rows of draw r, on its test rows
+    value(model, m, r) = score on the test rows of repeat r, fitted on its first m training rows
 
-Of two models of one family, the generative one reaches its asymptote with fewer rows and the
-discriminative one has the lower asymptote, so the curves may cross.
+Of two models of the same form, the generative one reaches its limit with fewer rows, and the
+discriminative one has the lower limit of the error. So the curves may cross.
 Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers: a comparison of
 logistic regression and naive Bayes, NIPS 14.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
 from sklearn import config_context, get_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from verosim import engines
 from verosim.engines.progress import Progress
@@ -40,70 +41,98 @@ from verosim.twins.comparison.models import (
 from verosim.twins.comparison.resampling import (
     Pool,
     in_rows,
-    ladder,
     number_of_test_rows,
     pool_of,
     rows_of,
+    training_sizes,
 )
 from verosim.twins.comparison.resuming import carried_over, earlier, seed_of
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from verosim.typing import Labels, RandomState, Source
+
 Cell = tuple[int, int]  # model, size
-Found = dict[Cell, float | str]  # its value, or why there is none
+Found = dict[Cell, float | str]  # the value, or the reason why there is none
 
 
 def compare(
-    models: Any,
-    X: Any,
-    y: Any = None,
-    sizes: Any = None,
+    models: Mapping[str, BaseEstimator] | Iterable[BaseEstimator] | BaseEstimator,
+    X: Source,
+    y: Labels | None = None,
+    sizes: ArrayLike | None = None,
     repeats: int = 20,
-    scoring: Any = "error",
+    scoring: str | Callable[..., float] = "error",
     *,
-    pairs: Any = None,
+    pairs: Iterable[tuple[str, str]] | None = None,
     test_size: float | int = 0.25,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     threads: int | None = None,
-    resume: Any = None,
-    path: Any = None,
+    resume: Comparison | str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Comparison:
-    """Learning curves of several classifiers on the same draws, and where they cross.
+    """Learning curves of several classifiers on the same rows, and where the curves cross.
 
-    value(model, m, r) = metric of the model fitted on the first m rows of draw r, on its test rows
+    Use it to see which model is better with few rows and which with many rows. The result has one
+    value for each model, training size m and repeat r:
 
-    Every repeat puts the rows in a random order, stratified by class: the last are for testing and
-    stay the same for all models and sizes, and training sets are beginnings of the rest, so that
-    larger ones hold the smaller ones. Each class that has rows to learn from has one in every
-    training set of as many rows as there are classes.
+        value(model, m, r) = score on the test rows of repeat r, fitted on its first m training rows
+
+    Each repeat puts the rows in a random order, stratified by class. The last rows are the test
+    rows, which are the same for all models and sizes. The training set of size m is the first m
+    rows, so larger training sets contain the smaller ones. Each class has at least one row in a
+    training set with at least as many rows as there are classes.
+
+    Ctrl-C stops the comparison. It then returns the repeats that are complete, and `complete` of
+    the result is False.
 
     Parameters
     ----------
-    models : dict of classifiers by name, or a list, named by class. Anything with scikit-learn's
-        `fit` and `predict`: verosim's models, pipelines, nearest neighbours, kernel machines. They
-        are cloned, and those with an open `random_state` are given one
-    X, y : rows and labels: an array, a data frame, sparse rows, a list of texts; or any table and
-        the name of its target. Rows are drawn from memory, in the form they come in
-    sizes : numbers of training rows, or shares of those not held for testing; None for ten steps
-        of equal ratio up to all of them
-    repeats : how many draws. More of them later begin with the same ones
-    scoring : "error", "log_loss" or "brier" (lower is better), which are 1 − accuracy and
-        scikit-learn's neg_log_loss and neg_brier_score without the sign; or, as in
-        :func:`cross_validate`, the name of a scoring of scikit-learn or a scorer (higher is better)
-    pairs : (generative, discriminative) names to look for crossings of. None for every generative
-        model, of verosim's or scikit-learn's, against every other that is not
-    test_size : share or number of rows held for testing in every repeat
-    random_state : seed of the draws. None takes a new one, kept in the result
-    threads : how many repeats to work on at a time; None for `verosim.threads()`. The values do not
-        depend on it
-    resume : an earlier Comparison or its file, to go on with: what it knows of the same rows,
-        draws and models is not computed again. The result is that of one run
-    path : file to save to after every repeat; None for the file of `resume`, if it is one
+    models : dict of str to classifier, list of classifiers, or classifier
+        The models: any classifiers with the `fit` and `predict` of scikit-learn, including
+        pipelines. Models in a list get the names of their Python classes. The models are cloned. If
+        `random_state` of a model is not an integer, it is set for each repeat.
+    X : array-like, data frame, sparse matrix, list of str or table
+        The rows, or a table that contains the target column. The rows are read into memory.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column of X.
+    sizes : array-like or None, default=None
+        The numbers of training rows, or shares of the rows that are not test rows. None uses up to
+        ten sizes with equal ratios, up to all of these rows.
+    repeats : int, default=20
+        The number of repeats. The first repeats are the same for any number of repeats.
+    scoring : str or callable, default="error"
+        The score. For "error" (1 − accuracy), "log_loss" and "brier", lower is better. For the name
+        of a scikit-learn scoring or for a scorer, higher is better.
+    pairs : iterable of (str, str) or None, default=None
+        Pairs of names (generative, discriminative) for which to find crossings. None uses all pairs
+        of a generative model and another model.
+    test_size : float or int, default=0.25
+        The share or the number of rows that are test rows in each repeat.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the repeats. None uses a new seed, which the result stores as `seed`.
+    threads : int or None, default=None
+        The number of repeats that run in parallel. None means `verosim.threads()`. The values do
+        not depend on it.
+    resume : Comparison, str, path or None, default=None
+        An earlier comparison or its file. Its values for the same rows, repeats and models are not
+        computed again. The result is the same as for one complete run.
+    path : str, path or None, default=None
+        A file to save the result to after each repeat. None means the file of `resume`, if `resume`
+        is a file, and no file otherwise.
 
     Returns
     -------
-    Comparison with `values` by model, size and repeat, `mean`, `standard_error`, `differences`,
-    `crossings`, `failures`, `table()`, `plot()` and `save(path)`. A model that cannot be fitted to
-    a draw has nan there, and the reason is in `failures`. Interrupted (Ctrl-C), what is known so
-    far is returned, its `complete` False.
+    Comparison
+        The values by model, size and repeat, with `mean`, `standard_error`, `differences`,
+        `crossings`, `failures`, `table()`, `plot()` and `save(path)`. If a fit fails, its value is
+        nan, and `failures` contains the reason.
+
+    Raises
+    ------
+    VerosimError
+        If an argument is not valid, or if the comparison to resume has other rows or settings.
 
     References
     ----------
@@ -115,8 +144,7 @@ def compare(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from sklearn.pipeline import make_pipeline
-    >>> from verosim import GaussianNB
-    >>> from verosim.twins.whiten import Whiten
+    >>> from verosim import GaussianNB, Whiten, compare
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> neighbours = make_pipeline(Whiten(shrinkage=0.1), KNeighborsClassifier())
     >>> models = {"naive Bayes": GaussianNB(), "neighbours": neighbours}
@@ -126,7 +154,7 @@ def compare(
       15  0.0866 ± 0.0095  0.1514 ± 0.0111
       60  0.0754 ± 0.0115  0.0958 ± 0.0083
      240  0.0725 ± 0.0077  0.0655 ± 0.0048
-    naive Bayes / neighbours: neighbours stays ahead from 168 rows on (95 % above 54)
+    naive Bayes / neighbours: neighbours is better from 168 rows on (95 % interval: above 54)
     """
     named = named_models(models)
     metric = metric_of(scoring)
@@ -136,7 +164,7 @@ def compare(
     t = number_of_test_rows(test_size, len(rows))
     asked = Comparison(
         models={name: described(model) for name, model in named.items()},
-        sizes=(steps := ladder(sizes, len(rows) - t, len(rows.classes))),
+        sizes=(steps := training_sizes(sizes, len(rows) - t, len(rows.classes))),
         values=np.full((len(named), len(steps), repeats), np.nan),
         scoring=metric.name,
         lower_is_better=metric.lower_is_better,
@@ -162,7 +190,7 @@ def compare(
 
 @dataclass
 class RemainingRepeats:
-    """The repeats that are left to do, and how each is done."""
+    """Computes the repeats that are not known yet."""
 
     rows: Pool
     models: dict[str, Any]
@@ -170,11 +198,11 @@ class RemainingRepeats:
     known: Comparison
 
     def run(self, workers: int, path: Path | None) -> Comparison:
-        """Repeats over a thread pool; an interrupt leaves those that are whole."""
+        """Run the repeats in a thread pool. After an interrupt, complete repeats are kept."""
         todo = np.flatnonzero(~self.known.whole).tolist()
         total = int(self.known.missing.sum())
         stop, lock = Event(), Lock()
-        config = get_config()  # scikit-learn's settings are each thread's own
+        config = get_config()  # each thread has its own settings of scikit-learn
 
         def work(repeat: int) -> Found | None:
             found: Found = {}
@@ -210,7 +238,7 @@ class RemainingRepeats:
         return result
 
     def values(self, repeat: int) -> Iterator[tuple[Cell, float | str]]:
-        """What every model not yet tried in this repeat scores at each size, or why it does not."""
+        """The value of each missing model and size in this repeat, or the reason of a failure."""
         seed = np.random.SeedSequence(self.known.seed, spawn_key=(repeat,))
         for_rows, for_models = seed.spawn(2)
         state = int(for_models.generate_state(1)[0])
@@ -227,14 +255,14 @@ class RemainingRepeats:
                     try:
                         fitted = seeded(clone(model), state).fit(some, y[:size])
                         value = self.metric.value(fitted, X_test, y_test, self.rows.classes)
-                        value = value if np.isfinite(value) else f"The metric is {value}."
+                        value = value if np.isfinite(value) else f"The score is {value}."
                     except Exception as error:
                         value = f"{type(error).__name__}: {error}"
                     yield (m, s), value
 
 
 def _with(known: Comparison, repeat: int, found: Found | None, path: Path | None) -> Comparison:
-    """A comparison that knows one repeat more."""
+    """The comparison with the values of one more repeat."""
     if found is None:
         return known
     values, failures = known.values.copy(), list(known.failures)
@@ -251,29 +279,29 @@ def _with(known: Comparison, repeat: int, found: Found | None, path: Path | None
 
 def _whole_number(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise VerosimError(f"{name}={value!r}: a whole number from 1 on is needed.")
+        raise VerosimError(f"{name} must be an integer of at least 1; got {value!r}.")
     return int(value)
 
 
 @contextmanager
 def _few_warnings() -> Iterator[None]:
-    """Of what hundreds of fits would warn about, one of each kind."""
+    """Show one warning of each kind, instead of one for each of hundreds of fits."""
     with warnings.catch_warnings(record=True) as caught:
         yield
     kinds: dict[type[Warning], list[str]] = {}
     for warning in caught:
         kinds.setdefault(warning.category, []).append(str(warning.message))
     for kind, messages in kinds.items():
-        more = f" (and {len(messages) - 1} more such warnings)" if len(messages) > 1 else ""
+        more = f" (and {len(messages) - 1} similar warnings)" if len(messages) > 1 else ""
         warn(f"{messages[0]}{more}", kind)
 
 
 def _report(found: Comparison) -> None:
-    """What a user should know who looks at the means alone."""
+    """Warn about an interrupt and about failed fits, which the means do not show."""
     if not found.complete:
         warn(
-            f"Interrupted: {found.repeats} of {found.asked} repeats are whole. "
-            "compare(…, resume=result) goes on.",
+            f"The comparison was interrupted after {found.repeats} of {found.asked} repeats. "
+            "Continue it with compare(…, resume=result).",
             VerosimWarning,
         )
     if not found.failures:
@@ -281,7 +309,8 @@ def _report(found: Comparison) -> None:
     tried = found.values.size - int(found.missing.sum())
     first = found.failures[0]
     warn(
-        f"{len(found.failures)} of {tried} fits failed. The first: {first.model!r} on {first.size} "
-        f"rows of repeat {first.repeat}: {first.reason} `failures` lists all.",
+        f"{len(found.failures)} of {tried} fits failed; `failures` of the result lists them. The "
+        f"first one is {first.model!r} on {first.size} rows in repeat {first.repeat}: "
+        f"{first.reason}",
         VerosimWarning,
     )

@@ -1,11 +1,11 @@
-"""Where two learning curves cross, and how surely.
+"""The size at which two learning curves cross, with a bootstrap interval.
 
     lead(m) = mean over repeats of the loss of one − the loss of the other, linear in log m
-    m* = the last zero of lead, after which one of the two stays ahead
+    m* = the last zero of lead, after which one of the two remains better
 
-Repeats are drawn anew with replacement, and every draw has a crossing of its own: below the
-smallest size if the winner leads throughout, beyond the largest if it does not win at all. So an
-interval may be open at either end, and says so.
+The bootstrap draws repeats with replacement, and each draw has its own crossing. The crossing is
+below the smallest size if the better model leads at all sizes, and beyond the largest size if it
+does not lead at the end. So an interval can be open at either end.
 Reference: Efron & Tibshirani (1993), An introduction to the bootstrap, ch. 13 (percentiles).
 """
 
@@ -21,20 +21,64 @@ COVERAGE = 0.95
 
 @dataclass(frozen=True)
 class Crossing:
-    """The crossing of a generative and a discriminative learning curve."""
+    """The crossing of the learning curves of a generative and a discriminative model.
+
+    The crossing is the last zero of the difference of the two mean curves, interpolated linearly in
+    the logarithm of the number of rows:
+
+        lead(m) = mean over repeats of loss(generative, m) − loss(discriminative, m) = 0
+
+    The interval comes from a bootstrap over the repeats. :class:`Comparison` returns one crossing
+    for each pair of models.
+
+    Attributes
+    ----------
+    generative : str
+        The name of the generative model.
+    discriminative : str
+        The name of the discriminative model.
+    size : float or None
+        The number of training rows at the last crossing. None if the curves do not cross.
+    low : float
+        The lower end of the 95 % interval of the size. The value 0 means below the smallest size.
+    high : float
+        The upper end of the interval. The value inf means beyond the largest size.
+    ahead : str or None
+        The name of the model that is better after the crossing, or at all sizes. None if the curves
+        are equal at all sizes.
+    times : int
+        The number of crossings.
+    sizes : int
+        The number of sizes at which both models have values.
+    interval : str
+        The interval in words, for example "54 to 300", "above 54" or "below the smallest size".
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
+
+    Examples
+    --------
+    >>> from verosim.twins import Crossing
+    >>> found = Crossing("naive Bayes", "logistic", 168.0, 54.0, 300.0, "logistic", 1, 3)
+    >>> found.interval
+    '54 to 300'
+    >>> print(found)
+    naive Bayes / logistic: logistic is better from 168 rows on (95 % interval: 54 to 300)
+    """
 
     generative: str
     discriminative: str
-    size: float | None  # rows; None where the curves do not cross
-    low: float  # 95 % interval; 0 is below the smallest size
-    high: float  # inf is beyond the largest
-    ahead: str | None  # who leads after it, or throughout; None if they tie throughout
-    times: int  # how often the curves cross
-    sizes: int = 1  # at how many sizes both have values
+    size: float | None
+    low: float
+    high: float
+    ahead: str | None
+    times: int
+    sizes: int = 1
 
     @property
     def interval(self) -> str:
-        """The interval in words, open ends said as such."""
+        """The interval in words, with open ends stated."""
         low, high = _rows(self.low), _rows(self.high)
         if self.low == 0 and self.high == np.inf:
             return "anywhere"
@@ -47,15 +91,15 @@ class Crossing:
     def __str__(self) -> str:
         pair = f"{self.generative} / {self.discriminative}"
         if self.sizes == 0:
-            return f"{pair}: at no size do both have values"
+            return f"{pair}: no size has values of both models"
         if self.ahead is None:
-            return f"{pair}: no crossing seen, they tie wherever both have values"
+            return f"{pair}: no crossing, the means are equal at all sizes"
         if self.size is None:
-            return f"{pair}: no crossing seen, {self.ahead} is nowhere behind"
+            return f"{pair}: no crossing, {self.ahead} is better or equal at all sizes"
         several = "" if self.times == 1 else f", the last of {self.times} crossings"
         return (
-            f"{pair}: {self.ahead} stays ahead from {_rows(self.size)} rows on "
-            f"(95 % {self.interval}){several}"
+            f"{pair}: {self.ahead} is better from {_rows(self.size)} rows on "
+            f"(95 % interval: {self.interval}){several}"
         )
 
 
@@ -70,9 +114,9 @@ def crossing(
     lead: np.ndarray,
     rng: np.random.Generator,
 ) -> Crossing:
-    """The crossing of two curves from lead (S, R), how far the discriminative one is better.
+    """The crossing of two curves, from the lead (S, R) of the discriminative model.
 
-    A size no repeat has both values of is left out.
+    A size is ignored if no repeat has values of both models.
     """
     seen = ~np.isnan(lead)
     known = seen.any(axis=1)
@@ -88,7 +132,7 @@ def crossing(
     found = float(last_crossing(x, winner * mean[None])[0])
     R = lead.shape[1]
     times = rng.multinomial(R, np.full(R, 1 / R), BOOTSTRAP_DRAWS).astype(float)  # (B, R)
-    with np.errstate(invalid="ignore"):  # a draw may miss a size's few repeats
+    with np.errstate(invalid="ignore"):  # a draw may contain no repeat with values of a size
         drawn = (times @ filled.T) / (times @ seen.T)  # (B, S)
     drawn = np.where(np.isnan(drawn), mean, drawn)
     spread = np.sort(last_crossing(x, winner * drawn))
@@ -106,9 +150,9 @@ def crossing(
 
 
 def last_crossing(x: np.ndarray, lead: np.ndarray) -> np.ndarray:
-    """(B,) exp of where lead (B, S), linear in x (S,), last rises through zero.
+    """(B,) the size at which lead (B, S), linear in x = log size (S,), last rises through zero.
 
-    0 where it is never below zero, inf where it is not above zero in the end.
+    0 if the lead is never below zero, and inf if it is not above zero at the end.
     """
     S = lead.shape[1]
     behind, ahead = lead < 0, lead > 0

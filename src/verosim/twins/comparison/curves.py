@@ -1,9 +1,9 @@
-"""Learning curves side by side: what every model scored, on the same rows, at every size.
+"""The result of a comparison: the score of each model at each size, on the same rows.
 
-    mean(m) = Σ_r value(m, r) / R,   se(m) = sd_r value(m, r) / √R,   of differences likewise
+    mean(m) = Σ_r value(m, r) / R,   se(m) = sd_r value(m, r) / √R,   and the same for differences
 
-Repeats are random splits of the same rows: a standard error says how well the mean over such
-splits is known, not how other rows would turn out.
+The R repeats are random splits of the same rows. So the standard error describes the mean over such
+splits, and not how results differ on other data sets.
 Reference: Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52.
 """
 
@@ -11,22 +11,51 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from verosim.errors import VerosimError, listed
 from verosim.twins.comparison.crossing import Crossing, crossing
 
-FORMAT = 1  # of the file
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1  # version of the file format
 
 
 class Failure(NamedTuple):
-    """A fit, or its judgement, that raised an error."""
+    """One fit of a comparison that raised an error, in `fit` or in the scoring.
+
+    :class:`Comparison` lists all failures. The value of a failed fit is nan, and it is not part of
+    the means.
+
+    Attributes
+    ----------
+    model : str
+        The name of the model.
+    size : int
+        The number of training rows.
+    repeat : int
+        The number of the repeat, starting with 0.
+    reason : str
+        The type and the text of the error.
+
+    References
+    ----------
+    Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52, 239–281.
+
+    Examples
+    --------
+    >>> from verosim.twins import Failure
+    >>> failure = Failure("5-NN", 3, 0, "ValueError: Expected n_neighbors <= n_samples_fit")
+    >>> failure.model, failure.size
+    ('5-NN', 3)
+    """
 
     model: str
     size: int
@@ -36,55 +65,154 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """One model's values minus another's, repeat by repeat."""
+    """The mean difference of two models at each size, paired by repeat.
+
+        mean(m) = Σ_r (a(m, r) − b(m, r)) / R
+
+    where a and b are the values of the two models with m training rows in repeat r, and R is the
+    number of repeats with both values. Pairing removes the variation that both models share, so
+    small differences become visible.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (S,)
+        The mean difference at each of the S sizes.
+    standard_error : ndarray of shape (S,)
+        The standard error of the mean. It is nan with fewer than two repeats.
+    repeats : ndarray of int, of shape (S,)
+        The number of repeats with values of both models.
+
+    References
+    ----------
+    Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52, 239–281.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, LogisticRegression, compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = {"LDA": LDA(), "logistic": LogisticRegression()}
+    >>> found = compare(models, X, y, sizes=[30, 100], repeats=10)
+    >>> found.difference("LDA", "logistic").mean.shape
+    (2,)
+    """
 
     mean: np.ndarray  # (S,)
     standard_error: np.ndarray  # (S,)
-    repeats: np.ndarray  # (S,) how many have both
+    repeats: np.ndarray  # (S,)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Learning curves of several models on the same draws; see :func:`~verosim.compare`.
+    """Learning curves of several models on the same rows, made by :func:`~verosim.compare`.
 
-    Only whole repeats count: those in which every model was tried at every size. A fit that failed
-    is nan in `values` and has its reason in `failures`; means are over the others.
+    The mean and its standard error at size m are
+
+        mean(m) = Σ_r value(m, r) / R,   se(m) = sd_r value(m, r) / √R
+
+    where value(m, r) is the score with m training rows in repeat r, and R is the number of repeats.
+    Only complete repeats are used, in which every model was tried at every size. The value of a
+    failed fit is nan, and the means leave it out.
+
+    Attributes
+    ----------
+    models : dict of str to str
+        The `repr` of each model, by its name.
+    sizes : ndarray of int, of shape (S,)
+        The numbers of training rows.
+    values : ndarray of shape (M, S, R)
+        The scores by model, size and repeat. A score is nan if the fit failed or was not tried.
+    scoring : str
+        The name of the score.
+    lower_is_better : bool
+        Whether a lower score is better.
+    pairs : tuple of (str, str)
+        The pairs of names (generative, discriminative) for `differences` and `crossings`.
+    failures : tuple of Failure
+        The fits that raised an error.
+    rows : int
+        The number of rows.
+    test_rows : int
+        The number of test rows in each repeat.
+    seed : int
+        The seed of the repeats.
+    fingerprint : str
+        A hash of the rows and labels, by which `compare(…, resume=…)` recognises them.
+    names : tuple of str
+        The names of the models.
+    repeats : int
+        The number of complete repeats.
+    asked : int
+        The number of requested repeats.
+    better : str
+        "lower" or "higher": the direction in which scores are better.
+    complete : bool
+        Whether all requested repeats are complete.
+    missing : ndarray of bool, of shape (M, S, R)
+        The fits that were not tried yet.
+    whole : ndarray of bool, of shape (R,)
+        The repeats that are complete.
+    mean : ndarray of shape (M, S)
+        The mean score of each model at each size, over the complete repeats.
+    standard_error : ndarray of shape (M, S)
+        The standard error of the mean. It is nan with fewer than two repeats.
+    differences : dict of (str, str) to Difference
+        The difference generative − discriminative for each of the `pairs`.
+    crossings : tuple of Crossing
+        The crossing for each of the `pairs`.
+
+    References
+    ----------
+    Ng & Jordan (2002), On discriminative vs. generative classifiers: a comparison of logistic
+    regression and naive Bayes, NIPS 14.
+    Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52, 239–281.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from verosim import LDA, LogisticRegression, compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = {"LDA": LDA(), "logistic": LogisticRegression()}
+    >>> found = compare(models, X, y, sizes=[30, 100], repeats=10)
+    >>> found.names, found.mean.shape, found.complete
+    (('LDA', 'logistic'), (2, 2), True)
     """
 
-    models: dict[str, str]  # what each name stands for
-    sizes: np.ndarray  # (S,) training rows
-    values: np.ndarray = field(repr=False)  # (M, S, R), nan where there is none
-    scoring: str  # what the values are
+    models: dict[str, str]
+    sizes: np.ndarray  # (S,)
+    values: np.ndarray = field(repr=False)  # (M, S, R)
+    scoring: str
     lower_is_better: bool
-    pairs: tuple[tuple[str, str], ...]  # generative, discriminative
+    pairs: tuple[tuple[str, str], ...]
     failures: tuple[Failure, ...]
     rows: int
     test_rows: int
     seed: int
-    fingerprint: str = field(repr=False)  # of the rows and labels
+    fingerprint: str = field(repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the models."""
         return tuple(self.models)
 
     @property
     def repeats(self) -> int:
-        """How many repeats are whole, and so count."""
+        """The number of complete repeats."""
         return int(self.whole.sum())
 
     @property
     def asked(self) -> int:
-        """How many repeats were asked for."""
+        """The number of requested repeats."""
         return int(self.values.shape[2])
 
     @property
     def better(self) -> str:
-        """Which way is better: "lower" or "higher"."""
+        """The direction in which scores are better: "lower" or "higher"."""
         return "lower" if self.lower_is_better else "higher"
 
     @cached_property
     def missing(self) -> np.ndarray:
-        """(M, S, R) bool: what was not tried yet."""
+        """(M, S, R) bool: the fits that were not tried yet."""
         out = np.isnan(self.values)
         m = {name: i for i, name in enumerate(self.names)}
         s = {size: i for i, size in enumerate(self.sizes.tolist())}
@@ -94,77 +222,136 @@ class Comparison:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """(R,) bool: repeats in which every model was tried at every size."""
+        """(R,) bool: the repeats in which every model was tried at every size."""
         return np.logical_not(self.missing.any(axis=(0, 1)))
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was asked for was tried."""
+        """Whether all requested repeats are complete."""
         return bool(self.whole.all())
 
     # Means and differences ----------------------------------------------------------------
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """(M, S) over the whole repeats."""
+        """(M, S) the mean over the complete repeats."""
         return _mean_and_error(self.values[..., self.whole])[0]
 
     @cached_property
     def standard_error(self) -> np.ndarray:
-        """(M, S) of the mean; nan with fewer than two repeats."""
+        """(M, S) the standard error of the mean; nan with fewer than two repeats."""
         return _mean_and_error(self.values[..., self.whole])[1]
 
     def difference(self, first: str, second: str) -> Difference:
-        """first − second at every size, paired by repeat, which is what makes small ones show."""
+        """Difference first − second at each size, paired by repeat.
+
+        Parameters
+        ----------
+        first : str
+            The name of a model.
+        second : str
+            The name of another model.
+
+        Returns
+        -------
+        Difference
+            The mean difference, its standard error and the number of repeats, at each size.
+
+        Raises
+        ------
+        VerosimError
+            If a name is not the name of a model.
+        """
         apart = self._of(first) - self._of(second)
         return Difference(*_mean_and_error(apart), (~np.isnan(apart)).sum(axis=1))
 
     @property
     def differences(self) -> dict[tuple[str, str], Difference]:
-        """generative − discriminative of every pair."""
+        """The difference generative − discriminative for each pair."""
         return {pair: self.difference(*pair) for pair in self.pairs}
 
     def crossing(self, generative: str, discriminative: str) -> Crossing:
-        """Where the curves of two models cross, with a bootstrap interval over the repeats."""
+        """Size at which the curves of two models cross, with a bootstrap interval.
+
+        Parameters
+        ----------
+        generative : str
+            The name of the first model.
+        discriminative : str
+            The name of the second model.
+
+        Returns
+        -------
+        Crossing
+            The last crossing and its 95 % interval over the repeats.
+
+        Raises
+        ------
+        VerosimError
+            If a name is not the name of a model.
+        """
         lead = self._of(generative) - self._of(discriminative)
         lead = lead if self.lower_is_better else -lead
-        seed = np.random.SeedSequence(self.seed, spawn_key=(0, 2))  # no draw's
+        seed = np.random.SeedSequence(self.seed, spawn_key=(0, 2))  # not the key of a repeat
         rng = np.random.default_rng(seed)
         return crossing(generative, discriminative, self.sizes, lead, rng)
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """The crossing of every generative and discriminative pair."""
+        """The crossing for each pair."""
         return tuple(self.crossing(*pair) for pair in self.pairs)
 
     def _of(self, name: str) -> np.ndarray:
-        """(S, R) the values of a model in whole repeats."""
+        """(S, R) the values of a model in the complete repeats."""
         return self.values[self._place(name)][:, self.whole]
 
     def _place(self, name: str) -> int:
         if name not in self.models:
             raise VerosimError(
-                f"{name!r} is not one of the models.", f"they are {listed(list(self.names))}."
+                f"{name!r} is not one of the models.", f"Use one of {listed(list(self.names))}."
             )
         return self.names.index(name)
 
-    def only(self, *names: Any) -> Comparison:
-        """The comparison of some of the models."""
+    def only(self, *names: str | Sequence[str]) -> Comparison:
+        """Comparison of some of the models.
+
+        Parameters
+        ----------
+        *names : str, or one list or tuple of str
+            The names of the models to keep.
+
+        Returns
+        -------
+        Comparison
+            The comparison with these models only.
+
+        Raises
+        ------
+        VerosimError
+            If a name is not the name of a model.
+        """
+        kept: Any = names
         if len(names) == 1 and isinstance(names[0], list | tuple):
-            names = tuple(names[0])
-        at = [self._place(name) for name in names]
+            kept = tuple(names[0])
+        at = [self._place(name) for name in kept]
         return replace(
             self,
-            models={name: self.models[name] for name in names},
+            models={name: self.models[name] for name in kept},
             values=self.values[at],
-            pairs=tuple(pair for pair in self.pairs if set(pair) <= set(names)),
-            failures=tuple(failure for failure in self.failures if failure.model in names),
+            pairs=tuple(pair for pair in self.pairs if set(pair) <= set(kept)),
+            failures=tuple(failure for failure in self.failures if failure.model in kept),
         )
 
-    # To be read ---------------------------------------------------------------------------
+    # Tables and plots ---------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns: a line for every model and size."""
+        """Means as columns, with one row per model and size.
+
+        Returns
+        -------
+        dict of str to list
+            The columns "model", "size", "mean", "standard_error" and "repeats".
+        """
         M, S = self.mean.shape
         known = (~np.isnan(self.values[..., self.whole])).sum(axis=2)
         return {
@@ -175,19 +362,36 @@ class Comparison:
             "repeats": known.ravel().tolist(),
         }
 
-    def to_pandas(self) -> Any:
-        """The same as a pandas DataFrame."""
+    def to_pandas(self) -> pd.DataFrame:
+        """Means as a pandas DataFrame, with one row per model and size.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns "model", "size", "mean", "standard_error" and "repeats".
+        """
         try:
             import pandas as pd
         except ImportError as error:
             raise VerosimError(
                 "to_pandas() needs pandas, which is not installed.",
-                "pip install pandas, or use to_dict().",
+                "Install pandas, or use to_dict().",
             ) from error
         return pd.DataFrame(self.to_dict())
 
     def table(self, markdown: bool = True) -> str:
-        """Mean ± standard error of every model, a line for every size."""
+        """Mean ± standard error of each model as text, with one line per size.
+
+        Parameters
+        ----------
+        markdown : bool, default=True
+            Whether to write a Markdown table. False writes aligned columns.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         cells = [["rows", *self.names]]
         for s, size in enumerate(self.sizes.tolist()):
             shown = [
@@ -220,27 +424,38 @@ class Comparison:
     __repr__ = __str__
 
     def plot(self, ax: Any = None, **how: Any) -> Any:
-        """Draw the curves, with bands of two standard errors, and where they cross.
+        """Draw the curves with bands of two standard errors, and mark the crossings.
 
         Parameters
         ----------
-        ax : matplotlib Axes to draw on; None for a new figure
-        labels : whether to write the names beside the curves
-        crossings : whether to mark where the pairs cross
-        colours : dict by name; the others have usual ones
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+        **how : dict
+            `labels` (bool) writes the names next to the curves, `crossings` (bool) marks the
+            crossings, and `colours` (dict) gives a colour for each name. The first two are True by
+            default.
 
         Returns
         -------
-        The Axes.
+        matplotlib.axes.Axes
+            The axes with the curves.
         """
         from verosim.twins.comparison.picture import draw
 
         return draw(self, ax, **how)
 
-    # To be kept ---------------------------------------------------------------------------
+    # Files --------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Keep it all in one JSON file, numbers to the last digit, in one step or not at all."""
+        """Save the comparison in a JSON file, with the full precision of all numbers.
+
+        The file is replaced in one step, so an interrupt does not damage it.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        """
         content = {
             "format": FORMAT,
             **asdict(self),
@@ -260,16 +475,35 @@ class Comparison:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Comparison:
-        """What `save` kept."""
+        """Load a comparison that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Comparison
+            The comparison.
+
+        Raises
+        ------
+        VerosimError
+            If the file cannot be read or is not a comparison.
+        """
         try:
             with open(path, encoding="utf-8") as file:
                 content = json.load(file)
         except (OSError, ValueError) as error:
-            raise VerosimError(f"{os.fspath(path)!r} cannot be read: {error}.") from None
+            raise VerosimError(
+                f"The file {os.fspath(path)!r} cannot be read: {error}.",
+                "Use a file that was written by save().",
+            ) from None
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise VerosimError(
-                f"{os.fspath(path)!r} is no comparison of format {FORMAT}.",
-                "Comparison.save writes them.",
+                f"The file {os.fspath(path)!r} is not a comparison of format {FORMAT}.",
+                "Use a file that was written by save().",
             )
         content = {name: content[name] for name in cls.__dataclass_fields__}
         shape = (len(content["models"]), len(content["sizes"]), -1)
@@ -283,19 +517,19 @@ class Comparison:
 
 
 def in_order(failures: Iterable[Failure], names: tuple[str, ...]) -> tuple[Failure, ...]:
-    """By repeat, size and model, whichever thread was first."""
+    """The failures sorted by repeat, size and model, whatever the order of the threads."""
     return tuple(sorted(failures, key=lambda f: (f.repeat, f.size, names.index(f.model))))
 
 
 def _without_nan(values: np.ndarray) -> list[Any]:
-    """Nested lists for JSON, which has no nan: null instead."""
+    """Nested lists for JSON, with null instead of nan."""
     content = values.astype(object)
     content[np.isnan(values)] = None
     return content.tolist()
 
 
 def _mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean over the last axis, of what is there, and its standard error."""
+    """The mean over the last axis without nan, and its standard error."""
     there = ~np.isnan(values)
     count = there.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,9 +1,9 @@
-"""What a fitted classifier is judged by on rows it never saw, and which way is better.
+"""The scores of a fitted classifier on test rows, and the direction in which each is better.
 
     error = mean [ŷ ≠ y],   log-loss = −mean log p(y | x),   Brier = mean Σ_k (p(k | x) − [y = k])²
 
-The Brier score of two classes is halved, as is the custom. A class the model never saw has
-probability zero, which the log-loss takes for the smallest number it can tell from it.
+The Brier score of two classes is divided by two, as is usual. A class without training rows has
+probability zero, and the log-loss replaces zero by the machine epsilon.
 Reference: Brier (1950), Verification of forecasts expressed in terms of probability.
 """
 
@@ -26,6 +26,8 @@ MetricFunction = Callable[[Any, Any, np.ndarray, np.ndarray], float]  # model, X
 
 @dataclass(frozen=True)
 class Metric:
+    """One score: its name, its function and the method of the model that it needs."""
+
     name: str
     lower_is_better: bool
     value: MetricFunction
@@ -51,7 +53,7 @@ def _brier(model: Any, X: Any, y: np.ndarray, classes: np.ndarray) -> float:
 
 
 def _log_posteriors(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    """(n, C) log p(k | x) over all classes, of which the model may have seen some."""
+    """(n, C) log p(k | x) over all classes; a class unknown to the model has −inf."""
     with np.errstate(divide="ignore"):
         found = np.log(np.asarray(model.predict_proba(X)))
     return spread(found, positions(model.classes_, classes), len(classes))
@@ -69,11 +71,14 @@ KNOWN = {
 
 
 def metric_of(scoring: Any) -> Metric:
-    """A metric by its name here, scikit-learn's name for it, or a scorer of scikit-learn's."""
+    """The metric of the setting `scoring`: a name, a scikit-learn name, or a scorer."""
     if isinstance(scoring, str) and scoring in KNOWN:
         return KNOWN[scoring]
     if not isinstance(scoring, str) and not callable(scoring):
-        raise VerosimError(f"scoring={scoring!r} is not known.", f"one of {', '.join(KNOWN)}.")
-    (name,) = scores_by_name(scoring)  # which checks it
+        raise VerosimError(
+            f"scoring={scoring!r} is not the name of a score and not a scorer.",
+            f"Use one of {', '.join(map(repr, KNOWN))}, or a scorer of scikit-learn.",
+        )
+    (name,) = scores_by_name(scoring)  # it also checks the name
     scorer = get_scorer(scoring)
     return Metric(name, False, lambda model, X, y, classes: float(scorer(model, X, y)))

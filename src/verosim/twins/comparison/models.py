@@ -1,6 +1,6 @@
-"""Who takes part in a comparison: any classifier, by a name, with a seed if it wants one.
+"""The models of a comparison: any classifiers, by name, with seeds where they need them.
 
-    generative: models p(x | class) and turns it round;   discriminative: models the decision
+    generative: models p(x | k) and uses Bayes' rule;   discriminative: models p(k | x) or decisions
 
 Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers, NIPS 14.
 """
@@ -23,7 +23,7 @@ from verosim.validate.wrapper import Wrapper
 
 
 def named_models(models: Any) -> dict[str, Any]:
-    """Classifiers by name; those of a list are named by class, numbered where a name is taken."""
+    """Classifiers by name. Models in a list get the names of their Python classes, numbered."""
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     elif isinstance(models, Iterable) and not isinstance(models, str):
@@ -37,22 +37,23 @@ def named_models(models: Any) -> dict[str, Any]:
     else:
         named = {type(_inside(models)).__name__: models}
     if not named:
-        raise VerosimError("There are no models to compare.", "a dict of them by name.")
+        raise VerosimError("models must not be empty.", "Give a dict of classifiers by name.")
     for name, model in named.items():
         if isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "get_params"):
             raise VerosimError(
-                f"{name!r} is no classifier but {model!r}.", "an estimator, such as LDA()."
+                f"Model {name!r} must be a classifier object; got {model!r}.",
+                "Give an object such as LDA().",
             )
     return named
 
 
 def described(model: Any) -> str:
-    """A model in words, the same in every process."""
+    """The `repr` of a model, without memory addresses, which differ between processes."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(model).split()))
 
 
 def seeded(model: Any, state: int) -> Any:
-    """The model with a seed wherever it would draw one by itself, or share a generator."""
+    """The model with a fixed seed in each `random_state` that is not an integer."""
     open_ones = {
         name: state
         for name, value in model.get_params(deep=True).items()
@@ -62,7 +63,7 @@ def seeded(model: Any, state: int) -> Any:
 
 
 def is_generative(model: Any) -> bool:
-    """Whether a model, or the last step of a pipeline, models p(x | class)."""
+    """Whether a model, or the last step of a pipeline, models p(x | k)."""
     inner = _inside(model)
     kinds = GenerativeClassifier | LinearDiscriminantAnalysis | QuadraticDiscriminantAnalysis
     return isinstance(inner, kinds) or type(inner).__module__ == "sklearn.naive_bayes"
@@ -75,6 +76,7 @@ def _inside(model: Any) -> Any:
 
 
 def pairs_of(pairs: Any, named: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The pairs (generative, discriminative) to compare; by default all such pairs."""
     if pairs is None:
         generative = [name for name, model in named.items() if is_generative(model)]
         others = [name for name in named if name not in generative]
@@ -84,17 +86,18 @@ def pairs_of(pairs: Any, named: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         two = tuple(pair) if not isinstance(pair, str) else (pair,)
         if len(two) != 2 or two[0] == two[1] or not set(two) <= set(named):
             raise VerosimError(
-                f"{pair!r} is no pair of models.",
-                f"(generative, discriminative), two of {listed(list(named))}.",
+                f"{pair!r} is not a pair of models.",
+                f"Give (generative, discriminative), two of {listed(list(named))}.",
             )
         found.append((str(two[0]), str(two[1])))
     return tuple(found)
 
 
 def check_needs(named: dict[str, Any], metric: Metric) -> None:
+    """Check that each model has the method that the metric needs."""
     for name, model in named.items():
         if not hasattr(model, metric.needs):
             raise VerosimError(
-                f"Model {name!r} has no {metric.needs}, which scoring={metric.name!r} asks for.",
-                'scoring="error"; or sklearn.calibration.CalibratedClassifierCV around the model.',
+                f"Model {name!r} has no {metric.needs}, which scoring={metric.name!r} needs.",
+                'Use scoring="error", or wrap the model in CalibratedClassifierCV of scikit-learn.',
             )

@@ -1,8 +1,8 @@
-"""Learning curves as a picture: error against rows, rows on a logarithmic axis.
+"""Plot of learning curves: the score against the number of rows on a logarithmic axis.
 
     curve ± 2 standard errors
 
-Names stand beside the curves rather than in a legend, as long as they find room.
+The names are next to the curves, and not in a legend, unless there are many curves.
 Reference: Tufte (2001), The visual display of quantitative information.
 """
 
@@ -17,12 +17,12 @@ from verosim.errors import VerosimError
 if TYPE_CHECKING:
     from verosim.twins.comparison.curves import Comparison
 
-# Okabe & Ito's colours, which the colour-blind tell apart.
+# The colours of Okabe & Ito, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#555555")
 QUIET = "#777777"
-WIDTH = 2.0  # standard errors to either side
-SHORT = 8  # largest size over smallest, below which the sizes themselves are the ticks
-MOST_LABELS = 8  # curves that are named where they end
+WIDTH = 2.0  # half the width of a band, in standard errors
+SHORT = 8  # if largest size / smallest size is below this, the sizes are the ticks
+MOST_LABELS = 8  # with more curves, the names are in a legend
 
 
 def draw(
@@ -32,12 +32,13 @@ def draw(
     crossings: bool = True,
     colours: dict[str, str] | None = None,
 ) -> Any:
-    """The curves of a comparison on matplotlib Axes."""
+    """Draw the curves of a comparison on matplotlib axes."""
     if ax is None:
         ax = _new_axes()
     elif not hasattr(ax, "plot"):
         raise VerosimError(
-            f"ax={ax!r} is nothing to draw on.", "plot().figure.savefig('curves.png') saves it."
+            f"ax must be matplotlib axes; got {ax!r}.",
+            "Use plot().figure.savefig('curves.png') to save the plot.",
         )
     usual = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(found.names)}
     usual |= colours or {}
@@ -64,7 +65,8 @@ def _new_axes() -> Any:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise VerosimError(
-            "plot() needs matplotlib, which is not installed.", "pip install 'verosim[plot]'."
+            "plot() needs matplotlib, which is not installed.",
+            "Install it with pip install 'verosim[plot]'.",
         ) from error
     return plt.subplots(figsize=(6.4, 4.0), layout="constrained")[1]
 
@@ -76,7 +78,7 @@ def _frame(ax: Any, found: Comparison) -> None:
     low, high = float(found.sizes[0]), float(found.sizes[-1])
     if high > low:
         ax.set_xlim(low / (high / low) ** 0.03, high * (high / low) ** 0.03)
-    if high / low < SHORT:  # too short for powers of ten
+    if high / low < SHORT:  # the axis is too short for powers of ten
         ax.xaxis.set_major_locator(FixedLocator(found.sizes.tolist(), nbins=6))
     else:
         subs = (1.0, 2.0, 5.0) if high / low < 200 else (1.0,)
@@ -91,7 +93,7 @@ def _frame(ax: Any, found: Comparison) -> None:
 
 
 def _mark_crossings(ax: Any, found: Comparison) -> None:
-    """A ring where two curves meet, and a bar along the axis for its interval."""
+    """Draw a ring at each crossing, and a bar on the axis for its interval."""
     x = np.log(found.sizes)
     first, last = float(found.sizes[0]), float(found.sizes[-1])
     for crossing in found.crossings:
@@ -110,7 +112,7 @@ def _mark_crossings(ax: Any, found: Comparison) -> None:
 
 
 def _name_curves(ax: Any, found: Comparison, colours: dict[str, str]) -> None:
-    """Names right of the last points, pushed apart where they would overlap."""
+    """Write the names to the right of the last points, moved so that they do not overlap."""
     ends = {}
     for name, mean in zip(found.names, found.mean, strict=True):
         known = np.flatnonzero(~np.isnan(mean))
@@ -118,7 +120,7 @@ def _name_curves(ax: Any, found: Comparison, colours: dict[str, str]) -> None:
             ends[name] = (float(found.sizes[known[-1]]), float(mean[known[-1]]))
     if not ends:
         return
-    points = ax.figure.dpi / 72  # pixels
+    points = ax.figure.dpi / 72  # pixels per point
     gap = 10.5 * points
     order = sorted(ends, key=lambda name: ends[name][1])
     wanted = np.array([ax.transData.transform(ends[name])[1] for name in order])
@@ -131,8 +133,10 @@ def _name_curves(ax: Any, found: Comparison, colours: dict[str, str]) -> None:
 
 
 def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
-    """Increasing heights at least a gap apart, as near to the given ones as least squares has it:
-    less i · gap they must not decrease."""
+    """Heights with distances of at least `gap`, by least squares close to the given heights.
+
+    After i · gap is subtracted from height i, the heights must not decrease.
+    """
     from sklearn.isotonic import isotonic_regression
 
     steps = gap * np.arange(len(heights))

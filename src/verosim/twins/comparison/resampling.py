@@ -1,11 +1,11 @@
-"""Paired draws: one order of the rows a repeat, whose beginnings are the training sets.
+"""Paired resampling: each repeat has one order of the rows, and its first rows are for training.
 
-    key(i-th row of class c, by lot) = i / n_c,   train(m) = the m smallest keys, test = the last
+    key(i-th row of class c, in random order) = i / n_c,   train(m) = rows with the m smallest keys
 
-Every model and every size of a repeat sees the same test rows, and a larger training set holds
-the smaller ones. Sorting by these keys is Adams's apportionment: each class has its share of any
-beginning to within a row, and its first row before another has its second.
-Reference: Balinski & Young (1982), Fair representation, on Adams's method.
+The last rows are the test rows. They are the same for all models and sizes of a repeat, and larger
+training sets contain the smaller ones. Sorting by these keys is the apportionment of Adams: each
+class has its share of the first m rows up to one row, and each class has a first row before any
+class has a second. Reference: Balinski & Young (1982), Fair representation, on Adams's method.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from verosim.data.stream import as_label
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import look
 
-SIZES_BY_DEFAULT = 10  # sizes of the usual ladder
-SMALLEST_SIZE = 10  # rows on its lowest step
+SIZES_BY_DEFAULT = 10  # number of sizes if the user gives none
+SMALLEST_SIZE = 10  # the smallest of these sizes, in rows
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Rows to draw from, whatever holds them, and their labels."""
+    """All rows, in the form given by the user, and their labels."""
 
     X: Any
     y: np.ndarray  # (n,)
@@ -39,7 +39,7 @@ class Pool:
         return len(self.y)
 
     def order(self, seed: np.random.SeedSequence) -> np.ndarray:
-        """(n,) the rows in the order they are drawn; those at the end are for testing."""
+        """(n,) the row numbers in a random order, stratified by class; the last are test rows."""
         rng = np.random.default_rng(seed)
         lot = rng.permutation(len(self))
         by_class = lot[np.argsort(self.codes[lot], kind="stable")]
@@ -51,11 +51,14 @@ class Pool:
 
 
 def pool_of(X: Any, y: Any) -> Pool:
-    """The rows and labels a user gives: arrays, sparse rows, texts, or a table and its target."""
+    """The rows and labels of the user: arrays, sparse rows, texts, or a table and its target."""
     if isinstance(y, str):
         X, y = _parted(X, y)
     elif y is None:
-        raise VerosimError("There is no y.", "compare(models, X, y), or (models, table, 'target').")
+        raise VerosimError(
+            "The labels are missing: y is None.",
+            "Pass y, or pass a table and the name of its target column as y.",
+        )
     elif is_stream(X):
         X = _in_memory(X)
     if hasattr(X, "tocsr"):
@@ -68,19 +71,19 @@ def pool_of(X: Any, y: Any) -> Pool:
     codes, classes = encode_labels(y)
     if len(classes) < 2:
         raise VerosimError(
-            f"All {n} rows are of class {classes.tolist()[0]!r}." if n else "There are no rows.",
-            "two classes or more are needed to compare classifiers.",
+            f"All {n} rows are of class {classes.tolist()[0]!r}." if n else "X has no rows.",
+            "Give rows of two or more classes.",
         )
     return Pool(X, y, codes, classes)
 
 
 def in_rows(X: Any) -> Any:
-    """The same cells in the same order in memory, however they lay there."""
+    """X with its cells in row order in memory, so that equal arrays have equal hashes."""
     return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
 
 
 def rows_of(X: Any, at: Any) -> Any:
-    """Some rows of X, by their numbers or a slice, in what holds them."""
+    """Some rows of X, by their numbers or a slice, in the same type as X."""
     if hasattr(X, "iloc"):
         return X.iloc[at]
     if isinstance(at, slice):
@@ -96,7 +99,7 @@ def _parted(X: Any, target: str) -> tuple[Any, Any]:
     names = [str(name) for name in getattr(X, "column_names", X.columns)]
     if target not in names:
         raise VerosimError(
-            f"The table has no column {target!r}.", f"its columns are {listed(names)}."
+            f"The table has no column {target!r}.", f"Use one of its columns: {listed(names)}."
         )
     if hasattr(X, "iloc"):
         at = names.index(target)
@@ -106,14 +109,14 @@ def _parted(X: Any, target: str) -> tuple[Any, Any]:
 
 
 def _in_memory(X: Any, target: str | None = None) -> Any:
-    """A table that streams, as one Arrow table: its rows are drawn in any order."""
+    """A streamed table as one Arrow table in memory, because its rows are read in any order."""
     import pyarrow as pa
 
     table = open_table(X)
     found = pa.Table.from_batches([rows.batch for rows in table.batches()])
     if table.typed:
         return found
-    # Cells of a CSV file are text; a look at it says which of them are numbers.
+    # The cells of a CSV file are text. The first look finds the columns of numbers.
     schema = look(X, target)
     for column in schema.columns:
         if column.role == "number":
@@ -131,20 +134,20 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
 
 
 def number_of_test_rows(test_size: Any, n: int) -> int:
-    """How many rows are kept for testing, of a number or a share."""
+    """The number of test rows, from a number or a share."""
     good = isinstance(test_size, int | float | np.number) and not isinstance(test_size, bool)
     whole = good and isinstance(test_size, int | np.integer)
     t = int(test_size) if whole else round(float(test_size) * n) if good else 0
     if not 1 <= t <= n - 2:
         raise VerosimError(
-            f"test_size={test_size!r} leaves {t} of {n} rows for testing.",
-            "a share between 0 and 1, or a number of rows, that leaves two or more to learn from.",
+            f"test_size={test_size!r} gives {t} test rows of {n} rows.",
+            "Use a share between 0 and 1 or a number of rows, and leave at least 2 training rows.",
         )
     return t
 
 
-def ladder(sizes: Any, n: int, classes: int) -> np.ndarray:
-    """(S,) increasing training sizes, of n rows at most; shares are of those n."""
+def training_sizes(sizes: Any, n: int, classes: int) -> np.ndarray:
+    """(S,) the training sizes in increasing order, up to n rows; shares refer to n."""
     if sizes is None:
         low = min(max(SMALLEST_SIZE, 2 * classes), n)
         return np.unique(np.geomspace(low, n, SIZES_BY_DEFAULT).round().astype(np.int64))
@@ -155,10 +158,12 @@ def ladder(sizes: Any, n: int, classes: int) -> np.ndarray:
         m = int(size) if whole else round(float(size) * n) if good and 0 < size <= 1 else 0
         if not 2 <= m <= n:
             raise VerosimError(
-                f"A training size of {size!r} cannot be had: {n} rows are left to learn from.",
-                f"whole numbers from 2 to {n}, or shares of {n} up to 1.0.",
+                f"Each training size must be from 2 to {n} rows; got {size!r}.",
+                f"Use whole numbers from 2 to {n}, or shares of {n} rows up to 1.0.",
             )
         found.append(m)
     if not found:
-        raise VerosimError("sizes is empty.", "such as sizes=[10, 100, 1000], or None.")
+        raise VerosimError(
+            "sizes must not be empty.", "Use a list such as sizes=[10, 100, 1000], or None."
+        )
     return np.unique(np.array(found, dtype=np.int64))

@@ -1,8 +1,8 @@
-"""Going on with a comparison: what an earlier run knows of the one that is asked for.
+"""Resuming a comparison: known values of an earlier run are used in a new run.
 
     result(asked, known) = result(asked),   with fewer fits
 
-as every draw has a seed of its own, by its number alone.
+This holds because the seed of each repeat depends only on the number of the repeat.
 Reference: Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators.
 """
 
@@ -21,22 +21,26 @@ from verosim.twins.comparison.curves import Comparison, in_order
 
 
 def seed_of(random_state: Any, resume: Any) -> int:
+    """The seed of the repeats, from `random_state` or from the comparison to resume."""
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
     if random_state is None:
-        if resume is not None:  # the draws to go on with
+        if resume is not None:  # continue with the same repeats
             return (resume if isinstance(resume, Comparison) else Comparison.load(resume)).seed
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
-    except (TypeError, ValueError) as error:
-        raise VerosimError(f"random_state: {error}.") from None
+    except (TypeError, ValueError):
+        raise VerosimError(
+            "random_state must be None, an integer, a Generator or a RandomState; "
+            f"got {random_state!r}."
+        ) from None
 
 
 def earlier(resume: Any, path: Any) -> tuple[Comparison | None, Path | None]:
-    """What is known already, and the file to keep: one that is there is never written over."""
+    """The comparison to resume and the file to save to. Other files are not overwritten."""
     known, path = None, None if path is None else Path(path)
     if isinstance(resume, Comparison):
         known = resume
@@ -45,46 +49,51 @@ def earlier(resume: Any, path: Any) -> tuple[Comparison | None, Path | None]:
             file = Path(os.fspath(resume))
         except TypeError:
             raise VerosimError(
-                f"resume={resume!r} is not known.", "a Comparison, or the file of one."
+                f"resume={resume!r} is not a comparison.",
+                "Give a Comparison, or the path of a saved one.",
             ) from None
         known, path = Comparison.load(file), file if path is None else path
         if path == file:
             return known, path
     if path is not None and not path.parent.is_dir():
-        raise VerosimError(f"There is no folder {str(path.parent)!r} to save to.", "make it first.")
+        raise VerosimError(
+            f"The folder {str(path.parent)!r} does not exist.", "Create the folder first."
+        )
     if path is not None and path.exists():
         raise VerosimError(
-            f"{str(path)!r} is there already.",
-            f"another name, or resume={str(path)!r} if it is a comparison to go on with.",
+            f"The file {str(path)!r} already exists.",
+            f"Use another path, or use resume={str(path)!r} to continue that comparison.",
         )
     return known, path
 
 
 def carried_over(known: Comparison, asked: Comparison, path: Path | None) -> Comparison:
-    """What an earlier run knows of what is asked now; a stranger's run is refused."""
+    """The requested comparison with the values of an earlier run of the same rows and settings."""
     for name, what in (
-        ("fingerprint", "rows or labels"), ("seed", "random_state"), ("scoring", "scoring"),
-        ("test_rows", "test_size"),
+        ("fingerprint", "different rows or labels"), ("seed", "a different random_state"),
+        ("scoring", "a different scoring"), ("test_rows", "a different test_size"),
     ):  # fmt: skip
         if getattr(known, name) != getattr(asked, name):
             raise VerosimError(
-                f"The run to resume has other {what}.", "the same ones; or begin a new run."
+                f"The comparison to resume has {what}.",
+                "Use the same rows and settings, or start a new comparison.",
             )
     shared = [name for name in asked.names if name in known.models]
     for name in shared:
         if known.models[name] != asked.models[name]:
             raise VerosimError(
-                f"Model {name!r} is {asked.models[name]}, and was {known.models[name]}.",
-                "give it another name.",
+                f"Model {name!r} is {asked.models[name]}, but the comparison to resume has "
+                f"{known.models[name]}.",
+                "Use another name for the model.",
             )
     sizes = np.intersect1d(asked.sizes, known.sizes)
     R = min(asked.asked, known.asked)
     fewer = len(shared) < len(known.models) or len(sizes) < len(known.sizes) or known.asked > R
     if fewer and path is not None and path.exists():
         raise VerosimError(
-            f"{str(path)!r} knows models, sizes or repeats that are not asked for, and would "
-            "lose them.",
-            "ask for them too, or name another path.",
+            f"The file {str(path)!r} has models, sizes or repeats that are not requested, and "
+            "saving would delete them.",
+            "Request them too, or use another path.",
         )
     values = asked.values.copy()
     s_old, s_new = np.searchsorted(known.sizes, sizes), np.searchsorted(asked.sizes, sizes)

@@ -1,1 +1,1 @@
-"""Minima of convex losses over the rows: softmax and margins, and the ways down to them."""
+"""Solvers that minimise convex losses over the rows: the softmax loss and the margin losses."""

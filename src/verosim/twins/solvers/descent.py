@@ -1,11 +1,11 @@
-"""Dual coordinate descent: pass after pass over the rows, each α set to its best in turn.
+"""Dual coordinate descent: passes over the rows, in which each α is set to its optimum in turn.
 
     α ← clip(α − ω (t wᵀx − 1 + rα)/(‖x‖² + r), 0, u),   w ← w + Δα t x
 
-A row that rests at its bound is left out of the passes that follow (shrinking). A pass adds up the
-duality gap as it goes, which tells when to stop; then it is measured for the final w. Small
-problems are finished to rounding, by solving for all α between their bounds at once. A free
-intercept is a penalised one about a b₀ that follows it (`kernels/dual.py`).
+If the α of a row stays at its bound, later passes skip the row (shrinking). Each pass sums an
+estimate of the duality gap, which decides when to stop. Then the gap is measured for the final w.
+Small problems are solved up to rounding errors, by solving for all α between their bounds at once.
+A free intercept is treated as a penalised one about a value b₀ that is updated (`kernels/dual.py`).
 Reference: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), A dual coordinate descent method for
 large-scale linear SVM.
 """
@@ -21,27 +21,27 @@ from verosim.twins.solvers.intercept import best_shift, lower_bound
 from verosim.twins.solvers.margin import Margin, Solution
 from verosim.twins.training_rows import row_arrays
 
-MOST_SOLVED_TOGETHER = 500  # most α that are solved for together
-FINISHES = 30  # tries to finish
-# Of ‖x‖², what the column of a free intercept adds: more of it slows the other columns.
+MOST_SOLVED_TOGETHER = 500  # largest number of α that are solved for together
+FINISHES = 30  # largest number of tries to finish
+# The column of a free intercept adds this share of ‖x‖². A larger share slows the other columns.
 INTERCEPT_SHARE = 0.1
-EXACT_GRADIENT = 1e-13  # projected gradient of a finished problem, in units of its largest margin
+EXACT_GRADIENT = 1e-13  # projected gradient of a solved problem, relative to its largest margin
 
 
 def squared_norms(
     X: np.ndarray | SparseRows, bias: float, centre: np.ndarray | None = None
 ) -> np.ndarray:
-    """(n,) ‖x̃‖², which the problems of all classes share; of dense rows less their centre."""
+    """(n,) ‖x̃‖², the same for all classes. The centre is subtracted from dense rows."""
     out = np.empty(X.shape[0])
     kernels.row_norms(*row_arrays(X), centre, bias, out)
     return out
 
 
 def by_frequency(X: SparseRows) -> tuple[SparseRows, np.ndarray]:
-    """The rows over the columns that occur, frequent ones first, and the new number of each column.
+    """The rows with columns sorted by frequency, and the new number of each column.
 
-    Few columns hold most cells; side by side, their weights stay in the first cache. Only the
-    column numbers are copied. A column that does not occur has the number −1.
+    A few columns hold most cells. If their weights are adjacent, they stay in the first cache. Only
+    the column numbers are copied. A column without cells is removed and has the number −1.
     """
     stored = X.stored
     place = np.empty(X.columns, dtype=np.int64)
@@ -53,10 +53,10 @@ def by_frequency(X: SparseRows) -> tuple[SparseRows, np.ndarray]:
 def dual_coordinate_descent(
     problem: Margin, norms: np.ndarray, tol: float, passes: int, seed: int
 ) -> Solution:
-    """Until the gap is below tol · objective, or the rows were visited `passes` times each.
+    """Minimise until the gap is below tol · objective, or each row was visited `passes` times.
 
-    `norms` (n,) are ‖x̃‖², or ‖x − centre‖² where the intercept is free. Passes over the few rows
-    that have not come to rest count by what they visit.
+    `norms` (n,) are ‖x̃‖², or ‖x − centre‖² for a free intercept. A pass over a part of the rows
+    counts as that part.
     """
     state = _Descent(problem, norms, seed)
     visits, aim = passes * problem.size[0], tol
@@ -65,7 +65,7 @@ def dual_coordinate_descent(
         found = state.solution()
         if found.gap <= tol * found.objective or state.made >= visits:
             break
-        aim = max(0.5 * aim, 1e-16)  # what the pass measured, of the rows it saw, was too kind
+        aim = max(0.5 * aim, 1e-16)  # the gap measured during the pass was too small
     n, p = problem.size
     if n * p > LEAST_CELLS_FOR_THREADS or state.made >= visits:
         return found
@@ -78,17 +78,17 @@ def dual_coordinate_descent(
 
 
 def around(intercept: float) -> np.ndarray:
-    """(7,) what the kernels keep of a free intercept: b₀, and so far no ends that enclose it."""
+    """(7,) the state of a free intercept in the kernels: b₀ first, still without a bracket."""
     return np.array([intercept, -np.inf, np.inf, 0.0, 0.0, 0.0, 1.0])
 
 
 class _Descent:
-    """α and the w it makes, on their way."""
+    """The state of the descent: α and the weights w = Σ α t x."""
 
     def __init__(self, problem: Margin, norms: np.ndarray, seed: int) -> None:
         n, p = problem.size
         self.problem, self.norms, self.bias = problem, norms, problem.bias
-        self.free = np.empty(0)  # of a free intercept, what the kernels keep of it: b₀ first
+        self.free = np.empty(0)  # the state of a free intercept, b₀ first
         if problem.free:
             share = INTERCEPT_SHARE * float(norms.mean())
             self.bias = share**0.5 if share > 0.0 else 1.0
@@ -97,13 +97,13 @@ class _Descent:
         self.w, self.alpha, self.order = np.zeros(p), np.zeros(n), np.arange(n)
         self.ridge = 0.5 / problem.cost if problem.squared else np.empty(0)  # (n,) or empty
         self.seed = np.uint64(2 * seed + 1)  # odd: xorshift must not start from zero
-        self.made, self.turn = 0, 0  # visits to rows, and passes
+        self.made, self.turn = 0, 0  # number of visits to rows, and number of passes
 
     def run(self, visits: int, aim: float) -> None:
-        """Passes until the gap they measure is below aim · objective, or all visits are made."""
+        """Make passes until the estimated gap is below aim · objective or all visits are used."""
         problem = self.problem
         value = problem.dual(self.alpha, self.w)
-        if problem.free:  # what is descended has a penalised intercept, about b₀
+        if problem.free:  # the kernel minimises with a penalised intercept about b₀
             value -= float(self.w[-1]) * (0.5 * float(self.w[-1]) + self.free[0] / self.bias)
         made, self.turn, seed = kernels.descend(
             *row_arrays(problem.X), problem.centre, problem.signs, problem.cost, self.ridge,
@@ -127,14 +127,14 @@ class _Descent:
         return Solution(w, objective, gap, -(-self.made // problem.size[0]))
 
     def weights(self) -> np.ndarray:
-        """(d + 1,) as the problem has them: a free intercept is b₀ + bias v."""
+        """(d + 1,) the weights of the problem. A free intercept is b₀ + bias · w[d]."""
         w = self.w.copy()
         if self.problem.free:
             w[-1] = self.free[0] + self.bias * w[-1]
         return w
 
     def finish(self) -> bool:
-        """One step of Newton in the α between their bounds; False if there is nothing to gain."""
+        """One Newton step in the α between their bounds; False if no progress is possible."""
         problem, alpha = self.problem, self.alpha
         upper = np.full(len(alpha), np.inf) if problem.squared else problem.cost
         ridge = self.ridge if problem.squared else np.zeros(len(alpha))
@@ -176,13 +176,15 @@ class _Descent:
     def move_intercept(
         self, Q: np.ndarray, slope: np.ndarray, at: np.ndarray, over: float
     ) -> float:
-        """Set b₀ to where the next step makes Σ α t = 0, if no bound is met; by how much b moves.
+        """Set b₀ so that the next step gives Σ α t = 0 if no bound is reached.
 
-        Q Δα + tΔb = −slope,   tᵀΔα = −over,   of the α at these rows
+            Q Δα + tΔb = −slope,   tᵀΔα = −over,   for the α of the rows `at`
+
+        Returns the change of b.
         """
         signs, m = self.problem.signs[at], len(at)
         system = np.zeros((m + 1, m + 1))
-        system[:m, :m] = Q - self.bias**2 * np.outer(signs, signs)  # without the column of v
+        system[:m, :m] = Q - self.bias**2 * np.outer(signs, signs)  # without the intercept
         system[m, :m] = system[:m, m] = signs
         step = np.linalg.lstsq(system, -np.append(slope, over), rcond=None)[0]
         now = self.free[0] + self.bias * self.w[-1]

@@ -1,11 +1,11 @@
-"""Finite Newton for the squared hinge, where rows are many and columns few.
+"""The finite Newton method for the squared hinge, for many rows and few columns.
 
     H = J + 2 Σ_{i: mᵢ < 1} cᵢ x̃ᵢ x̃ᵢᵀ,   w ← w − t H⁻¹∇P(w),   t = argmin_t P
 
-P is quadratic between kinks. A step to the bottom of the present piece, with an exact line search,
-ends on the right piece after a few. At αᵢ = 2cᵢ max(0, 1 − mᵢ) the duality gap is ½ ‖∇P‖². J is the
-identity, with 0 for a free intercept; the best one is found before every step, so that Σ αᵢ tᵢ,
-the slope of P along it, is zero.
+P is piecewise quadratic. Each step goes to the minimum of the present piece, with an exact line
+search. After a few steps the piece is the one with the minimum of P. At αᵢ = 2cᵢ max(0, 1 − mᵢ) the
+duality gap is ½ ‖∇P‖². J is the identity matrix, with 0 for a free intercept. The best free
+intercept is computed before each step, so that the derivative Σ αᵢ tᵢ with respect to it is zero.
 Reference: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large
 scale linear SVMs.
 """
@@ -18,19 +18,21 @@ from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.twins.solvers.intercept import best_shift
 from verosim.twins.solvers.margin import Margin, Solution, solving
 
-FLAT = 1e-3  # a slope this much flatter than at the start ends a line search
+FLAT = 1e-3  # the line search ends if the slope is at most this share of the first slope
 
 
 def finite_newton(
     problem: Margin, tol: float, rounds: int, start: np.ndarray | None = None
 ) -> Solution:
-    """From `start` (d + 1,) or zero, until the gap is below tol · objective, or the rounds run out,
-    or rounding stops it."""
+    """Minimise from `start` (d + 1,) or zero until the gap is below tol · objective.
+
+    It also stops after `rounds` steps, or if rounding errors prevent progress.
+    """
     n, p = problem.size
     w = np.zeros(p) if start is None else start
     m, cost, price = problem.margins(w), problem.cost, problem.price
     best = Solution(w, np.inf, np.inf, 0)
-    aim = 0.0 if n * p <= LEAST_CELLS_FOR_THREADS else tol  # small problems go on to rounding
+    aim = 0.0 if n * p <= LEAST_CELLS_FOR_THREADS else tol  # small problems: up to rounding
     for made in range(rounds + 1):
         if problem.free:
             shift = best_shift(problem, m)
@@ -45,7 +47,7 @@ def finite_newton(
             break
         H = problem.gram(np.where(m < 1.0, 2.0 * cost, 0.0))
         H.flat[:: p + 1] += price
-        if H[-1, -1] == 0.0:  # no row is within the margin: the intercept stays
+        if H[-1, -1] == 0.0:  # no row is inside the margin, so the intercept does not change
             H[-1, -1] = 1.0
         step = -solving(H)(gradient)
         along = problem.margins(step)
@@ -57,7 +59,7 @@ def finite_newton(
 def _best_length(
     problem: Margin, w: np.ndarray, step: np.ndarray, m: np.ndarray, along: np.ndarray
 ) -> float:
-    """argmin_t P(w + t · step): Newton on its slope, which is piecewise linear and rises."""
+    """argmin_t P(w + t · step), by Newton's method on the slope, which is piecewise linear."""
     start, curve = float((problem.price * w) @ step), float((problem.price * step) @ step)
     heavy = 2.0 * problem.cost * along
     first = abs(start - float(heavy @ np.maximum(1.0 - m, 0.0)))

@@ -1,10 +1,10 @@
-"""The free intercept: the best one for given weights, and an α that bounds the minimum.
+"""The free intercept: the best value for given weights, and an α that bounds the minimum.
 
     b* = argmin_b Σ cᵢ ℓ(mᵢ + tᵢ b),   D(α) ≤ P* needs Σ αᵢ tᵢ = 0
 
-The loss is convex and piecewise linear or quadratic in b, so b* is exact: a weighted quantile of
-the kinks for the hinge, Newton's method between brackets for its square. Reference: Platt (1998),
-Sequential minimal optimization, on the constraint that a free intercept puts on α.
+The loss is convex and piecewise linear or quadratic in b, so b* is computed exactly. For the hinge
+it is a weighted quantile of the kinks, and for its square it is found by Newton's method in a
+bracket. Reference: Platt (1998), Sequential minimal optimization, for the constraint on α.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import numpy as np
 
 from verosim.twins.solvers.margin import Margin
 
-EVEN = 1e-14  # share of Σ α to which the two sides are equal
-TRIES = 100  # steps of Newton's method, of which it takes a few
+EVEN = 1e-14  # the two classes are balanced if |Σ α t| is at most this share of Σ α
+TRIES = 100  # largest number of Newton steps; a few are usually enough
 
 
 def best_shift(problem: Margin, m: np.ndarray) -> float:
-    """argmin_b Σ c ℓ(m + t b) of margins m (n,); 0 where it is among the best."""
+    """argmin_b Σ c ℓ(m + t b) for margins m (n,); 0 if it is one of several minima."""
     return _quadratic(problem, m) if problem.squared else _linear(problem, m)
 
 
 def _linear(problem: Margin, m: np.ndarray) -> float:
-    kinks = problem.signs * (1.0 - m)  # where a row enters or leaves its margin
+    kinks = problem.signs * (1.0 - m)  # the values of b at which a row reaches its margin
     order = np.argsort(kinks)
     kinks, rises = kinks[order], problem.cost[order]
-    slope = np.cumsum(rises) - float(problem.cost[problem.signs > 0].sum())  # (n,) behind a kink
+    slope = np.cumsum(rises) - float(problem.cost[problem.signs > 0].sum())  # (n,) after each kink
     level = EVEN * float(rises.sum())
-    first = int(np.searchsorted(slope, -level))  # the kinks of the best b, from here …
-    last = min(int(np.searchsorted(slope, level, side="right")), len(kinks) - 1)  # … to here
+    first = int(np.searchsorted(slope, -level))  # first kink with slope zero
+    last = min(int(np.searchsorted(slope, level, side="right")), len(kinks) - 1)  # last such kink
     if kinks[first] <= 0.0 <= kinks[last]:
         return 0.0
     return 0.5 * float(kinks[first] + kinks[last])
@@ -48,20 +48,20 @@ def _quadratic(problem: Margin, m: np.ndarray) -> float:
         step = b + pull / float(heavy @ (left > 0.0))
         if not low < step < high:
             step = 0.5 * (low + high)
-            if not low < step < high:  # neighbours: rounding decides
+            if not low < step < high:  # adjacent numbers: rounding stops the search
                 break
         b = step
     return b
 
 
 def balanced(problem: Margin, alpha: np.ndarray) -> np.ndarray:
-    """(n,) an α with Σ α t = 0 next to one within its bounds.
+    """(n,) an α with Σ α t = 0 close to the given α, which is within its bounds.
 
-    Those between their bounds move, at little cost, as far as these are away; where they are not
-    enough, the heavier side is scaled down.
+    Each α moves in proportion to its distance from its bounds, which changes D little. If this is
+    not enough, the α of the class with the larger sum are scaled down.
     """
     sign = problem.signs
-    for _ in range(3):  # the second time for rounding
+    for _ in range(3):  # repeated because of rounding errors
         over = float(alpha @ sign)
         total = float(alpha.sum())
         if abs(over) <= EVEN * total:
@@ -77,6 +77,6 @@ def balanced(problem: Margin, alpha: np.ndarray) -> np.ndarray:
 
 
 def lower_bound(problem: Margin, alpha: np.ndarray) -> float:
-    """D at the balanced α: the minimum is not below it."""
+    """D at the balanced α, which is a lower bound of the minimum."""
     alpha = balanced(problem, alpha)
     return problem.dual(alpha, problem.combined(alpha))

@@ -1,10 +1,10 @@
-"""L-BFGS in coordinates where the Hessian is nearly the identity.
+"""L-BFGS in coordinates in which the Hessian is close to the identity.
 
     u = Rβ with RᵀR ≈ ∇²f,   ∇_u f = R⁻ᵀ∇f,   f(β) − min f ≈ ½ ‖∇_u f‖²
 
-R comes from the Hessian of a sample of the rows, whose error of order √(p/m) is the factor by which
-each gradient of all the rows then shrinks the distance; or, where there are too many weights for
-that, from its diagonal. The steps are scipy's.
+R comes from the Hessian of m sampled rows. Its relative error is of order √(p/m) for p weights, and
+each gradient over all rows reduces the distance by this factor. If there are too many weights for a
+Hessian, R comes from its diagonal. scipy makes the steps.
 Reference: Nocedal & Wright (2006), Numerical optimization, §7.2.
 """
 
@@ -20,14 +20,14 @@ from scipy.optimize import minimize
 from verosim.twins.solvers.newton import OBJECTIVE_ROUNDING, Minimum
 from verosim.twins.solvers.softmax import Softmax
 
-MEMORY = 10  # pairs of steps and slopes kept
-QUICK_PACE = 0.05  # share of the gap that steps in good coordinates leave, at most
-CAUTION = 10  # the intercepts' curvature may be so much less than where all is equally probable
-WINDOW = 10  # iterations over which the pace of descent is read
+MEMORY = 10  # number of stored pairs of steps and gradient changes
+QUICK_PACE = 0.05  # largest share of the gap that a step in good coordinates leaves
+CAUTION = 10  # the curvature of the intercepts may be this many times smaller than at B = 0
+WINDOW = 10  # number of iterations from which the speed of descent is estimated
 
 
 class Coordinates(Protocol):
-    """u, in which a solver works, and B."""
+    """The change between the weights B and the coordinates u of a solver."""
 
     def slope(self, gradient: np.ndarray) -> np.ndarray: ...
     def step(self, u: np.ndarray) -> np.ndarray: ...
@@ -35,7 +35,7 @@ class Coordinates(Protocol):
 
 @dataclass(frozen=True)
 class Diagonal:
-    """u = S β: each column in units of its own curvature, all classes alike."""
+    """u = S β: each column is scaled by its own curvature, which is the same for all classes."""
 
     scale: np.ndarray  # (d + 1,)
 
@@ -47,8 +47,10 @@ class Diagonal:
 
 
 class Descent:
-    """What L-BFGS sees: f about its start, in units that make the first slope one, so that its
-    first step, which scipy cuts to length one, is a full one."""
+    """The function that L-BFGS minimises: f relative to its start, with a first slope of norm 1.
+
+    scipy limits its first step to length one. In these units this is a full step.
+    """
 
     def __init__(
         self, objective: Softmax, B: np.ndarray, coordinates: Coordinates, path: list[float]
@@ -72,7 +74,7 @@ class Descent:
         return (value - self.first) / self.length**2, self.seen[1] / self.length
 
     def advance(self, tol: float, _: np.ndarray) -> None:
-        """After each step scipy takes: stop once the gap is small enough."""
+        """Called after each step of scipy: stop if the gap is small enough."""
         self.best, self.slope, self.at = self.seen
         self.path.append(self.best)
         self.squares.append(0.5 * float(self.slope @ self.slope))
@@ -82,12 +84,12 @@ class Descent:
 
     @property
     def gap(self) -> float:
-        """f(B) − min f, about.
+        """An estimate of f(B) − min f.
 
-        Where R is known well, ½ ‖∇_u f‖²; and as B takes one more step from there (below), if the
-        last two left little of it, four times what another such step leaves. By the diagonal
-        alone, what is left to descend if the pace of the last iterations holds: Δ r/(1 − r), r the
-        share of the last window's descent in that of the one before it, taken with care.
+        If R is accurate, it is ½ ‖∇_u f‖². Then B makes one more Newton step (see below), so if the
+        last two steps reduced the gap quickly, it is four times what such a step leaves. If R is
+        only diagonal, it is the remaining descent at the speed of the last iterations, Δ r/(1 − r),
+        where Δ is the descent in the last window and r is its ratio to the window before.
         """
         path, squares = self.path, self.squares
         if self.sharp:
@@ -103,7 +105,7 @@ class Descent:
         return min(last * share / (1 - share), bound)
 
     def _bound(self) -> float:
-        """f − min f is at most ‖∇f‖²/2λ, the intercepts' part of it by their own curvature."""
+        """The bound ‖∇f‖²/2λ of f − min f; intercepts use their curvature instead of λ."""
         if not self.squares[-1] > 0:
             return 0.0
         penalty = self.objective.penalty
@@ -116,7 +118,7 @@ class Descent:
 
     @property
     def B(self) -> np.ndarray:
-        """The best point; where R is known well, a Newton step beyond it, which needs no pass."""
+        """The best point. If R is accurate, one more Newton step, which needs no pass."""
         u = self.at * self.length
         return self.start + self.coordinates.step(u - self.slope if self.sharp else u)
 
@@ -124,7 +126,7 @@ class Descent:
 def lbfgs(
     objective: Softmax, B: np.ndarray, coordinates: Coordinates, tol: float, max_iter: int
 ) -> Minimum:
-    """Minimise from B until the gap is tol · f."""
+    """Minimise from B until the gap is at most tol · f."""
     steps = 0
     path: list[float] = []
     while True:
@@ -140,10 +142,10 @@ def lbfgs(
             )  # fmt: skip
         steps += run.steps
         done = run.gap <= max(tol, OBJECTIVE_ROUNDING) * run.best
-        # A line search that rounding stopped begins anew from there, without its memory.
+        # If rounding errors stopped the line search, restart there without the memory.
         if done or run.steps <= 1 or steps >= max_iter or objective.separated(run.best):
             gap = run.gap
-            run.sharp = run.sharp and done  # a step too far, where the slope is still steep
+            run.sharp = run.sharp and done  # no extra Newton step while the slope is large
             value = run.best - run.squares[-1] if run.sharp else run.best
             return Minimum(run.B, value, gap, max(steps, 1), done)
         run.sharp = False

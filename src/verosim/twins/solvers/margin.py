@@ -1,12 +1,12 @@
-"""One linear support vector machine between two classes, as its solvers see it.
+"""The problem of one linear support vector machine for two classes.
 
     P(w) = ½ ‖w‖² + Σ cᵢ ℓ(tᵢ wᵀx̃ᵢ),   ℓ(m) = max(0, 1 − m), or its square,   x̃ = (x, bias)
     D(α) = Σ αᵢ − ½ ‖Σ αᵢ tᵢ x̃ᵢ‖² (− Σ αᵢ² / 4cᵢ for the square),   0 ≤ αᵢ ≤ cᵢ (∞ for the square)
 
-D(α) ≤ D* = P* ≤ P(w): the gap P(w) − D(α) says how far from the optimum a w is at most. The bias is
-a column like the others, and its weight is penalised, or free: then it is left out of ‖w‖², and D
-asks for Σ αᵢ tᵢ = 0 as well. With a free intercept any centre may be taken from the rows, which
-changes b and nothing else. Reference: Fan, Chang, Hsieh, Wang & Lin (2008), LIBLINEAR: a library
+D(α) ≤ D* = P* ≤ P(w), so the gap P(w) − D(α) bounds the distance of w from the optimum. The bias is
+an additional column. Its weight is penalised, or free: a free weight is not part of ‖w‖², and D has
+the additional constraint Σ αᵢ tᵢ = 0. With a free intercept, any centre can be subtracted from the
+rows, which changes only b. Reference: Fan, Chang, Hsieh, Wang & Lin (2008), LIBLINEAR: a library
 for large linear classification.
 """
 
@@ -24,31 +24,31 @@ from verosim.data import SparseRows
 from verosim.engines import map_jobs, map_rows, map_spans, one_blas_thread, spans, use_threads
 from verosim.twins.training_rows import row_arrays
 
-GRAM_CELLS = 1 << 16  # cells scaled and multiplied at a time: they stay in the second cache
+GRAM_CELLS = 1 << 16  # cells scaled and multiplied together, so that they fit the second cache
 
 
 def side_by_side(work: Callable[[int], None], count: int) -> None:
-    """work(0), …, work(count − 1) on the threads; within, there is one thread."""
+    """Run work(0), …, work(count − 1) in parallel threads, each with one thread inside."""
 
     def alone(job: int) -> None:
         with use_threads(1):
             work(job)
 
     with one_blas_thread:
-        map_jobs(alone if count > 1 else work, count)  # the only one has all the threads
+        map_jobs(alone if count > 1 else work, count)  # a single job uses all threads
 
 
 @dataclass(frozen=True)
 class Margin:
-    """n rows to be told apart by a hyperplane."""
+    """The problem of separating n rows of two classes by a hyperplane."""
 
     X: np.ndarray | SparseRows  # (n, d)
     signs: np.ndarray  # (n,) −1 or 1
     cost: np.ndarray  # (n,) > 0
-    bias: float  # what the intercept's column holds; 0 for none
+    bias: float  # the value of the column of the intercept; 0 for no intercept
     squared: bool
-    free: bool = False  # whether the intercept is not penalised; its column then holds 1
-    centre: np.ndarray | None = None  # (d,): x is x − it
+    free: bool = False  # whether the intercept is not penalised; then its column has the value 1
+    centre: np.ndarray | None = None  # (d,) subtracted from each row
 
     @property
     def size(self) -> tuple[int, int]:
@@ -57,7 +57,7 @@ class Margin:
 
     @property
     def price(self) -> np.ndarray:
-        """(d + 1,) what ½w² counts of each weight: 1, but 0 of a free intercept."""
+        """(d + 1,) the penalty factor of each weight: 1, or 0 for a free intercept."""
         out = np.ones(self.size[1])
         out[-1] = 0.0 if self.free else 1.0
         return out
@@ -98,7 +98,7 @@ class Margin:
         return np.append(parts, total * self.bias)
 
     def gram(self, weight: np.ndarray) -> np.ndarray:
-        """(d + 1, d + 1) Σ weight x̃ x̃ᵀ, of dense rows; those of weight zero are not touched."""
+        """(d + 1, d + 1) Σ weight x̃ x̃ᵀ over dense rows. Rows of weight zero are not read."""
         X = self.X
         assert isinstance(X, np.ndarray)
         d = X.shape[1]
@@ -119,15 +119,17 @@ class Margin:
         return H
 
     def _spans(self, part: Callable[[int, int], np.ndarray], shape: Any) -> np.ndarray:
-        """Σ part(start, stop) over blocks of rows, a span of them on each thread: the sum repeats
-        bit by bit."""
+        """Σ part(start, stop) over blocks of rows, in parallel threads.
+
+        The order of the sums is fixed, so the result is the same bit by bit in each call.
+        """
         n, p = self.size
         step = max(64, GRAM_CELLS // p)
         bounds = spans(n, n * p)
         sums = [np.zeros(shape) for _ in bounds[1:]]
 
         def work(span: int, first: int, last: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # solvers look at what comes out
+            with np.errstate(over="ignore", invalid="ignore"):  # the solvers check the result
                 for start in range(first, last, step):
                     sums[span] += part(start, min(last, start + step))
 
@@ -142,14 +144,16 @@ class Margin:
         return 0.5 * size + float(self.cost @ (loss * loss if self.squared else loss))
 
     def dual(self, alpha: np.ndarray, w: np.ndarray) -> float:
-        """D at an alpha that it allows, w = Σ α t x̃."""
+        """D at an α within its bounds, with w = Σ α t x̃."""
         total = float(alpha.sum()) - 0.5 * float((self.price * w) @ w)
         return total - (float((alpha * alpha) @ (0.25 / self.cost)) if self.squared else 0.0)
 
 
 def solving(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """b ↦ H⁻¹b for H positive definite, columns of any scale; nearly singular H is inverted as far
-    as rounding lets it."""
+    """The function b ↦ H⁻¹b for a positive definite H, whatever the scales of its columns.
+
+    If H is almost singular, its small eigenvalues are raised to the level of the rounding errors.
+    """
     scale = 1.0 / np.sqrt(H.diagonal())
     S = H * scale * scale[:, None]
     try:
@@ -163,9 +167,9 @@ def solving(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights, the objective they reach, and how far above the optimum it can be at most.
+    """The weights, their objective, and an upper bound of its distance from the optimum.
 
-    The intercept is bias · w[d], of rows from which the centre is taken.
+    The intercept is bias · w[d], for rows from which the centre is subtracted.
     """
 
     w: np.ndarray  # (d + 1,)

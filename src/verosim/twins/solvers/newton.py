@@ -1,10 +1,10 @@
-"""Newton's method for convex losses, damped so that no step climbs.
+"""Newton's method for convex losses, damped so that no step increases the loss.
 
     step = −H⁻¹∇f,   δ² = ∇fᵀH⁻¹∇f,   f(B) − min f ≈ ½ δ²
 
-The decrement δ does not depend on the columns' units, so it decides when to stop. H is factored
-after scaling its diagonal to one: H = S L Lᵀ S. In u = LᵀS β, H is the identity, which is also the
-coordinate a quasi-Newton method wants to work in.
+The decrement δ does not depend on the units of the columns, so it decides when to stop. H is
+factored after its diagonal is scaled to one: H = S L Lᵀ S. In the coordinates u = LᵀS β, H is the
+identity. Quasi-Newton methods work best in these coordinates.
 Reference: Boyd & Vandenberghe (2004), Convex optimization, §9.5.
 """
 
@@ -18,13 +18,13 @@ from scipy.linalg import lapack, solve_triangular
 from verosim.linalg import EPS
 from verosim.twins.solvers.softmax import Softmax
 
-OBJECTIVE_ROUNDING = 1e-13  # share of f that sums over the rows may be wrong by
-SHORTEST = 1e-10  # of a full step
+OBJECTIVE_ROUNDING = 1e-13  # relative rounding error of f, from the sums over the rows
+SHORTEST = 1e-10  # shortest step, as a share of a full step
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a solver stopped. `gap` estimates how far f is above its least value."""
+    """The result of a solver. `gap` estimates the distance of f from its minimum."""
 
     B: np.ndarray  # (d + 1, K)
     value: float
@@ -35,7 +35,7 @@ class Minimum:
 
 @dataclass(frozen=True)
 class Root:
-    """H = S L Lᵀ S, in Θ (R, d + 1)."""
+    """The factors of H = S L Lᵀ S, for the weights Θ (R, d + 1)."""
 
     scale: np.ndarray  # (p,)
     lower: np.ndarray  # (p, p)
@@ -43,14 +43,14 @@ class Root:
 
     @classmethod
     def of(cls, H: np.ndarray, contrasts: np.ndarray) -> Root:
-        """A singular H is lifted by as little as lets it be factored."""
+        """Factor H. The diagonal of a singular H is raised as little as possible."""
         scale = np.sqrt(np.maximum(H.diagonal(), 0.0))
         scale[scale == 0] = 1.0
         unit = H / scale[:, None] / scale
         lift = 0.0
         while True:
             lower, info = lapack.dpotrf(unit, lower=1, clean=1)
-            # A pivot of rounding error alone would send the step anywhere.
+            # A pivot that is only rounding error would give a random step.
             if info == 0 and lower.diagonal().min() ** 2 > 4 * len(H) * EPS:
                 return cls(scale, lower, contrasts)
             lift = max(100 * lift, 64 * len(H) * EPS)
@@ -62,7 +62,7 @@ class Root:
         return solve_triangular(self.lower, theta / self.scale, lower=True, check_finite=False)
 
     def step(self, u: np.ndarray) -> np.ndarray:
-        """u (p,) as a step of B (d + 1, K)."""
+        """The step of B (d + 1, K) that belongs to u (p,)."""
         beta = solve_triangular(self.lower, u, lower=True, trans=1, check_finite=False)
         return (beta / self.scale).reshape(len(self.contrasts), -1).T @ self.contrasts
 
@@ -73,7 +73,7 @@ class Root:
 def newton(
     objective: Softmax, B: np.ndarray, tol: float, max_iter: int, enough: float = 0.0
 ) -> tuple[Minimum, Root]:
-    """Minimise from B until ½ δ² ≤ max(tol · f, enough). The last Hessian's root comes along."""
+    """Minimise from B until ½ δ² ≤ max(tol · f, enough); also return the last Hessian's root."""
     value, gradient, H = objective.curved(B)
     steps = 0
     while True:

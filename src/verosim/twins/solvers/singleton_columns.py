@@ -1,8 +1,9 @@
-"""Columns that only one row stores, half the vocabulary of a corpus, taken together.
+"""Merging of the columns that only one row uses, which are half of a typical vocabulary.
 
-    Σ_j x_j w_j = ‖x‖ v,   ½ ‖w‖² least for it where w = v x/‖x‖,   then ½ v²
+    Σ_j x_j w_j = ‖x‖ v,   the smallest ½ ‖w‖² with this value is ½ v², at w = v x/‖x‖
 
-over a row's lone columns: one column of value ‖x‖ a row has the same minimum, and w comes back.
+Here x_j are the cells of one row in columns that no other row uses. One merged column per row with
+the value ‖x‖ and the weight v gives the same minimum, and w is computed from v.
 Reference: the representer theorem, Schölkopf, Herbrich & Smola (2001).
 """
 
@@ -19,12 +20,12 @@ from verosim.twins.solvers.softmax import Softmax
 
 @dataclass(frozen=True)
 class MergedSingletons:
-    """The objective with lone columns merged, and the way back to all d of them."""
+    """The objective with merged columns, and the change between merged and original columns."""
 
     objective: Softmax
-    kept: np.ndarray  # (k,) columns that several rows store
-    singletons: np.ndarray  # (l,) columns that one row stores
-    place: np.ndarray  # (l,) the merged column of each
+    kept: np.ndarray  # (k,) columns that several rows use
+    singletons: np.ndarray  # (l,) columns that one row uses
+    place: np.ndarray  # (l,) the merged column of each of these
     share: np.ndarray  # (l,) x_j / ‖x‖
     d: int
 
@@ -53,7 +54,7 @@ class MergedSingletons:
         )  # fmt: skip
 
     def narrowed(self, B: np.ndarray) -> np.ndarray:
-        """B (d + 1, K) over the merged columns: of all with the same scores the shortest."""
+        """B (d + 1, K) for the merged columns."""
         out = np.zeros((self.objective.X.shape[1] + 1, B.shape[1]))
         out[: len(self.kept)] = B[self.kept]
         np.add.at(out, self.place, self.share[:, None] * B[self.singletons])
@@ -61,7 +62,7 @@ class MergedSingletons:
         return out
 
     def widened(self, B: np.ndarray) -> np.ndarray:
-        """(d + 1, K) over all columns; one that no row stores weighs nothing."""
+        """(d + 1, K) for all columns. A column that no row uses has the weight zero."""
         out = np.zeros((self.d + 1, B.shape[1]))
         out[self.kept] = B[: len(self.kept)]
         out[self.singletons] = self.share[:, None] * B[self.place]

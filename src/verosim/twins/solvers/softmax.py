@@ -1,12 +1,12 @@
-"""The objective of logistic regression, its gradient and its Hessian, one pass over the rows each.
+"""The objective of logistic regression, its gradient and its Hessian, in one pass over the rows.
 
     f(B) = Σ_i w_i [log Σ_c exp s_ic − s_{i,y_i}] + λ/2 ‖W‖²,   s_i = Bᵀ(z_i, 1),   λ = 1/C
     ∇f = Σ_i w_i (z_i, 1)(p_i − e_{y_i})ᵀ + λW
     ∇²f = Σ_i w_i (diag p_i − p_i p_iᵀ) ⊗ z_i z_iᵀ + λI
 
-B (d + 1, K) holds the weights W and, last, the intercepts, which are not penalised; z = x − pivot,
-which moves the intercepts only and keeps the digits of columns far from zero. Two classes have one
-column of scores, K = 1, of the second against the first.
+B (d + 1, K) holds the weights W and, in its last row, the intercepts, which are not penalised. The
+shift z = x − pivot changes only the intercepts and keeps the precision of columns far from zero.
+Two classes have one column of scores, K = 1, for the second class against the first.
 Reference: Bishop (2006), Pattern recognition and machine learning, §4.3.
 """
 
@@ -25,16 +25,16 @@ from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
 from verosim.engines import map_spans, spans
 from verosim.linalg import padded
 
-CURVED_CELLS = 1 << 16  # cells of a block whose products are taken: it stays in the second cache
+CURVED_CELLS = 1 << 16  # cells per block of products, so that a block fits the second cache
 
 
 @dataclass
 class Softmax:
-    """f over some rows. `passes` counts how often all of them were read."""
+    """The objective f over some rows. `passes` counts the passes over all of them."""
 
     X: np.ndarray | SparseRows  # (n, d)
     codes: np.ndarray  # (n,) int32
-    weights: np.ndarray  # (n,), empty if every row counts once
+    weights: np.ndarray  # (n,), empty if every row has weight 1
     classes: int
     penalty: float  # λ
     pivot: np.ndarray  # (d,)
@@ -43,7 +43,7 @@ class Softmax:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(d + 1, K)"""
+        """(d + 1, K), the shape of B."""
         return self.X.shape[1] + 1, 1 if self.classes == 2 else self.classes
 
     @property
@@ -55,8 +55,11 @@ class Softmax:
         return float(self.weights.min()) if len(self.weights) else 1.0
 
     def separated(self, value: float) -> bool:
-        """Without a penalty, a row on the wrong side costs log 2 at least: less than that in all,
-        and a hyperplane parts the classes; f then has no minimum."""
+        """Whether the rows are separable and the penalty is zero, so that f has no minimum.
+
+        A row on the wrong side of a hyperplane costs at least log 2. If f is lower than the cost of
+        one such row, the hyperplane separates the classes.
+        """
         return self.penalty == 0 and value < math.log(2) * self.lightest
 
     def value(self, B: np.ndarray) -> tuple[float, np.ndarray]:
@@ -132,15 +135,19 @@ class Softmax:
 
     @property
     def contrasts(self) -> np.ndarray:
-        """(R, K) orthonormal, R = K − 1: scores count only up to what all classes share. Of two
-        classes (1, 1)."""
+        """(R, K) orthonormal rows with R = K − 1, or (1, 1) for two classes.
+
+        A constant added to the scores of all classes changes nothing, so K − 1 directions remain.
+        """
         if self.classes == 2:
             return np.ones((1, 1))
         return np.ascontiguousarray(helmert(self.classes))
 
     def centred(self, B: np.ndarray) -> np.ndarray:
-        """The same posteriors with scores that sum to zero over the classes: of all such B the
-        shortest, and where the minimum is."""
+        """The B with the same posteriors and scores that sum to zero over the classes.
+
+        It has the smallest norm of all B with these posteriors, and the minimum has this form.
+        """
         return B if B.shape[1] == 1 else B - B.mean(axis=1, keepdims=True)
 
     def curved(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -176,7 +183,7 @@ class Softmax:
 
         map_spans(work, bounds)
         H = blocks.sum(axis=0)
-        for r in range(R):  # the upper blocks mirror the lower
+        for r in range(R):  # the upper blocks are the transposed lower blocks
             for q in range(r):
                 H[q, :, r] = H[r, :, q].T
         at = np.arange(d)

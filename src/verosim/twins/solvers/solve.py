@@ -1,7 +1,7 @@
-"""Which solver, and from where: by what a pass and a Hessian cost.
+"""The choice of the solver and of its start, by the cost of a pass and of a Hessian.
 
-Newton where its Hessians are cheap; otherwise L-BFGS with the Hessian of a sample of the rows for
-coordinates, and with its diagonal where there are too many weights even for that.
+Newton's method is used if Hessians are cheap. Otherwise L-BFGS is used, in coordinates from the
+Hessian of a sample of the rows, or from its diagonal if there are too many weights for a Hessian.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from verosim.twins.solvers.softmax import Softmax, column_squares
 from verosim.twins.solvers.start import climb, generative_start, subsample
 from verosim.twins.solvers.truncated import dual_start, truncated_newton
 
-ROWS_PER_SAMPLED_ROW = 32  # one row in so many makes the Hessian of a sample
-HESSIAN_WEIGHTS = 2000  # weights above which no Hessian is made
-REFUSED_WEIGHTS = 20_000  # weights whose Hessian is refused
-COSTLY_WEIGHTS = 600  # weights above which a Hessian costs as much as a hundred passes
-FEW_ROWS = 50_000  # up to which passes cost next to nothing
-DIAGONAL_STEPS = 300  # steps by the diagonal before the Hessian is made after all
-CHEAP_WEIGHTS = 300  # weights whose Hessian costs little however few the rows
-STEPS_PER_HESSIAN = 12  # steps before the Hessian of the sample is made anew
-FEW_STEPS = 3  # steps to the minimum that show it fitted
-SAMPLE_SEED = 0  # of the samples: the same rows, the same answer
+ROWS_PER_SAMPLED_ROW = 32  # the sample for a Hessian has one row of this many
+HESSIAN_WEIGHTS = 2000  # with more weights, no Hessian is computed
+REFUSED_WEIGHTS = 20_000  # with more weights, solver="newton" raises an error
+COSTLY_WEIGHTS = 600  # with more weights, a Hessian costs as much as a hundred passes
+FEW_ROWS = 50_000  # up to this number of rows, passes cost very little
+DIAGONAL_STEPS = 300  # steps with the diagonal before a Hessian is computed
+CHEAP_WEIGHTS = 300  # up to this number of weights, a Hessian costs little for any number of rows
+STEPS_PER_HESSIAN = 12  # steps before the Hessian of the sample is computed again
+FEW_STEPS = 3  # if the minimum is reached within these steps, the Hessian was accurate
+SAMPLE_SEED = 0  # seed of the samples: the same rows give the same result
 
 
-@one_blas_thread  # rows are shared out to our threads; BLAS's own would wait for them
+@one_blas_thread  # verosim's threads divide the rows; threads of BLAS would wait for them
 def minimise(
     objective: Softmax, solver: str, tol: float, max_iter: int, B: np.ndarray | None = None
 ) -> Minimum:
-    """The minimum from B, or from the generative start."""
+    """Minimise from B, or from the weights of LDA if B is None."""
     n, (columns, _) = len(objective.codes), objective.shape
     p = columns * objective.contrasts.shape[0]
     top = max(n // ROWS_PER_SAMPLED_ROW, 16 * p if p <= CHEAP_WEIGHTS else 4 * p, 4096)
@@ -44,7 +44,7 @@ def minimise(
     if B is not None:
         B = objective.centred(B)
         if not objective.value(B)[0] <= objective.value(np.zeros(objective.shape))[0]:
-            B = None  # weights that say less than none at all are no start
+            B = None  # these weights are worse than zero weights
     if isinstance(objective.X, SparseRows) and p > HESSIAN_WEIGHTS and solver != "lbfgs":
         part = MergedSingletons.of(objective)
         B = dual_start(part.objective) if B is None else part.narrowed(B)
@@ -64,8 +64,8 @@ def minimise(
     ):
         if p > REFUSED_WEIGHTS:
             raise VerosimError(
-                f"Newton's Hessian of {p:,} weights would take {8e-9 * p * p:.0f} GB.",
-                'solver="auto" or "lbfgs" does without it.',
+                f"The Hessian of {p:,} weights needs {8e-9 * p * p:.0f} GB of memory.",
+                'Use solver="auto" or solver="lbfgs", which need no Hessian.',
             )
         if B is None:
             B = generative_start(objective) if n <= 2 * top else climb(objective, top, rng)[0]
@@ -80,8 +80,11 @@ def minimise(
 def sketched(
     objective: Softmax, B: np.ndarray, root: Root, rows: Softmax, tol: float, max_iter: int
 ) -> Minimum:
-    """L-BFGS with the Hessian of some of the rows, made anew where it no longer fits: steps that
-    contract slowly say so, and their gap is not to be trusted."""
+    """L-BFGS in coordinates from the Hessian of a sample of the rows.
+
+    If the steps converge slowly, the Hessian is not accurate and neither is the estimated gap. Then
+    the Hessian is computed again at the present weights.
+    """
     steps = 0
     before = np.inf
     while True:
@@ -97,8 +100,11 @@ def sketched(
 
 
 def gap_at(objective: Softmax, B: np.ndarray) -> float:
-    """How far f(B) is above its minimum, relative to it: by the Hessian of a sample of the rows, or
-    at least what the best step along one weight would gain, g²/2L with L = ½ Σ w z² + λ."""
+    """An estimate of the distance of f(B) from its minimum, relative to f(B).
+
+    With few weights, it uses the Hessian of a sample of the rows. Otherwise it is a lower bound:
+    the gain g²/2L of the best step in one weight, where g is its gradient and L = ½ Σ w z² + λ.
+    """
     value, gradient = objective.value(B)
     if not value > 0:
         return 0.0
@@ -112,12 +118,12 @@ def gap_at(objective: Softmax, B: np.ndarray) -> float:
 
 
 def _pays(n: int, p: int) -> bool:
-    """Fewer rows than weights: factoring a Hessian costs more than all the passes."""
+    """Whether a Hessian is worth its cost. With fewer rows than weights, passes are cheaper."""
     return p <= CHEAP_WEIGHTS or n >= p
 
 
 def _curvatures(objective: Softmax) -> np.ndarray:
-    """(d + 1,) roots of the Hessian's diagonal where all classes are equally probable."""
+    """(d + 1,) square roots of the Hessian's diagonal at B = 0 (equal posteriors)."""
     share = 1.0 / objective.classes
     diagonal = share * (1 - share) * np.append(column_squares(objective), objective.mass)
     diagonal[:-1] += objective.penalty

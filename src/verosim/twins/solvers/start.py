@@ -1,10 +1,10 @@
-"""Where a descent begins: the generative answer, bettered on ever more of the rows.
+"""The start of a descent: the weights of LDA, improved on samples of increasing size.
 
-    w_k = Σ⁻¹(μ_k − μ), b_k as LDA has them   →   Newton on m₀ rows   →   on 8 m₀   →   …
+    w_k = Σ⁻¹(μ_k − μ), b_k of LDA   →   Newton on m₀ rows   →   Newton on 8 m₀ rows   →   …
 
-The minimum on m of n rows lies about p/2 · n/m above that on all, p the number of weights, so one
-Newton step takes a rung's answer to the next rung's. A sample keeps every class: rare ones in full,
-weighted back to their share.
+The minimum on m of n rows is about p/2 · n/m above the minimum on all rows, for p weights. So about
+one Newton step leads from the minimum of one sample to that of the next. A sample contains every
+class. Rare classes are sampled more often and get smaller weights.
 Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers; Roosta-Khorasani &
 Mahoney (2019), Sub-sampled Newton methods.
 """
@@ -24,16 +24,16 @@ from verosim.stats.pivots import PIVOT_ROWS
 from verosim.twins.solvers.newton import Root, newton
 from verosim.twins.solvers.softmax import Softmax
 
-LEAST_RUNG_ROWS = 2048  # rows of the lowest rung
-RUNG = 8  # a rung has so many times the rows of the one below it
-LEAST_ROWS_OF_CLASS = 50  # rows of a class taken whatever its share
-MOST_COLUMNS_OF_LDA = 400  # columns above which the generative start takes them one by one
-RUNG_STEPS = 12
-START_SIZES = (1.0, 0.5, 0.2, 0.05, 0.0)  # of the generative start
+LEAST_RUNG_ROWS = 2048  # rows of the smallest sample
+RUNG = 8  # each sample has this many times the rows of the previous one
+LEAST_ROWS_OF_CLASS = 50  # rows that are sampled from a rare class, if it has so many
+MOST_COLUMNS_OF_LDA = 400  # with more columns, the start uses NaiveLDA instead of LDA
+RUNG_STEPS = 12  # largest number of Newton steps per sample
+START_SIZES = (1.0, 0.5, 0.2, 0.05, 0.0)  # factors that are tried for the start
 
 
 def middle(X: np.ndarray | SparseRows) -> np.ndarray:
-    """(d,) a value of each column that is not far out: z = x − pivot is exact where it matters."""
+    """(d,) a typical value of each column, so that z = x − pivot keeps its precision."""
     if isinstance(X, SparseRows):
         return np.zeros(X.columns)
     taken = X[np.linspace(0, len(X) - 1, min(PIVOT_ROWS, len(X)), dtype=np.int64)]
@@ -41,7 +41,7 @@ def middle(X: np.ndarray | SparseRows) -> np.ndarray:
 
 
 def subsample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softmax:
-    """The objective on about so many rows, each with the weight of those it stands for."""
+    """The objective on a sample of about `rows` rows, weighted to represent all rows."""
     codes = objective.codes
     n = len(codes)
     if rows >= n:
@@ -49,7 +49,7 @@ def subsample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softma
     count = np.bincount(codes, minlength=objective.classes)
     share = np.ceil(count * (rows / n)).astype(np.int64)
     wanted = np.minimum(count, np.maximum(share, LEAST_ROWS_OF_CLASS))
-    drawn = rng.integers(0, n, 2 * rows)  # unsorted draws with few repeats: no pass over n
+    drawn = rng.integers(0, n, 2 * rows)  # a random sample without a pass over all rows
     drawn = np.unique(drawn)
     rng.shuffle(drawn)
     order = drawn[np.argsort(codes[drawn], kind="stable")]
@@ -57,7 +57,7 @@ def subsample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softma
     parts = []
     for c, most in enumerate(wanted):
         at = order[starts[c] : starts[c + 1]][:most]
-        if len(at) < most:  # too rare to have been drawn often enough
+        if len(at) < most:  # a rare class, which needs its own sample
             at = rng.permutation(np.flatnonzero(codes == c))[:most]
         parts.append(at)
     at = np.sort(np.concatenate(parts))
@@ -69,7 +69,7 @@ def subsample(objective: Softmax, rows: int, rng: np.random.Generator) -> Softma
 
 
 def generative_start(objective: Softmax) -> np.ndarray:
-    """B (d + 1, K) of LDA on these rows, or the share of it that a penalty likes best."""
+    """B (d + 1, K) of LDA on these rows, times the factor with the lowest objective."""
     B = np.zeros(objective.shape)
     X = objective.X
     dense = isinstance(X, np.ndarray)
@@ -96,7 +96,7 @@ def generative_start(objective: Softmax) -> np.ndarray:
 def climb(
     objective: Softmax, top: int, rng: np.random.Generator, B: np.ndarray | None = None
 ) -> tuple[np.ndarray, Root, Softmax]:
-    """A start B, the root of the Hessian there, and the sample of about `top` rows it is of."""
+    """A start B, the factored Hessian at B, and the sample of about `top` rows it comes from."""
     p = objective.contrasts.shape[0] * objective.shape[0]
     rungs = [top]
     while rungs[-1] > RUNG * max(LEAST_RUNG_ROWS, 8 * p):

@@ -1,10 +1,11 @@
-"""Stochastic gradient descent: the weights move after every row, or every few.
+"""Stochastic gradient descent: the weights change after each row, or after each batch of rows.
 
-    θ ← θ + η (t − σ(θᵀx)) x,   η_t = η₀ (1 + t/n)^−a,   t rows seen, n rows of a pass
+    θ ← θ + η (y − σ(θᵀx)) x,   η_t = η₀ (1 + t/n)^−a,   t rows seen, n rows per pass
 
-with the penalty's share λ/n · θ per row. Several classes: w_c ← w_c + η (1[y = c] − p_c) x.
-A row of weight w is visited ⌈w⌉ times, and the order of visits is drawn from what the rows hold,
-not from where they stand: weights are repeated rows, and rows moved about give the same model.
+Each row also adds its share λ/n · θ of the penalty. For several classes the step is
+w_c ← w_c + η (1[y = c] − p_c) x. A row of weight w is visited ⌈w⌉ times. The order of visits
+depends on the values of the rows and not on their positions. So a weight is the same as repeated
+rows, and rows in another order give the same model.
 Reference: Robbins & Monro (1951), A stochastic approximation method.
 """
 
@@ -20,13 +21,13 @@ from verosim.twins.solvers.descent import squared_norms
 from verosim.twins.solvers.softmax import Softmax
 from verosim.twins.training_rows import row_arrays
 
-PATIENCE_PASSES = 5  # passes that may go by without a better loss
-MOST_VISITS_PER_PASS = 16  # visits of one row in a pass, at most; beyond that they weigh more
+PATIENCE_PASSES = 5  # descent stops after this number of passes without a lower loss
+MOST_VISITS_PER_PASS = 16  # largest number of visits to one row in a pass
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """η₀ (1 + rows seen / rows of a pass)^−decay, `batch` rows a step."""
+    """Step sizes η₀ (1 + rows seen / rows per pass)^−decay, with `batch` rows per step."""
 
     rate: float
     decay: float
@@ -35,11 +36,11 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Visits:
-    """Rows as often as they are visited in a pass, and the weight of each visit."""
+    """The visits of one pass: the row of each visit, and the weight of a visit to each row."""
 
     rows: np.ndarray  # (v,)
-    weights: np.ndarray  # (n,), empty if every visit counts once
-    keys: np.ndarray  # (v,) uint64, of what a row holds and which visit it is
+    weights: np.ndarray  # (n,), empty if every visit has weight 1
+    keys: np.ndarray  # (v,) uint64, hashes of the values of the row and the number of the visit
 
     @classmethod
     def of(cls, objective: Softmax) -> Visits:
@@ -54,7 +55,7 @@ class Visits:
             weights = weights if (weights != 1).any() else weights[:0]
         rows = np.repeat(np.arange(n), times)
         order = np.argsort(keys[rows], kind="stable")
-        visit = np.empty(len(rows), dtype=np.uint64)  # a row's second visit is not its first
+        visit = np.empty(len(rows), dtype=np.uint64)  # number of the visit to equal rows
         kernels.count_runs(keys[rows][order], visit)
         return cls(rows[order], weights, keys[rows][order] + visit)
 
@@ -69,8 +70,7 @@ class Visits:
 
 
 def first_rate(X: np.ndarray | SparseRows, visits: Visits) -> float:
-    """1 over the mean of w ‖(x, 1)‖² as the weights count the rows: a step changes the score of an
-    ordinary row by about one."""
+    """1 / mean of w ‖(x, 1)‖², so that one step changes the score of a typical row by about 1."""
     squares = squared_norms(X, 1.0)
     weights = visits.weights[visits.rows] if len(visits.weights) else np.ones(len(visits))
     mean = float(weights @ (weights * squares[visits.rows]) / weights.sum())
@@ -85,7 +85,7 @@ def one_pass(
     order: np.ndarray,
     weights: np.ndarray,
 ) -> float:
-    """Rows in `order`, B (d + 1, K) changed in place; the mean loss as they were met."""
+    """Visit the rows in `order` and change B (d + 1, K) in place; return the mean loss."""
     X = objective.X
     rest = (
         objective.codes, weights, order, schedule.batch, schedule.rate, schedule.decay,
@@ -101,7 +101,7 @@ def one_pass(
 
 @dataclass(frozen=True)
 class Course:
-    """How a descent went: after each pass the mean loss met on the way, and ‖w‖."""
+    """The result of a descent, with the mean loss during each pass and ‖w‖ after it."""
 
     B: np.ndarray  # (d + 1, K)
     losses: list[float]
@@ -118,7 +118,7 @@ def stochastic_descent(
     max_iter: int,
     rng: np.random.Generator,
 ) -> Course:
-    """Passes over the rows in random order, until five of them lower the loss by less than tol."""
+    """Make passes in random order until five in a row lower the loss by a share below tol."""
     losses: list[float] = []
     norms: list[float] = []
     best, waited = np.inf, 0

@@ -1,9 +1,10 @@
-"""Newton's method without a Hessian: its steps by conjugate gradients, for wide sparse rows.
+"""Newton's method without a Hessian: conjugate gradients compute its steps, for wide sparse rows.
 
-    ∇²f · P = Xᵀ[w (diag p − p pᵀ) (X P)] + λP,   solved to ½ gᵀ∇²f⁻¹g within a share of itself
+    ∇²f · P = Xᵀ[w (diag p − p pᵀ) (X P)] + λP,   solved until ½ gᵀ∇²f⁻¹g is known to a given share
 
-Every product reads the rows once for X P and once, by columns, for Xᵀ; so the table of weights is
-read at random but written in order. Scores of a step make its line search free of products.
+Each product reads the rows once for X P, and once by columns for Xᵀ. So the table of weights is
+read in random order but written in sequence. The line search uses the scores of the step and needs
+no further products.
 Reference: Dembo & Steihaug (1983), Truncated-Newton algorithms for large-scale unconstrained
 optimization; Lin, Weng & Keerthi (2008), Trust region Newton method for logistic regression.
 """
@@ -25,17 +26,17 @@ from verosim.twins.solvers.softmax import Softmax
 
 NO_SKIP = np.empty(0, dtype=np.bool_)
 EPOCHS = 10  # passes over the rows before Newton's method
-MOST_PRODUCTS = 500  # products a step may take
-# Share of the decrement that a step may leave, at the end and far off.
+MOST_PRODUCTS = 500  # largest number of products per step
+# Share of the decrement that a step may leave: near the minimum, and far from it.
 CAREFUL_SHARE, QUICK_SHARE = 0.1, 0.5
-NEAR_MINIMUM = 0.1  # gap, relative to f, from which on steps are careful
-FROM_BELOW = 3  # conjugate gradients see a decrement from below, seldom less than a third of it
-# Of the largest curvature a row may have: below it a row has no say in a step.
+NEAR_MINIMUM = 0.1  # relative gap below which steps are computed with more precision
+FROM_BELOW = 3  # conjugate gradients underestimate the decrement, rarely by more than this factor
+# Rows with a curvature below this share of the largest one are ignored in a step.
 LEAST_CURVATURE = 1e-7
 
 
 def even(indptr: np.ndarray, count: int) -> list[int]:
-    """Bounds of spans with as many stored cells each."""
+    """Bounds of `count` spans with about equal numbers of stored cells."""
     cells = np.linspace(indptr[0], indptr[-1], count + 1)
     bounds = np.searchsorted(indptr, cells)
     bounds[0], bounds[-1] = 0, len(indptr) - 1
@@ -44,7 +45,7 @@ def even(indptr: np.ndarray, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class MatrixProducts:
-    """X by rows and by columns, and both products with it, on the threads."""
+    """X by rows and by columns, and the products with X and Xᵀ in parallel threads."""
 
     rows: SparseRows
     columns: SparseRows  # of Xᵀ
@@ -72,7 +73,10 @@ class MatrixProducts:
     def back(
         self, table: np.ndarray, ridge: float, own: np.ndarray, out: np.ndarray, power: int = 1
     ) -> float:
-        """out (d + 1, width) = (X, 1)ᵀ · table + ridge · own, no ridge on the last; ⟨own, out⟩."""
+        """Compute out (d + 1, width) = (X, 1)ᵀ · table + ridge · own; return ⟨own, out⟩.
+
+        The last row, of the intercepts, has no ridge.
+        """
         dots = np.zeros(len(self.strips))
 
         def work(strip: int, a: int, b: int) -> None:
@@ -87,14 +91,14 @@ class MatrixProducts:
 
 
 class LocalModel:
-    """f about one point: its posteriors, slope and curvature there."""
+    """The posteriors, the gradient and the curvature of f at one point."""
 
     def __init__(self, objective: Softmax, products: MatrixProducts, K: int) -> None:
         self.objective, self.products, self.K = objective, products, K
         self.given = (objective.codes, objective.weights)
 
     def move_to(self, B: np.ndarray, scores: np.ndarray) -> None:
-        """Loss, slope and posteriors at B, whose scores these are."""
+        """Compute the loss, the gradient and the posteriors at B from its scores."""
         o = self.objective
         self.B, self.scores = B, scores
         residual, self.shares = np.zeros_like(scores), np.zeros_like(scores)
@@ -113,12 +117,12 @@ class LocalModel:
         self.value = float(losses.sum()) + 0.5 * o.penalty * float(np.vdot(B[:-1], B[:-1]))
 
     def _fix_intercept(self, table: np.ndarray) -> None:
-        """Without intercepts their line does not move."""
+        """Set the row of the intercepts to zero if the model has none."""
         if not self.objective.intercept:
             table[-1] = 0.0
 
     def curvature(self) -> np.ndarray:
-        """(d + 1, width) the Hessian's diagonal; ones where nothing is."""
+        """(d + 1, width) the diagonal of the Hessian, with 1 instead of 0."""
         o, p = self.objective, self.shares
         spread = p * (1 - p)
         if len(o.weights):
@@ -131,7 +135,7 @@ class LocalModel:
         return out
 
     def hessian_product(self, direction: np.ndarray, out: np.ndarray) -> float:
-        """out = ∇²f · direction; returns directionᵀ∇²f direction."""
+        """Compute out = ∇²f · direction; return directionᵀ∇²f direction."""
         o = self.objective
         change = self.products.scores(direction, self.skip)
 
@@ -144,7 +148,7 @@ class LocalModel:
         return dot
 
     def along(self, change: np.ndarray, step: np.ndarray) -> Callable[[float], float]:
-        """f at B + size · step, whose scores change so much, without a product."""
+        """The function f(B + size · step) of size, from the change of the scores."""
         o, B = self.objective, self.B
         squares = [float(np.vdot(u, v)) for u, v in
                    ((B[:-1], B[:-1]), (B[:-1], step[:-1]), (step[:-1], step[:-1]))]  # fmt: skip
@@ -165,7 +169,7 @@ class LocalModel:
 
 
 def conjugate(local: LocalModel, share: float) -> tuple[np.ndarray, float]:
-    """A step s towards −∇²f⁻¹g, and ½ of gᵀ∇²f⁻¹g as far as it has been found."""
+    """An approximation of the step −∇²f⁻¹g, and the part of ½ gᵀ∇²f⁻¹g that it reaches."""
     M = local.curvature()
     rest = -local.gradient
     step, bent = np.zeros_like(rest), np.empty_like(rest)
@@ -180,7 +184,7 @@ def conjugate(local: LocalModel, share: float) -> tuple[np.ndarray, float]:
         if not curved > 0:
             break
         size = square / curved
-        gain = 0.5 * size * square  # what this iteration adds to the decrement
+        gain = 0.5 * size * square  # the contribution of this iteration to the decrement
 
         def work(span: int, a: int, b: int, size: float = size) -> None:
             sums[span] = kernels.conjugate_step(size, *(v[a:b] for v in flat))
@@ -188,7 +192,7 @@ def conjugate(local: LocalModel, share: float) -> tuple[np.ndarray, float]:
         map_spans(work, cuts)
         found += gain
         after = float(sums.sum())
-        # Nash & Sofer's test: the mean of the gains so far foretells those to come.
+        # The test of Nash & Sofer compares the last gain with the mean of all gains so far.
         if k * gain <= share * found or after == 0:
             break
         turn = after / square
@@ -202,11 +206,13 @@ def conjugate(local: LocalModel, share: float) -> tuple[np.ndarray, float]:
 
 
 def dual_start(objective: Softmax) -> np.ndarray:
-    """B (d + 1, K) after a few passes of dual coordinate ascent, which few heavy rows cannot stop.
+    """B (d + 1, K) after a few passes of dual coordinate ascent, a start robust to heavy rows.
 
-    B = Σ w (x, 1)(e_y − a)ᵀ/λ, each row's a set in turn to the posterior it leads to. Two classes
-    are a softmax of twice the penalty, w = w₁ − w₀.
-    Yu, Huang & Lin (2011), Dual coordinate descent methods for logistic regression.
+        B = Σ w (x, 1)(e_y − a)ᵀ/λ
+
+    Each pass sets the vector a of each row in turn to the posterior of the row. Two classes are a
+    softmax with twice the penalty, w = w₁ − w₀. Reference: Yu, Huang & Lin (2011), Dual coordinate
+    descent methods for logistic regression.
     """
     X, (columns, K) = objective.X, objective.shape
     assert isinstance(X, SparseRows)
@@ -244,7 +250,7 @@ def truncated_newton(
         gap = FROM_BELOW * found
         goal = max(tol, OBJECTIVE_ROUNDING) * local.value
         if gap <= NEAR_MINIMUM * local.value and share > CAREFUL_SHARE:
-            # The estimate itself must be good now.
+            # Near the minimum, the estimate of the gap must be precise.
             share = CAREFUL_SHARE
         elif gap <= goal:
             return Minimum((B + step)[:, :K], local.value - found, gap, max(steps, 1), True)
