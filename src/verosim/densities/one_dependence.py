@@ -34,11 +34,13 @@ class OneDependenceParams(CodedRowParams):
     log_parent: np.ndarray  # (J, C) log p(x_i | k), so that the prior is added outside
     log_child: np.ndarray  # (J, J, C) log p(x_j | k, x_i)
     log_weight: np.ndarray  # (d,) log v_i
+    known: np.ndarray  # (J,) whether some row has the code
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
-        free, C = self.codes.sizes - 2, self.log_parent.shape[1]  # sums to one, missing apart
-        return int(C * (free.sum() ** 2 - (free**2).sum() + free.sum()))
+        column = self.codes.column_of()[self.known]
+        free = np.bincount(column, minlength=len(self.codes.sizes)) - 1  # shares sum to one
+        return int(self.log_parent.shape[1] * (free.sum() ** 2 - (free**2).sum() + free.sum()))
 
     def log_mass(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), self.log_parent.shape[1]))
@@ -60,13 +62,13 @@ class OneDependenceParams(CodedRowParams):
         for i in range(d):
             rows = np.flatnonzero(parent == i)
             mass = np.exp(self.log_parent[first[i] : first[i + 1]])[:, classes[rows]].T
-            out[rows, i] = draw(mass, rng)
+            out[rows, i] = draw(mass * self.known[first[i] : first[i + 1]], rng)
             at = first[i] + out[rows, i]
             for j in range(d):
                 if j != i:
                     table = self.log_child[at, first[j] : first[j + 1]]  # (rows, B_j, C)
                     mass = np.exp(table[np.arange(len(rows)), :, classes[rows]])
-                    out[rows, j] = draw(mass, rng)
+                    out[rows, j] = draw(mass * self.known[first[j] : first[j + 1]], rng)
         return out
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
@@ -90,12 +92,13 @@ class OneDependence(Density):
         weight = pairs.weight[:, 0]  # (C,)
         table = np.where(table > LEFTOVER * weight.sum(), table, 0.0)
         single = np.einsum("cjj->cj", table)  # (C, J)
-        share = 1.0 / np.repeat(codes.sizes, codes.sizes)  # (J,)
+        known = single.sum(axis=0) > 0  # (J,)
+        column = codes.column_of()
+        share = 1.0 / np.maximum(np.bincount(column[known], minlength=len(codes.sizes)), 1)[column]
         log_parent = np.log((single + share) / (weight[:, None] + 1.0))
         alone = (single + share) / (weight[:, None] + 1.0)
         log_child = np.log((table + alone[:, None, :]) / (single[:, :, None] + 1.0))
-        unseen = ~(single.sum(axis=0) > 0)
-        log_child[:, :, unseen] = 0.0
+        log_child[:, :, ~known] = 0.0
         d = len(codes.sizes)
         value = information(pairs).with_class if self.weighted else np.ones(d)
         value = value / value.sum() if value.sum() > 0 else np.full(d, 1.0 / d)
@@ -103,5 +106,5 @@ class OneDependence(Density):
             log_weight = np.log(value)
         return OneDependenceParams(
             codes, np.ascontiguousarray(log_parent.T),
-            np.ascontiguousarray(log_child.transpose(1, 2, 0)), log_weight,
+            np.ascontiguousarray(log_child.transpose(1, 2, 0)), log_weight, known,
         )  # fmt: skip

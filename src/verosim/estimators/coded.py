@@ -84,7 +84,7 @@ class CodedSpec(Spec):
         if self.structure_key in dict(schema.structures):
             return schema
         source = TableSource(rows.table, CellReader(schema), rows.labels, rows.weights)
-        bins = self.bins if isinstance(self.bins, str) else int(self.bins)
+        bins = None if isinstance(self.bins, str) else int(self.bins)
         choose = self.parents if self.has_parents else None
         found = choose_structure(schema, source, bins, choose)
         return replace(schema, structures=(*schema.structures, (self.structure_key, found)))

@@ -1,8 +1,8 @@
 """Chooses the cells of a table from its first rows, without labels.
 
-Numbers get up to 240 bins of about equal weight, categories their most frequent values. Neighbouring
-0/1 columns of which exactly one is 1 in every row are one category that was written as several
-columns (one-hot), and are read as one.
+Numbers get up to 240 bins of about equal weight, categories their most frequent values. A run of
+0/1 columns of which exactly one is 1 in every row is one category that was written as several
+columns (one-hot). It is read as one column.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def with_cells(schema: Schema, table: Table, weights: Any) -> Schema:
     columns = list(_columns(reader, blocks, np.concatenate(weight)))
     order = {column.name: at for at, column in enumerate(schema.columns)}
     columns.sort(key=lambda column: order[column.columns[0]])
-    flags = {name: values for name, values in _flags(reader, blocks, columns)}
+    flags = dict(_flags(reader, blocks, columns))
     kept = np.concatenate(weight) > 0
     return replace(schema, cells=tuple(_grouped(columns, flags, kept)))
 

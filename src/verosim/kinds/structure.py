@@ -22,7 +22,6 @@ from verosim.data.stream import Chunk, TableSource
 from verosim.densities.dependence import Information, Parents, information
 from verosim.engines import summarise
 from verosim.errors import VerosimError
-from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.discretise import equal_bins, separating_bins
 from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.stats import Counts, Pairs, Statistic
@@ -34,9 +33,12 @@ ChooseParents = Callable[[Information], Parents]
 
 
 def choose_structure(
-    schema: Schema, source: TableSource, bins: int | str, choose: ChooseParents | None
+    schema: Schema, source: TableSource, bins: int | None, choose: ChooseParents | None
 ) -> Structure:
-    """The bins of every column and, if `choose` is given, its parents."""
+    """The bins of every column and, if `choose` is given, its parents.
+
+    `bins` is a number of bins of equal weight; None cuts where the classes separate.
+    """
     rows = CellRows.of(source)
     maps = _bins(schema.cells, rows, bins)
     if choose is None:
@@ -104,7 +106,7 @@ class CellRows:
 
 
 def _bins(
-    columns: tuple[CellColumn, ...], rows: CellRows, bins: int | str
+    columns: tuple[CellColumn, ...], rows: CellRows, bins: int | None
 ) -> tuple[tuple[int, ...], ...]:
     """For every column the code of each of its cells."""
     every = cell_codes(columns, tuple(tuple(range(column.size)) for column in columns))
@@ -118,7 +120,7 @@ def _bins(
         if not column.is_number:
             out.append(tuple(range(column.size)))
             continue
-        codes = separating_bins(count) if bins == "mdl" else equal_bins(count.sum(axis=1), bins)
+        codes = separating_bins(count) if bins is None else equal_bins(count.sum(axis=1), bins)
         out.append((*codes.tolist(), int(codes.max()) + 1))
     return tuple(out)
 
@@ -132,8 +134,3 @@ def _log_widths(column: CellColumn, codes: np.ndarray, size: int) -> np.ndarray:
         np.add.at(width, codes[:-1], np.diff(edges))
         out[width > 0] = np.log(width[width > 0])
     return out
-
-
-def read_again(schema: Schema, source: TableSource) -> TableSource:
-    """The same rows, read as cells."""
-    return TableSource(source.table, CellReader(schema), source.target, source.weights)
