@@ -18,7 +18,7 @@ import numpy as np
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
 from verosim.data.readers import Reader
-from verosim.data.sources import Parts
+from verosim.data.sources import CELLS_PART, Parts
 from verosim.data.tables import Rows, Table
 from verosim.data.text import Documents
 from verosim.errors import VerosimError
@@ -172,7 +172,8 @@ def _columns(block: Any) -> Any:
     """Each column of a block as (n,) uint64: equal cells give equal numbers."""
     if isinstance(block, Parts):
         for name in sorted(block):
-            yield from _columns(block[name])
+            if name != CELLS_PART:  # it is made from the other parts
+                yield from _columns(block[name])
     elif isinstance(block, CodedColumns):
         for index, texts in zip(block.indexes, block.texts, strict=True):
             yield np.array([_hash_of_text(text) for text in texts], dtype=np.uint64)[index]

@@ -15,6 +15,9 @@ from verosim.data.arrays import SparseRows
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch
 
 
+CELLS_PART = "cells"  # a part that is made from the others: the rows as cells, for pairs
+
+
 class Parts(dict[str, Any]):
     """One block per part of a Product, by the name of the part. All have the same rows."""
 

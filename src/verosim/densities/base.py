@@ -29,6 +29,7 @@ from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 if TYPE_CHECKING:
     from verosim.densities.features import Expansion
+    from verosim.densities.interactions import Interactions
 
 _filters = Lock()  # the filters of warnings are global, so only one thread changes them at a time
 
@@ -183,6 +184,11 @@ class Params(ClassScores):
             "The scores of this model are not linear in known features.",
             "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
         )
+
+    @property
+    def interactions(self) -> Interactions | None:
+        """The interactions of pairs of columns, which are not part of the density."""
+        return None
 
     def named_parts(self) -> Iterator[tuple[str, Params]]:
         """The independent parts with their names; ("", self) if there is only one part."""

@@ -2,6 +2,7 @@
 
     I(x_i; y)       = Σ p(a, k) log p(a, k) / (p(a) p(k))
     I(x_i; x_j | y) = Σ p(a, b, k) log p(a, b | k) / (p(a | k) p(b | k))
+    I(x_i, x_j; y) − I(x_i; y) − I(x_j; y) = I(x_i; x_j | y) − I(x_i; x_j)
 
 `tree` is the maximum spanning tree of I(x_i; x_j | y), and `ranked_parents` gives every column the
 earlier columns that share most information with it, in the order of I(x; y).
@@ -71,6 +72,38 @@ def tree(found: Information) -> Parents:
         nearer = outside & (found.within_class[j] > best)
         best[nearer], link[nearer] = found.within_class[j, nearer], j
     return tuple(parents)
+
+
+def informative_pairs(pairs: Pairs, most: int) -> tuple[tuple[int, int], ...]:
+    """At most so many pairs of columns i < j, those with the largest interaction in absolute value.
+
+        | I(x_i, x_j; y) − I(x_i; y) − I(x_j; y) − ½ (B_i − 1) (B_j − 1) (C − 1) / 2N |
+
+    It is positive if two columns together say more about the class than one by one, as in XOR, and
+    negative if they repeat each other. The last term is half of its expectation for independent
+    columns; B_i is the number of codes of column i that some row has.
+    """
+    d = len(pairs.codes.sizes)
+    if most < 1 or d < 2:
+        return ()
+    half = pairs.arrays["pair"][:, 0]  # (C, J, J)
+    single = pairs.single()[:, 0]  # (C, J)
+    start, total = pairs.codes.first[:-1], pairs.weight.sum()
+
+    def by_columns(array: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(np.add.reduceat(array, start, axis=0), start, axis=1)
+
+    count = half.sum(axis=0)
+    gain = by_columns(sum(_x_log_x(one) for one in half) - _x_log_x(count))  # (d, d)
+    alone = np.add.reduceat(_x_log_x(single).sum(axis=0) - _x_log_x(single.sum(axis=0)), start)
+    weight = pairs.weight[:, 0]
+    prior = _x_log_x(weight).sum() - _x_log_x(total)
+    free = np.add.reduceat((single.sum(axis=0) > 0).astype(float), start) - 1  # (d,)
+    expected = 0.25 * np.outer(free, free) * (len(weight) - 1)
+    value = np.abs(gain - alone[:, None] - alone + prior - expected)
+    i, j = np.triu_indices(d, 1)
+    best = np.argsort(-value[i, j], kind="stable")[:most]
+    return tuple((int(i[p]), int(j[p])) for p in best)
 
 
 def _x_log_x(count: np.ndarray) -> np.ndarray:

@@ -70,6 +70,10 @@ class TableSpec(Spec):
 
     @cached_property
     def density(self) -> ProductDensity:
+        return self.column_densities()
+
+    def column_densities(self) -> ProductDensity:
+        """The density of each kind of column, after a check of the settings."""
         settings = kinds.Settings(self.pseudo_count(), self.covariance, self.floor)
         finite("floor", self.floor, least=0)
         one_of("covariance", self.covariance, ("mle", "unbiased"))

@@ -28,6 +28,8 @@ from verosim.stats import Counts, Pairs, Statistic
 
 MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
 PAIR_BUDGET = 1 << 26  # numbers in the counts of pairs of all classes
+FOLD_BUDGET = 1 << 22  # the same, if the counts are kept for each of several folds
+PAIR_BINS = (12, 5, 3)
 
 ChooseParents = Callable[[Information], Parents]
 
@@ -48,6 +50,21 @@ def choose_structure(
     pairs = rows.summarised(lambda axes: Pairs(axes), codes)
     assert isinstance(pairs, Pairs)
     return Structure(maps, choose(information(pairs)))
+
+
+def bins_for_pairs(schema: Schema, source: TableSource) -> Structure:
+    """As many bins of equal weight as the counts of all pairs allow."""
+    rows = CellRows.of(source)
+    for bins in PAIR_BINS:
+        maps = _bins(schema.cells, rows, bins)
+        size = cell_codes(schema.cells, maps).size ** 2 * len(rows.groups.classes)
+        if size <= FOLD_BUDGET:
+            return Structure(maps)
+    raise VerosimError(
+        f"The counts of all pairs of columns need {size:,} numbers for each fold, and at most "
+        f"{FOLD_BUDGET:,} are allowed.",
+        'Use method="columns", or fewer columns: columns={name: \'ignore\'}.',
+    )
 
 
 def cell_codes(columns: tuple[CellColumn, ...], maps: tuple[tuple[int, ...], ...]) -> CellCodes:

@@ -1,0 +1,123 @@
+"""Interactions of pairs of columns: what two values say about the class together, beyond each.
+
+    log P(k | x_i, x_j) / Q(k | x_i, x_j),   Q ∝ P(k | x_i) P(k | x_j) / P(k)
+
+    P(k)            = (N(k) + 1) / (N + C)
+    P(k | x_i)      = (N(k, x_i) + P(k)) / (N(x_i) + 1)
+    P(k | x_i, x_j) = (N(k, x_i, x_j) + 10 Q(k | x_i, x_j)) / (N(x_i, x_j) + 10)
+
+Up to a term that is the same for all classes, it is log p(x_i, x_j | k) / (p(x_i | k) p(x_j | k)).
+It is 0 if the columns are independent within each class, and for two values that no row had
+together. References: Zaidi, Carman, Cerquides & Webb (2017), Efficient parameter learning of
+Bayesian network classifiers; Kononenko (1991), Semi-naive Bayesian classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import CellCodes
+from verosim.data.sources import CELLS_PART, Parts
+from verosim.densities.dependence import informative_pairs
+from verosim.densities.leave_one_out import Scorer
+from verosim.densities.product import ProductDensity, ProductParams
+from verosim.densities.smoothing import LEFTOVER
+from verosim.stats import Pairs, Product
+
+TRUST = 10.0  # rows with a pair of values at which its counts weigh as much as Q
+ROWS_PER_PAIR = 30  # there is at most one pair for so many rows
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """The tables of some pairs of columns."""
+
+    codes: CellCodes
+    pairs: tuple[tuple[int, int], ...]
+    tables: tuple[np.ndarray, ...]  # for each pair, (B_i · B_j, C)
+
+    @classmethod
+    def of(cls, statistic: Pairs, pairs: Sequence[tuple[int, int]]) -> Interactions:
+        """The interactions of these pairs, from the counts of one fold."""
+        weight = statistic.weight[:, 0]  # (C,)
+        total = weight.sum()
+        share = (weight + 1.0) / (total + len(weight))
+        single = np.maximum(statistic.single()[:, 0], 0.0)  # (C, J)
+        alone = (single + share[:, None]) / (single.sum(axis=0) + 1.0)  # (C, J)
+        first, tables = statistic.codes.first, []
+        for i, j in pairs:  # i < j, the half that is stored
+            rows, columns = slice(first[i], first[i + 1]), slice(first[j], first[j + 1])
+            count = statistic.arrays["pair"][:, 0, rows, columns]  # (C, B_i, B_j)
+            count = np.where(count > LEFTOVER * total, count, 0.0)
+            naive = alone[:, rows, None] * alone[:, None, columns] / share[:, None, None]
+            naive /= naive.sum(axis=0)
+            together = (count + TRUST * naive) / (count.sum(axis=0) + TRUST)
+            tables.append(np.log(together / naive).reshape(len(weight), -1).T.copy())
+        return cls(statistic.codes, tuple(pairs), tuple(tables))
+
+    def features(self, cells: np.ndarray) -> np.ndarray:
+        """(n, C, P) the interaction of each pair, for rows of cells (n, d)."""
+        C = self.tables[0].shape[1] if self.tables else 0
+        out = np.empty((len(cells), C, len(self.pairs)))
+        for p, (at, table) in enumerate(zip(self._places(cells), self.tables, strict=True)):
+            out[:, :, p] = table[at]
+        return out
+
+    def add(self, cells: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+        """out (n, C) += Σ_p weights_p × the interaction of pair p."""
+        for at, table, weight in zip(self._places(cells), self.tables, weights, strict=True):
+            out += (weight * table)[at]
+
+    def _places(self, cells: np.ndarray) -> Any:
+        """For each pair, (n,) the row of its table for each row of cells."""
+        sizes, maps = self.codes.sizes, self.codes.maps
+        for i, j in self.pairs:
+            yield maps[i][cells[:, i]].astype(np.intp) * sizes[j] + maps[j][cells[:, j]]
+
+
+@dataclass(frozen=True)
+class PairedParams(ProductParams):
+    """Independent columns, and the interactions of the most informative pairs next to them.
+
+    The density is that of independent columns. Only a calibration uses the interactions.
+    """
+
+    interactions: Interactions | None = None
+
+    def read(self, rows: Any) -> Parts:
+        out = super().read(rows)
+        if self.interactions is not None:
+            out[CELLS_PART] = rows[CELLS_PART]
+        return out
+
+
+@dataclass(frozen=True)
+class PairedDensity(ProductDensity):
+    """Independent columns, and at most so many pairs of columns."""
+
+    most: int = 0
+
+    def estimate(self, statistic: Product) -> PairedParams:
+        plain, pairs = _split(statistic)
+        found = super().estimate(plain)
+        interactions = None
+        if pairs is not None:
+            most = min(self.most, int(pairs.weight.sum() / ROWS_PER_PAIR))
+            interactions = Interactions.of(pairs, informative_pairs(pairs, most))
+        return PairedParams(found.parts, found.columns, found.kinds, interactions)
+
+    def leave_one_out(self, statistic: Product) -> Scorer:
+        return super().leave_one_out(_split(statistic)[0])
+
+
+def _split(statistic: Product) -> tuple[Product, Pairs | None]:
+    """The product without the counts of pairs, and the counts of pairs."""
+    parts = dict(statistic.parts)
+    pairs = parts.pop(CELLS_PART, None)
+    assert pairs is None or isinstance(pairs, Pairs)
+    kinds = {name: kind for name, kind in statistic.kinds.items() if name in parts}
+    return Product(parts, kinds), pairs
