@@ -75,7 +75,7 @@ def tree(found: Information) -> Parents:
 
 
 def informative_pairs(pairs: Pairs, most: int) -> tuple[tuple[int, int], ...]:
-    """At most so many pairs of columns i < j, those with the largest interaction in absolute value.
+    """At most so many pairs of columns i < j, those with the largest interaction.
 
         | I(x_i, x_j; y) − I(x_i; y) − I(x_j; y) − ½ (B_i − 1) (B_j − 1) (C − 1) / 2N |
 
@@ -101,9 +101,11 @@ def informative_pairs(pairs: Pairs, most: int) -> tuple[tuple[int, int], ...]:
     free = np.add.reduceat((single.sum(axis=0) > 0).astype(float), start) - 1  # (d,)
     expected = 0.25 * np.outer(free, free) * (len(weight) - 1)
     value = np.abs(gain - alone[:, None] - alone + prior - expected)
+    value[:, free < 1] = 0.0  # a column with one value has no interactions
+    value[free < 1] = 0.0
     i, j = np.triu_indices(d, 1)
     best = np.argsort(-value[i, j], kind="stable")[:most]
-    return tuple((int(i[p]), int(j[p])) for p in best)
+    return tuple((int(i[p]), int(j[p])) for p in best if value[i[p], j[p]] > 0)
 
 
 def _x_log_x(count: np.ndarray) -> np.ndarray:

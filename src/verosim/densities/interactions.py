@@ -14,13 +14,13 @@ Bayesian network classifiers; Kononenko (1991), Semi-naive Bayesian classifier.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from verosim.axes import CellCodes
+from verosim.axes import CellCodes, Columns
 from verosim.data.sources import CELLS_PART, Parts
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.leave_one_out import Scorer
@@ -37,7 +37,8 @@ class Interactions:
     """The tables of some pairs of columns."""
 
     codes: CellCodes
-    pairs: tuple[tuple[int, int], ...]
+    columns: Columns
+    pairs: tuple[tuple[int, int], ...]  # the numbers of two columns, the smaller one first
     tables: tuple[np.ndarray, ...]  # for each pair, (B_i · B_j, C)
 
     @classmethod
@@ -49,7 +50,7 @@ class Interactions:
         single = np.maximum(statistic.single()[:, 0], 0.0)  # (C, J)
         alone = (single + share[:, None]) / (single.sum(axis=0) + 1.0)  # (C, J)
         first, tables = statistic.codes.first, []
-        for i, j in pairs:  # i < j, the half that is stored
+        for i, j in pairs:
             rows, columns = slice(first[i], first[i + 1]), slice(first[j], first[j + 1])
             count = statistic.arrays["pair"][:, 0, rows, columns]  # (C, B_i, B_j)
             count = np.where(count > LEFTOVER * total, count, 0.0)
@@ -57,22 +58,34 @@ class Interactions:
             naive /= naive.sum(axis=0)
             together = (count + TRUST * naive) / (count.sum(axis=0) + TRUST)
             tables.append(np.log(together / naive).reshape(len(weight), -1).T.copy())
-        return cls(statistic.codes, tuple(pairs), tuple(tables))
+        return cls(statistic.codes, statistic.axes.columns, tuple(pairs), tuple(tables))
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """The names of the two columns of each pair."""
+        return tuple((self.columns.name(i), self.columns.name(j)) for i, j in self.pairs)
 
     def features(self, cells: np.ndarray) -> np.ndarray:
         """(n, C, P) the interaction of each pair, for rows of cells (n, d)."""
-        C = self.tables[0].shape[1] if self.tables else 0
-        out = np.empty((len(cells), C, len(self.pairs)))
-        for p, (at, table) in enumerate(zip(self._places(cells), self.tables, strict=True)):
-            out[:, :, p] = table[at]
-        return out
+        return np.stack(
+            [table[at] for at, table in zip(self._places(cells), self.tables, strict=True)], axis=2
+        )
 
-    def add(self, cells: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
-        """out (n, C) += Σ_p weights_p × the interaction of pair p."""
-        for at, table, weight in zip(self._places(cells), self.tables, weights, strict=True):
-            out += (weight * table)[at]
+    def weighted(self, weights: np.ndarray) -> Interactions:
+        """The tables multiplied by a weight for each pair, without the pairs of weight 0."""
+        kept = np.flatnonzero(weights)
+        return replace(
+            self,
+            pairs=tuple(self.pairs[p] for p in kept),
+            tables=tuple(weights[p] * self.tables[p] for p in kept),
+        )
 
-    def _places(self, cells: np.ndarray) -> Any:
+    def add(self, cells: np.ndarray, out: np.ndarray) -> None:
+        """Add the sum of the interactions of all pairs to out (n, C)."""
+        for at, table in zip(self._places(cells), self.tables, strict=True):
+            out += table[at]
+
+    def _places(self, cells: np.ndarray) -> Iterator[np.ndarray]:
         """For each pair, (n,) the row of its table for each row of cells."""
         sizes, maps = self.codes.sizes, self.codes.maps
         for i, j in self.pairs:

@@ -20,10 +20,12 @@ from sklearn.base import clone
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
 from verosim.errors import VerosimError
+from verosim.estimators.paired import PairedNaiveBayes
+from verosim.estimators.table import NaiveBayes
 from verosim.folds import first_warning_only
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.leave_one_out import leave_one_out
-from verosim.models.settings import one_of
+from verosim.models.settings import one_of, whole
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights, Evidence, clipped_evidence
 from verosim.validate.contributions import held_out_contributions
@@ -41,8 +43,9 @@ METHODS: dict[str, type[Temperature] | type[Isotonic] | type[ColumnWeights]] = {
     "temperature": Temperature,
     "isotonic": Isotonic,
     "columns": ColumnWeights,
+    "pairs": ColumnWeights,
 }
-Method = Literal["temperature", "isotonic", "columns"]
+Method = Literal["temperature", "isotonic", "columns", "pairs"]
 
 
 class CalibratedSettings(TypedDict, total=False):
@@ -51,6 +54,7 @@ class CalibratedSettings(TypedDict, total=False):
     cv: CV
     method: Method
     bins: int
+    pairs: int
 
 
 class Calibrated(Wrapper):
@@ -135,11 +139,13 @@ class Calibrated(Wrapper):
         cv: CV = 10,
         method: Method = "temperature",
         bins: int = 15,
+        pairs: int = 60,
     ) -> None:
         self.model = model
         self.cv = cv
         self.method = method
         self.bins = bins
+        self.pairs = pairs
 
     def fit(
         self,
@@ -179,10 +185,15 @@ class Calibrated(Wrapper):
         one_of("method", self.method, tuple(METHODS))
         training = Training.of(self, X, y, sample_weight, schema, na, groups)
         check_generative(self.model, "Calibrated")
-        by_columns = self.method == "columns"
+        model: Any = self.model
+        by_columns = METHODS[self.method] is ColumnWeights
         if by_columns:
-            _check_columns(self.model, self.cv)
-        model = fit_model(self.model, training.inputs)
+            _check_columns(self.model, self.cv, self.method)
+        whole("pairs", self.pairs, least=0)
+        if self.method == "pairs" and self.pairs:
+            model = PairedNaiveBayes.of(self.model, int(self.pairs))
+            training = training.of_spec(model.spec())
+        model = fit_model(model, training.inputs)
         held = _held_out_evidence(training) if by_columns else _held_out_posteriors(training)
         fit = METHODS[self.method].fit
         self.before_, self.after_ = (
@@ -246,12 +257,18 @@ def _held_out_evidence(training: Training) -> _HeldOut:
     joint = held.log_prior + held.parts.sum(axis=2)
     log_p = joint - logsumexp(joint, axis=1, keepdims=True)
     against = clipped_evidence(held.parts, np.isfinite(held.log_prior))
-    evidence = Evidence(against, held.log_prior, held.names)
+    against = np.concatenate([against, held.interactions], axis=2)
+    evidence = Evidence(against, held.log_prior, held.names, held.pairs)
     return _HeldOut(evidence, log_p, held.own, held.weights, held.folds, held.classes)
 
 
-def _check_columns(model: Any, cv: Any) -> None:
-    """Raise an error if the columns of the model cannot have weights."""
+def _check_columns(model: Any, cv: Any, method: str) -> None:
+    """Raise an error if the columns of the model, or pairs of them, cannot have weights."""
+    if method == "pairs" and not isinstance(model, NaiveBayes):
+        raise VerosimError(
+            f'method="pairs" needs a NaiveBayes model; got {type(model).__name__}.',
+            'Use NaiveBayes(), or method="temperature" or "columns".',
+        )
     spec = model.spec()
     settled = spec.resolved(dict.fromkeys(spec.open_settings, 0.5))
     if not settled.density.has_independent_columns:
@@ -261,7 +278,7 @@ def _check_columns(model: Any, cv: Any) -> None:
         )
     if isinstance(cv, str) and cv == LOO:
         raise VerosimError(
-            'method="columns" cannot be used with cv="loo".',
+            f'method="{method}" cannot be used with cv="loo".',
             "Use a number of folds, such as cv=10.",
         )
 

@@ -39,7 +39,7 @@ class Contributions:
     classes: np.ndarray  # (C,)
     # (n, C, P) the interactions of pairs; 0 if the fold of the row has not chosen the pair
     interactions: np.ndarray
-    pairs: tuple[tuple[int, int], ...]  # (P,) chosen in some fold
+    pairs: tuple[tuple[str, str], ...]  # (P,) the columns of the pairs that some fold has chosen
 
 
 def dense(block: Any) -> Any:
@@ -91,16 +91,16 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
 
 def _interactions(
     params: Any, block: Any, shape: tuple[int, ...]
-) -> tuple[np.ndarray, tuple[tuple[int, int], ...]]:
+) -> tuple[np.ndarray, tuple[tuple[str, str], ...]]:
     """(n, C, P) the interactions of the pairs of a model, and these pairs; P is 0 for most."""
     found = params.interactions
     if found is None or not found.pairs:
         return np.empty((*shape, 0)), ()
-    return found.features(block[CELLS_PART]), found.pairs
+    return found.features(block[CELLS_PART]), found.names
 
 
 def _side_by_side(
-    features: Sequence[np.ndarray], pairs: Sequence[Any], every: tuple[tuple[int, int], ...]
+    features: Sequence[np.ndarray], pairs: Sequence[Any], every: tuple[tuple[str, str], ...]
 ) -> np.ndarray:
     """(n, C, P) the interactions of all folds, each pair in the same place for all rows."""
     place = {pair: p for p, pair in enumerate(every)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin,
 from verosim.estimators.predictions import prediction_reader
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import no_more_folds_than_rows, without_split_columns
-from verosim.models import Inputs, Spec, State
+from verosim.models import Inputs, Spec, State, open_rows
 from verosim.models.opening import open_table_to_score
 from verosim.validate.cross_validation import check_generative
 
@@ -267,6 +267,11 @@ class Training:
         inputs = inputs_of(X, y, sample_weight, schema, na)
         inputs = without_split_columns(spec, inputs, wrapper.cv, groups)
         return cls(spec, inputs, wrapper.cv, groups)
+
+    def of_spec(self, spec: Spec) -> Training:
+        """The same rows for another model, which looks at the table only once."""
+        schema = open_rows(spec, self.inputs).schema
+        return replace(self, spec=spec, inputs=replace(self.inputs, schema=schema, na=()))
 
     def engine(self) -> HeldOutEngine:
         """The held-out engine of the innermost model."""
