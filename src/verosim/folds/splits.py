@@ -92,6 +92,19 @@ def array_folds(
     return _partition(pairs, n) or pairs
 
 
+def shuffled_folds(count: int, y: np.ndarray, weights: np.ndarray = UNWEIGHTED) -> np.ndarray:
+    """(n,) stratified folds of rows in random order, always the same for the same labels.
+
+    The order of a sorted file then has no influence on the folds.
+    """
+    order = np.random.default_rng(0).permutation(len(y))
+    found = array_folds(count, y[order], weights=weights[order] if len(weights) else weights)
+    assert isinstance(found, tuple)
+    numbers = np.empty(len(y), dtype=np.int32)
+    numbers[order] = found[0]
+    return numbers
+
+
 def _no_groups(groups: Any) -> None:
     """Raise an error if groups are given together with the fold of each row."""
     if groups is not None:

@@ -183,7 +183,7 @@ class Calibrated(Wrapper):
             The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
-        training = Training.of(self, X, y, sample_weight, schema, na, groups)
+        training = Training.of(self, X, y, sample_weight, schema, na, groups).shuffled()
         check_generative(self.model, "Calibrated")
         model: Any = self.model
         by_columns = METHODS[self.method] is ColumnWeights
@@ -195,15 +195,17 @@ class Calibrated(Wrapper):
             training = training.of_spec(model.spec())
         model = fit_model(model, training.inputs)
         held = _held_out_evidence(training) if by_columns else _held_out_posteriors(training)
-        fit = METHODS[self.method].fit
+        count = int(held.folds.max()) + 1
+        parts = held.folds if count <= MOST_MAPS else held.folds % MOST_MAPS
+        found = METHODS[self.method].cross_fitted(held.scores, held.codes, held.weights, parts)
+        self.map_, calibrated = found
         self.before_, self.after_ = (
             reliability(
                 held.classes[held.codes], log_proba=log_p, classes=held.classes, bins=self.bins,
                 sample_weight=held.weights,
             )
-            for log_p in (held.log_p, _cross_fitted(fit, held))
+            for log_p in (held.log_p, calibrated)
         )  # fmt: skip
-        self.map_ = fit(held.scores, held.codes, held.weights)
         self.model_ = model
         return self
 
@@ -281,18 +283,6 @@ def _check_columns(model: Any, cv: Any, method: str) -> None:
             f'method="{method}" cannot be used with cv="loo".',
             "Use a number of folds, such as cv=10.",
         )
-
-
-def _cross_fitted(fit: Any, held: _HeldOut) -> np.ndarray:
-    """(n, C) calibrated log-posteriors; the map of each fold is fitted on the other folds."""
-    scores, _, codes, w, folds, _ = held
-    count = int(folds.max()) + 1
-    parts = folds if count <= MOST_MAPS else folds % MOST_MAPS
-    out = np.empty_like(held.log_p)
-    for f in np.unique(parts):
-        test = parts == f
-        out[test] = fit(scores[~test], codes[~test], w[~test])(scores[test])
-    return out
 
 
 def calibrate(

@@ -10,8 +10,9 @@ scores into accurate multiclass probability estimates.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -35,8 +36,32 @@ class Map(Protocol):
         """The rule of the model, with calibrated posteriors."""
 
 
+class PosteriorMap:
+    """A map of the posteriors of held-out rows, which it is fitted on."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Self:
+        """The map for posteriors (n, C), classes (n,) and weights (n,)."""
+
+    @abstractmethod
+    def __call__(self, log_p: np.ndarray) -> np.ndarray:
+        """(n, C) calibrated log-posteriors."""
+
+    @classmethod
+    def cross_fitted(
+        cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
+    ) -> tuple[Self, np.ndarray]:
+        """The map of all rows, and (n, C) log p̂ of each part by the map of the other parts."""
+        out = np.empty_like(log_p)
+        for f in np.unique(parts):
+            test = parts == f
+            out[test] = cls.fit(log_p[~test], codes[~test], w[~test])(log_p[test])
+        return cls.fit(log_p, codes, w), out
+
+
 @dataclass(frozen=True)
-class Temperature:
+class Temperature(PosteriorMap):
     """log p̂ = τ log p, normalised: more confident for τ > 1, less for τ < 1, in the same order."""
 
     tau: float
@@ -80,7 +105,7 @@ class Temperature:
 
 
 @dataclass(frozen=True)
-class Isotonic:
+class Isotonic(PosteriorMap):
     """p̂_k ∝ g_k(log-odds of k), with g_k increasing and piecewise linear, one for each class."""
 
     knots: tuple[tuple[np.ndarray, np.ndarray], ...]  # (log-odds, probability) of each class

@@ -22,9 +22,10 @@ Learning 106; MacKay (1992), The evidence framework applied to classification ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -41,6 +42,9 @@ COMMON_STRENGTH = 1.0  # the strength in rows of τ = 1
 MOST_EVIDENCE = 100.0  # nats of one cell against a class; more comes from far in a tail
 
 MOST_STEPS = 100  # of Newton's method; it needs about five
+MOST_CHORDS = 10  # steps with a Hessian from nearby
+CLOSE = 10.0  # nats between two approximate log evidences that may have another order
+FAR = 50.0  # nats between two log evidences that have the same order in all folds
 ENOUGH = 1e-7  # nats; the last step is expected to gain less than this
 LEAST_STEP = 1e-6  # the smallest share of a Newton step
 ARMIJO = 1e-4  # the least share of the gain that a step must have
@@ -116,23 +120,45 @@ class ColumnWeights:
         common: float = COMMON_STRENGTH,
     ) -> ColumnWeights:
         """The weights with the highest posterior density, for the λ with the highest evidence."""
-        # A row is not used if its class has no training rows: no weight changes its posterior.
-        usable = np.isfinite(evidence.log_prior[np.arange(len(codes)), codes]) & (w > 0)
-        part = evidence if usable.all() else evidence[usable]
-        P = len(evidence.pairs)
-        likelihood = Likelihood(part.against, part.log_prior, codes[usable], w[usable], P)
-        d, C = likelihood.d, likelihood.C
-        theta = best = likelihood.start
-        most, chosen = -np.inf, float(strengths[0])
+        likelihood = Likelihood.of(evidence, codes, w)
         with one_blas_thread:
-            for strength in strengths:  # each solution is the start of the next
-                theta, log_evidence = likelihood.mode(Prior(d, C, strength, common, P), theta)
-                if log_evidence > most:
-                    best, most, chosen = theta, log_evidence, float(strength)
-            best = likelihood.newton_step(Prior(d, C, chosen, common, P), best)
-        return cls(
-            best[:d], best[d + P :], chosen, evidence.names, best[d : d + P], evidence.pairs
-        )
+            path = likelihood.path(strengths, common)
+            prior, mode = path.best
+            return cls.at(likelihood.newton_step(prior, mode.theta), prior, evidence)
+
+    @classmethod
+    def at(cls, theta: np.ndarray, prior: Prior, evidence: Evidence) -> ColumnWeights:
+        """The weights in θ = (w, u, β)."""
+        w, u, offsets = np.split(theta, [prior.d, prior.d + prior.P])
+        return cls(w, offsets, float(prior.strength), evidence.names, u, evidence.pairs)
+
+    @classmethod
+    def cross_fitted(
+        cls, evidence: Evidence, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
+    ) -> tuple[ColumnWeights, np.ndarray]:
+        """The weights of all rows, and (n, C) log p̂ of each part by the weights of the others.
+
+        The weights of the other parts are near those of all rows. So Newton's method starts there,
+        with the Hessian of all rows minus that of the part.
+        """
+        likelihood = Likelihood.of(evidence, codes, w)
+        out = np.empty_like(evidence.log_prior)
+        with one_blas_thread:
+            path = likelihood.path(PENALTY_STRENGTHS, COMMON_STRENGTH).near_best()
+            strengths = [prior.strength for prior in path.priors]
+            curvatures = [likelihood.hessian(mode.theta) for mode in path.modes]
+            for f in np.unique(parts):
+                test = parts == f
+                part = likelihood.only(test)
+                near = [
+                    (mode.theta, H - part.hessian(mode.theta))
+                    for mode, H in zip(path.modes, curvatures, strict=True)
+                ]
+                rest = likelihood.only(~test).path(strengths, COMMON_STRENGTH, near)
+                prior, mode = rest.best
+                out[test] = cls.at(mode.theta, prior, evidence)(evidence[test])
+            prior, mode = path.best
+            return cls.at(likelihood.newton_step(prior, mode.theta), prior, evidence), out
 
 
 @dataclass(frozen=True)
@@ -164,6 +190,32 @@ class Prior:
         return float(len(free) * np.log(self.strength) + np.log(share))
 
 
+class Mode(NamedTuple):
+    """θ with the highest posterior density, and the log evidence of the prior."""
+
+    theta: np.ndarray
+    log_evidence: float
+
+
+class Path(NamedTuple):
+    """The modes for several strengths λ of the prior."""
+
+    priors: list[Prior]
+    modes: list[Mode]
+
+    def near_best(self) -> Path:
+        """Without the λ that are much worse, which cannot be the best of most of the rows."""
+        most = max(mode.log_evidence for mode in self.modes)
+        kept = [at for at, mode in enumerate(self.modes) if mode.log_evidence > most - FAR]
+        return Path([self.priors[at] for at in kept], [self.modes[at] for at in kept])
+
+    @property
+    def best(self) -> tuple[Prior, Mode]:
+        """The prior with the highest evidence, and its mode."""
+        at = int(np.argmax([mode.log_evidence for mode in self.modes]))
+        return self.priors[at], self.modes[at]
+
+
 class Likelihood:
     """The loss − Σ_i v_i log p̂(y_i | x_i), its gradient and its Hessian in θ = (w, u, β).
 
@@ -183,42 +235,74 @@ class Likelihood:
         # Only differences between classes matter, so class 0 is the reference.
         self.apart = against[:, 1:] - against[:, :1]  # (n, C − 1, D)
         self.flat = self.apart.reshape(self.n * (self.C - 1), self.D)
-        self.log_prior, self.codes, self.v = log_prior, codes, v
+        self.log_prior = np.asfortranarray(log_prior)
+        self.codes, self.v = codes, v
         self.bounded = np.arange(self.D + self.C) < self.D  # the weights are at least 0
+        self.rows = np.arange(self.n)  # the numbers of the rows in the evidence
+
+    @classmethod
+    def of(cls, evidence: Evidence, codes: np.ndarray, w: np.ndarray) -> Likelihood:
+        """The likelihood of held-out rows.
+
+        A row is not used if its class has no training rows: no weight changes its posterior.
+        """
+        usable = np.isfinite(evidence.log_prior[np.arange(len(codes)), codes]) & (w > 0)
+        part = evidence if usable.all() else evidence[usable]
+        out = cls(part.against, part.log_prior, codes[usable], w[usable], len(evidence.pairs))
+        out.rows = np.flatnonzero(usable)
+        return out
+
+    def only(self, rows: np.ndarray) -> Likelihood:
+        """The likelihood of some rows of the evidence, given by a mask (n,)."""
+        at, out = rows[self.rows], copy(self)
+        out.apart, out.log_prior = self.apart[at], self.log_prior[at]
+        out.codes, out.v, out.rows = self.codes[at], self.v[at], self.rows[at]
+        out.n = len(out.codes)
+        out.flat = out.apart.reshape(out.n * (out.C - 1), out.D)
+        return out
 
     @property
     def start(self) -> np.ndarray:
         """(D + C,) θ of naive Bayes: w = 1, u = 0, β = 0."""
         return np.concatenate([np.ones(self.d), np.zeros(self.P + self.C)])
 
-    def log_posterior(self, theta: np.ndarray) -> np.ndarray:
-        """(n, C) log p̂(k | x)."""
-        scores = self.log_prior + theta[self.D :]
-        scores[:, 1:] += (self.flat @ theta[: self.D]).reshape(self.n, self.C - 1)
-        return scores - logsumexp(scores, axis=1, keepdims=True)
+    def posterior(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(C, n) p̂(k | x), and (n,) log p̂ of the class of each row."""
+        scores = self.log_prior.T + theta[self.D :, None]  # one class after the other: it is faster
+        scores[1:] += (self.flat @ theta[: self.D]).reshape(self.n, self.C - 1).T
+        scores -= scores.max(axis=0)
+        own = scores[self.codes, np.arange(self.n)]
+        p = np.exp(scores, out=scores)
+        total = p.sum(axis=0)
+        p /= total
+        return p, own - np.log(total)
 
     def loss(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """The loss and its gradient, Σ_i v_i Σ_k (p̂_ik − [y_i = k]) ∂score_ik."""
-        rows = np.arange(self.n)
-        log_p = self.log_posterior(theta)
-        loss = -float(self.v @ log_p[rows, self.codes])
-        excess = np.exp(log_p)  # (n, C)
-        excess[rows, self.codes] -= 1
-        excess *= self.v[:, None]
-        return loss, np.concatenate([self.flat.T @ excess[:, 1:].ravel(), excess.sum(axis=0)])
+        excess, own = self.posterior(theta)  # (C, n), (n,)
+        excess[self.codes, np.arange(self.n)] -= 1
+        excess *= self.v
+        gradient = np.concatenate([excess[1:].T.ravel() @ self.flat, excess.sum(axis=1)])
+        return -float(self.v @ own), gradient
 
     def hessian(self, theta: np.ndarray) -> np.ndarray:
         """(D + C, D + C) the Hessian Σ_i v_i Cov_k∼p̂ᵢ(∂score_ik)."""
-        p = np.exp(self.log_posterior(theta))
-        vp, D = self.v[:, None] * p, self.D  # (n, C)
-        mean = np.einsum("nk,nkd->nd", p[:, 1:], self.apart)  # (n, D)
+        p, _ = self.posterior(theta)
+        vp, D = self.v * p, self.D  # (C, n)
         H = np.empty((D + self.C, D + self.C))
-        H[:D, :D] = (self.flat * vp[:, 1:].reshape(-1, 1)).T @ self.flat
-        H[:D, :D] -= (mean * self.v[:, None]).T @ mean
-        H[:D, D:] = -mean.T @ vp
-        H[:D, D + 1 :] += np.einsum("nk,nkd->dk", vp[:, 1:], self.apart)
+        if self.C == 2:  # one difference: its variance is p (1 − p)
+            bend = vp[1] * p[0]
+            H[:D, :D] = _scatter(self.flat, bend)
+            H[:D, D + 1] = bend @ self.flat
+            H[:D, D] = -H[:D, D + 1]
+        else:
+            mean = (p[1:].T[:, None] @ self.apart)[:, 0]  # (n, D)
+            H[:D, :D] = _scatter(self.flat, vp[1:].T.ravel()) - _scatter(mean, self.v)
+            H[:D, D:] = -mean.T @ vp.T
+            for k in range(1, self.C):
+                H[:D, D + k] += vp[k] @ self.apart[:, k - 1]
         H[D:, :D] = H[:D, D:].T
-        H[D:, D:] = np.diag(vp.sum(axis=0)) - vp.T @ p
+        H[D:, D:] = np.diag(vp.sum(axis=1)) - vp @ p.T
         return H
 
     def penalised(self, prior: Prior, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -227,16 +311,43 @@ class Likelihood:
         pull = prior.precision @ (theta - self.start)
         return value + 0.5 * float((theta - self.start) @ pull), gradient + pull
 
-    def mode(self, prior: Prior, start: np.ndarray) -> tuple[np.ndarray, float]:
+    def path(
+        self,
+        strengths: Sequence[float],
+        common: float,
+        near: Sequence[tuple[np.ndarray, np.ndarray]] = (),
+    ) -> Path:
+        """The modes for several λ. Each mode is the start of the next.
+
+        `near` has a start and the Hessian there for each λ, if modes of similar rows are known.
+        Their evidence is then not exact, and it is computed again where it is close to the best.
+        """
+        priors = [Prior(self.d, self.C, strength, common, self.P) for strength in strengths]
+        if near:
+            modes = [self.mode(p, *at) for p, at in zip(priors, near, strict=True)]
+            most = max(mode.log_evidence for mode in modes)
+            return Path(priors, [
+                self.mode(prior, mode.theta) if mode.log_evidence > most - CLOSE else mode
+                for prior, mode in zip(priors, modes, strict=True)
+            ])  # fmt: skip
+        theta, modes = self.start, []
+        for prior in priors:
+            modes.append(self.mode(prior, theta))
+            theta = modes[-1].theta
+        return Path(priors, modes)
+
+    def mode(self, prior: Prior, start: np.ndarray, curvature: np.ndarray | None = None) -> Mode:
         """θ with the highest posterior density, and the log evidence of this prior.
 
         Newton's method for the weights that are not held at 0 (Bertsekas 1982, Projected Newton
-        methods). The evidence is that of these weights.
+        methods). The evidence is that of these weights. `curvature` is the Hessian near the mode;
+        without it, or if it is not near enough, the Hessian is computed in each step.
         """
         theta = start
         value, gradient = self.penalised(prior, theta)
-        for _ in range(MOST_STEPS):
-            H = self.hessian(theta) + prior.precision
+        for t in range(MOST_STEPS):
+            known = curvature is not None and t < MOST_CHORDS
+            H = (curvature if known else self.hessian(theta)) + prior.precision
             step, free = self._newton(theta, gradient, H)
             gain = -float(gradient @ step)
             size, found = 1.0, self._moved(theta, step)
@@ -250,8 +361,8 @@ class Likelihood:
             theta, (value, gradient) = found, new
             if gain <= ENOUGH or size <= LEAST_STEP:
                 break
-        curvature = np.linalg.slogdet(H[np.ix_(free, free)])[1]
-        return theta, float(-value + 0.5 * (prior.log_det_of(free) - curvature))
+        log_det = np.linalg.slogdet(H[np.ix_(free, free)])[1]
+        return Mode(theta, float(-value + 0.5 * (prior.log_det_of(free) - log_det)))
 
     def newton_step(self, prior: Prior, theta: np.ndarray) -> np.ndarray:
         """θ after one more Newton step, which gives the last digits."""
@@ -278,6 +389,13 @@ class Likelihood:
             if not below.any():
                 return step, free
             held |= below
+
+
+def _scatter(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(D, D) Σ_i weights_i rows_i rows_iᵀ."""
+    scaled = rows * np.sqrt(weights)[:, None]
+    found: np.ndarray = scaled.T @ scaled
+    return found
 
 
 @dataclass(frozen=True)

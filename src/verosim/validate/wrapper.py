@@ -19,10 +19,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from verosim.bayes.rule import Rule
+from verosim.data import as_weights
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.predictions import prediction_reader
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import no_more_folds_than_rows, without_split_columns
+from verosim.folds.splits import number_of_folds, shuffled_folds
 from verosim.models import Inputs, Spec, State, open_rows
 from verosim.models.opening import open_table_to_score
 from verosim.validate.cross_validation import check_generative
@@ -272,6 +274,20 @@ class Training:
         """The same rows for another model, which looks at the table only once."""
         schema = open_rows(spec, self.inputs).schema
         return replace(self, spec=spec, inputs=replace(self.inputs, schema=schema, na=()))
+
+    def shuffled(self) -> Training:
+        """The same rows in random folds, if cv is a number and the labels are an array.
+
+        The folds of a table with a target column are random already.
+        """
+        cv, y, weights = self.cv, self.inputs.y, self.inputs.sample_weight
+        if number_of_folds(cv) is None or self.groups is not None or y is None:
+            return self
+        if isinstance(y, str):
+            return self
+        known = np.empty(0) if isinstance(weights, str) else as_weights(weights, len(y))
+        count = no_more_folds_than_rows(cv, self.inputs)
+        return replace(self, cv=shuffled_folds(count, y, known))
 
     def engine(self) -> HeldOutEngine:
         """The held-out engine of the innermost model."""
