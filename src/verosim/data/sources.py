@@ -14,7 +14,6 @@ import numpy as np
 from verosim.data.arrays import SparseRows
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch
 
-
 CELLS_PART = "cells"  # a part that is made from the others: the rows as cells, for pairs
 
 

@@ -26,7 +26,7 @@ from verosim.models.spec import LabelledTable
 from verosim.stats import Pairs, Product
 
 if TYPE_CHECKING:
-    from verosim.typing import ColumnKind, Priors
+    from verosim.typing import Priors
 
 STRUCTURE = "pairs"  # the bins of the pairs, among the structures of a schema
 

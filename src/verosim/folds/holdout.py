@@ -8,7 +8,7 @@ of the Royal Statistical Society B 36, 111–147.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from verosim.folds.scores import Predictions
 from verosim.folds.splits import array_folds, table_folds
 from verosim.models import Inputs, Spec, open_rows
 from verosim.stats import Statistic
+from verosim.stats.statistic import sums_of_others
 
 BUDGET = 1 << 25  # numbers in the statistics of all folds; with more, rows are read fold by fold
 
@@ -137,6 +138,23 @@ class HoldOut:
                     "Use more rows, or give the fold of each row: cv=[0, 1, …].",
                 )
             yield training.prune()
+
+    def nested_trainings(self, aside: Sequence[int]) -> Iterator[tuple[int, Statistic]]:
+        """Each fold that is not set aside, and the statistic outside it and outside `aside`.
+
+        The rows must be a table. A fold is left out if no other row would remain.
+        """
+        rest = [f for f in range(self.count) if f not in aside]
+        others = sums_of_others([self._by_fold[f] for f in rest])
+        for f, training in zip(rest, others, strict=True):
+            if training.rows.any():
+                yield f, training.prune()
+
+    @cached_property
+    def _by_fold(self) -> list[Statistic]:
+        assert isinstance(self.source, TableSource)
+        statistic = summarise(self.source.folded(self.folds), self.plan.folded(self.count))
+        return [statistic.fold(f) for f in range(self.count)]
 
     @cached_property
     def total(self) -> Statistic:

@@ -28,7 +28,7 @@ from verosim.stats import Counts, Pairs, Statistic
 
 MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
 PAIR_BUDGET = 1 << 26  # numbers in the counts of pairs of all classes
-FOLD_BUDGET = 1 << 22  # the same, if the counts are kept for each of several folds
+FOLD_BUDGET = 1 << 21  # the same, if the counts are kept for each of several folds
 PAIR_BINS = (12, 5, 3)
 
 ChooseParents = Callable[[Information], Parents]
@@ -63,7 +63,7 @@ def bins_for_pairs(schema: Schema, source: TableSource) -> Structure:
     raise VerosimError(
         f"The counts of all pairs of columns need {size:,} numbers for each fold, and at most "
         f"{FOLD_BUDGET:,} are allowed.",
-        'Use method="columns", or fewer columns: columns={name: \'ignore\'}.',
+        "Use method=\"columns\", or fewer columns: columns={name: 'ignore'}.",
     )
 
 

@@ -12,7 +12,7 @@ Transactions of the Royal Society A 222, 309–368.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -195,15 +195,7 @@ class Statistic(Protocol):
         It equals total − fold. It is computed as (sum of the folds before) + (sum of the folds
         after), because additions do not cancel.
         """
-        parts = [self.fold(f) for f in range(self.axes.groups.folds)]
-        before = after = parts[0].zero()
-        later = [after]
-        for part in parts[:0:-1]:
-            after = part + after
-            later.append(after)
-        for part in parts:
-            yield before + later.pop()
-            before = before + part
+        yield from sums_of_others([self.fold(f) for f in range(self.axes.groups.folds)])
 
     # Removing ----------------------------------------------------------------------------
 
@@ -235,6 +227,18 @@ class Statistic(Protocol):
     @abstractmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The statistic with this state, in new arrays."""
+
+
+def sums_of_others(parts: Sequence[Any]) -> Iterator[Any]:
+    """For each statistic, the sum of all others."""
+    before = after = parts[0].zero()
+    later = [after]
+    for part in parts[:0:-1]:
+        after = part + after
+        later.append(after)
+    for part in parts:
+        yield before + later.pop()
+        before = before + part
 
 
 def unlike(a: Statistic, b: Any) -> VerosimError:

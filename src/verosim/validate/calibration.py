@@ -11,25 +11,19 @@ maps are in `calibration_maps` and `column_weights`. Reference: Guo, Pleiss, Sun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
-import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
-from verosim.data.labels import positions
 from verosim.errors import VerosimError
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.table import NaiveBayes
-from verosim.folds import first_warning_only
-from verosim.folds.evaluation import out_of_fold
-from verosim.folds.leave_one_out import leave_one_out
 from verosim.models.settings import one_of, whole
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
-from verosim.validate.column_weights import ColumnWeights, Evidence, clipped_evidence
-from verosim.validate.contributions import held_out_contributions
-from verosim.validate.cross_validation import LOO, check_generative, is_leave_one_out
+from verosim.validate.column_weights import ColumnWeights
+from verosim.validate.cross_validation import LOO, check_generative
+from verosim.validate.held_out_maps import MapType, fitted_map
 from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Training, Wrapper, fit_model
 
@@ -38,8 +32,7 @@ if TYPE_CHECKING:
     from verosim.estimators.base import GenerativeClassifier
     from verosim.typing import CV, Labels, MissingMarks, Source, Weights
 
-MOST_MAPS = 20  # with more folds, `after_` merges folds so that fewer maps are fitted
-METHODS: dict[str, type[Temperature] | type[Isotonic] | type[ColumnWeights]] = {
+METHODS: dict[str, MapType] = {
     "temperature": Temperature,
     "isotonic": Isotonic,
     "columns": ColumnWeights,
@@ -186,25 +179,21 @@ class Calibrated(Wrapper):
         training = Training.of(self, X, y, sample_weight, schema, na, groups).shuffled()
         check_generative(self.model, "Calibrated")
         model: Any = self.model
-        by_columns = METHODS[self.method] is ColumnWeights
-        if by_columns:
+        if METHODS[self.method] is ColumnWeights:
             _check_columns(self.model, self.cv, self.method)
         whole("pairs", self.pairs, least=0)
         if self.method == "pairs" and self.pairs:
             model = PairedNaiveBayes.of(self.model, int(self.pairs))
             training = training.of_spec(model.spec())
         model = fit_model(model, training.inputs)
-        held = _held_out_evidence(training) if by_columns else _held_out_posteriors(training)
-        count = int(held.folds.max()) + 1
-        parts = held.folds if count <= MOST_MAPS else held.folds % MOST_MAPS
-        found = METHODS[self.method].cross_fitted(held.scores, held.codes, held.weights, parts)
-        self.map_, calibrated = found
+        found = fitted_map(METHODS[self.method], training, model.state_.tuned)
+        self.map_ = found.map
         self.before_, self.after_ = (
             reliability(
-                held.classes[held.codes], log_proba=log_p, classes=held.classes, bins=self.bins,
-                sample_weight=held.weights,
+                found.classes[found.codes], log_proba=log_p, classes=found.classes, bins=self.bins,
+                sample_weight=found.weights,
             )
-            for log_p in (held.log_p, calibrated)
+            for log_p in (found.before, found.after)
         )  # fmt: skip
         self.model_ = model
         return self
@@ -223,45 +212,6 @@ class Calibrated(Wrapper):
             The rule with the calibration map.
         """
         return self.map_.rule(rule)
-
-
-class _HeldOut(NamedTuple):
-    """The held-out rows, without rows of weight zero."""
-
-    scores: Any  # the input of the map: posteriors, or the evidence of columns
-    log_p: np.ndarray  # (n, C) posteriors of the model
-    codes: np.ndarray  # (n,) the class of each row
-    weights: np.ndarray  # (n,)
-    folds: np.ndarray  # (n,)
-    classes: np.ndarray  # (C,)
-
-
-def _held_out_posteriors(training: Training) -> _HeldOut:
-    """The held-out rows, for a map of posteriors."""
-    if is_leave_one_out(training.cv, training.groups):
-        with first_warning_only():
-            found = leave_one_out(training.spec, training.inputs)
-    else:
-        found, _ = out_of_fold(training.engine(), lambda rule, rows: rule.log_posterior(rows))
-    counted = found.row_weights > 0
-    log_p, codes = found.scores[counted], positions(found.labels[counted], found.classes)
-    weights, folds = found.row_weights[counted], found.folds[counted]
-    return _HeldOut(log_p, log_p, codes, weights, folds, found.classes)
-
-
-def _held_out_evidence(training: Training) -> _HeldOut:
-    """The held-out rows, for a map of the evidence of columns."""
-    engine = training.engine()
-    engine.rows.check_partition()
-    hint = 'Calibrate on a sample of the rows, or use method="temperature".'
-    with first_warning_only():
-        held = held_out_contributions(engine, hint)
-    joint = held.log_prior + held.parts.sum(axis=2)
-    log_p = joint - logsumexp(joint, axis=1, keepdims=True)
-    against = clipped_evidence(held.parts, np.isfinite(held.log_prior))
-    against = np.concatenate([against, held.interactions], axis=2)
-    evidence = Evidence(against, held.log_prior, held.names, held.pairs)
-    return _HeldOut(evidence, log_p, held.own, held.weights, held.folds, held.classes)
 
 
 def _check_columns(model: Any, cv: Any, method: str) -> None:

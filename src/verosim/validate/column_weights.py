@@ -41,6 +41,7 @@ PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, the strength in rows of eq
 COMMON_STRENGTH = 1.0  # the strength in rows of τ = 1
 MOST_EVIDENCE = 100.0  # nats of one cell against a class; more comes from far in a tail
 
+LEAST_SHOWN = 0.005  # pairs with smaller weights are not printed
 MOST_STEPS = 100  # of Newton's method; it needs about five
 MOST_CHORDS = 10  # steps with a Hessian from nearby
 CLOSE = 10.0  # nats between two approximate log evidences that may have another order
@@ -90,24 +91,28 @@ class ColumnWeights:
 
     def __call__(self, evidence: Evidence) -> np.ndarray:
         """(n, C) calibrated log p(k | x)."""
-        every = np.concatenate([self.weights, self.pair_weights])
+        every = np.concatenate([self.weights, self.of_pairs(evidence.pairs)])
         scores = evidence.log_prior + self.offsets + evidence.against @ every
         return scores - logsumexp(scores, axis=1, keepdims=True)
+
+    def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """The weights of these pairs; 0 for a pair that no fold has chosen."""
+        known = dict(zip(self.pairs, self.pair_weights.tolist(), strict=True))
+        return np.array([known.get(pair, 0.0) for pair in pairs])
 
     def rule(self, inner: Rule) -> WeightedRule:
         """The rule of the model, with these weights."""
         log_prior, found = inner.log_prior + self.offsets, inner.params.interactions
         if found is not None:
-            by_pair = dict(zip(self.pairs, self.pair_weights, strict=True))
-            # A pair that no fold has chosen has no weight.
-            found = found.weighted(np.array([by_pair.get(pair, 0.0) for pair in found.names]))
+            found = found.weighted(self.of_pairs(found.names))
         return WeightedRule(log_prior, inner.params, inner.columns, inner, self.weights, found)
 
     def __str__(self) -> str:
         order = np.argsort(-self.pair_weights, kind="stable")
-        names = [*self.names, *(" × ".join(self.pairs[p]) for p in order if self.pair_weights[p])]
+        shown = [p for p in order if self.pair_weights[p] >= LEAST_SHOWN]
+        names = [*self.names, *(" × ".join(self.pairs[p]) for p in shown)]
         wide = max(map(len, names), default=0)
-        rows = zip(names, [*self.weights, *self.pair_weights[order]], strict=False)
+        rows = zip(names, [*self.weights, *self.pair_weights[shown]], strict=True)
         return "\n".join(f"{name.ljust(wide)}  {weight:6.2f}" for name, weight in rows)
 
     @classmethod
@@ -352,8 +357,10 @@ class Likelihood:
             gain = -float(gradient @ step)
             size, found = 1.0, self._moved(theta, step)
             new = self.penalised(prior, found)
-            while gain > ENOUGH and size > LEAST_STEP and new[0] > value - ARMIJO * float(
-                gradient @ (theta - found)
+            while (
+                gain > ENOUGH
+                and size > LEAST_STEP
+                and new[0] > value - ARMIJO * float(gradient @ (theta - found))
             ):
                 size /= 2
                 found = self._moved(theta, size * step)

@@ -10,9 +10,10 @@ Reference: Domingos & Pazzani (1997), On the optimality of the simple Bayesian c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from verosim.bayes.rule import spread
 from verosim.data import SparseRows
 from verosim.data.sources import CELLS_PART
 from verosim.errors import VerosimError
-from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows
+from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows, HoldOut
+from verosim.folds.rules import fold_rules
 from verosim.kinds import column_labels
+from verosim.models import Spec
 
 MOST_NUMBERS_KEPT = 1 << 27  # numbers kept in memory at once: one gigabyte
 
@@ -51,64 +54,96 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
     """The contributions of all held-out rows; `hint` is for the error if memory is too small."""
     size, lock = 0, Lock()
 
-    def visit(held: HeldOutRows, known: FoldRules) -> tuple[Any, ...]:
+    def visit(held: HeldOutRows, known: FoldRules) -> _Piece:
         nonlocal size
-        rule: Any = known.seen[0]
-        block = dense(rule.params.read(held.block))
-        found = rule.params.contributions(block)
-        n, _, d = found.shape
-        C = len(known.classes)
-        features, pairs = _interactions(rule.params, block, found.shape[:2])
+        found = _piece(held, known)
         with lock:  # threads visit the pieces of a table in parallel
-            size += n * C * (d + len(pairs))
+            size += found.parts.size + found.interactions.size
         if size > MOST_NUMBERS_KEPT:
             raise VerosimError(
                 "The contributions of all columns to all held-out rows do not fit in memory.", hint
             )
-        log_prior = np.broadcast_to(rule.log_prior, (n, len(rule.log_prior)))
-        names = column_labels(rule.params, rule.columns)
-        parts, features = (spread(one, known.places, C, 0.0) for one in (found, features))
-        return parts, spread(log_prior, known.places, C), names, known.classes, features, pairs
+        return found
 
-    visited = list(engine.visits(visit))
-    parts, log_prior, names, classes, features, pairs = zip(
-        *(one.value for one in visited), strict=True
-    )
-    own, weights = (
-        np.concatenate([getattr(one.held, name) for one in visited])
-        for name in ("codes", "weights")
-    )
-    folds = np.repeat([one.held.fold for one in visited], [len(one.held.rows) for one in visited])
-    weights = weights if len(weights) else np.ones(len(own))
-    there = weights > 0  # rows with weight zero are not used
-    every = tuple(sorted({pair for chosen in pairs for pair in chosen}))
-    return Contributions(
-        np.concatenate(parts)[there], np.concatenate(log_prior)[there], own[there],
-        weights[there], folds[there], names[0], classes[0],
-        _side_by_side(features, pairs, every)[there], every,
+    return _joined([(one.held, one.value) for one in engine.visits(visit)])
+
+
+def nested_contributions(
+    spec: Spec, rows: HoldOut, asides: Sequence[Sequence[int]]
+) -> list[Contributions]:
+    """For each set of folds that is set aside, the contributions of the other rows.
+
+    The training rows of a row are then those outside its fold and outside the folds set aside. The
+    rows must be a table.
+    """
+    known: list[dict[int, FoldRules]] = [{} for _ in range(rows.count)]
+    for s, aside in enumerate(asides):
+        for f, training in rows.nested_trainings(aside):
+            rules = fold_rules([spec], rows, training, keep_priors=False)
+            # Without the statistic, which is large.
+            known[f][s] = replace(rules, training=None, derive=partial(list, rules.seen))
+
+    def visit(held: HeldOutRows, known: dict[int, FoldRules]) -> dict[int, _Piece]:
+        return {s: _piece(held, rules) for s, rules in known.items()}
+
+    visited = list(rows.visit_table(visit, known))
+    return [
+        _joined([(held, found[s]) for held, found in visited if s in found])
+        for s in range(len(asides))
+    ]
+
+
+class _Piece(NamedTuple):
+    """The contributions to some rows of a fold."""
+
+    parts: np.ndarray  # (n, C, d)
+    log_prior: np.ndarray  # (n, C)
+    interactions: np.ndarray  # (n, C, P)
+    pairs: tuple[tuple[str, str], ...]  # (P,) chosen without this fold
+    names: tuple[str, ...]  # (d,)
+    classes: np.ndarray  # (C,)
+
+
+def _piece(held: HeldOutRows, known: FoldRules) -> _Piece:
+    rule: Any = known.seen[0]
+    block = dense(rule.params.read(held.block))
+    parts = rule.params.contributions(block)
+    n, C, _ = parts.shape
+    found, pairs, features = rule.params.interactions, (), np.empty((n, C, 0))
+    if found is not None and found.pairs:
+        features, pairs = found.features(block[CELLS_PART]), found.names
+    log_prior = np.broadcast_to(rule.log_prior, (n, C))
+    places, every = known.places, len(known.classes)
+    return _Piece(
+        spread(parts, places, every, 0.0), spread(log_prior, places, every),
+        spread(features, places, every, 0.0), pairs,
+        column_labels(rule.params, rule.columns), known.classes,
     )  # fmt: skip
 
 
-def _interactions(
-    params: Any, block: Any, shape: tuple[int, ...]
-) -> tuple[np.ndarray, tuple[tuple[str, str], ...]]:
-    """(n, C, P) the interactions of the pairs of a model, and these pairs; P is 0 for most."""
-    found = params.interactions
-    if found is None or not found.pairs:
-        return np.empty((*shape, 0)), ()
-    return found.features(block[CELLS_PART]), found.names
+def _joined(visited: Sequence[tuple[HeldOutRows, _Piece]]) -> Contributions:
+    """The contributions of all pieces, without rows of weight zero."""
+    pieces = [piece for _, piece in visited]
+    own, weights = (
+        np.concatenate([getattr(held, name) for held, _ in visited])
+        for name in ("codes", "weights")
+    )
+    folds = np.repeat([held.fold for held, _ in visited], [len(held.rows) for held, _ in visited])
+    weights = weights if len(weights) else np.ones(len(own))
+    there = weights > 0
+    pairs = tuple(sorted({pair for piece in pieces for pair in piece.pairs}))
+    return Contributions(
+        np.concatenate([piece.parts for piece in pieces])[there],
+        np.concatenate([piece.log_prior for piece in pieces])[there],
+        own[there], weights[there], folds[there], pieces[0].names, pieces[0].classes,
+        np.concatenate([_in_places(piece, pairs) for piece in pieces])[there], pairs,
+    )  # fmt: skip
 
 
-def _side_by_side(
-    features: Sequence[np.ndarray], pairs: Sequence[Any], every: tuple[tuple[str, str], ...]
-) -> np.ndarray:
-    """(n, C, P) the interactions of all folds, each pair in the same place for all rows."""
-    place = {pair: p for p, pair in enumerate(every)}
-    C = max(one.shape[1] for one in features)
-    out = np.zeros((sum(map(len, features)), C, len(every)))
-    done = 0
-    for some, chosen in zip(features, pairs, strict=True):
-        if chosen:
-            out[done : done + len(some)][:, :, [place[pair] for pair in chosen]] = some
-        done += len(some)
+def _in_places(piece: _Piece, pairs: tuple[tuple[str, str], ...]) -> np.ndarray:
+    """(n, C, P) the interactions of these pairs; 0 for pairs that the piece does not have."""
+    place = {pair: p for p, pair in enumerate(pairs)}
+    n, C, _ = piece.interactions.shape
+    out = np.zeros((n, C, len(pairs)))
+    out[:, :, [place[pair] for pair in piece.pairs]] = piece.interactions
     return out
