@@ -34,6 +34,7 @@ WRAPPERS = [
     verosim.Calibrated(verosim.NaiveBayes(), method="isotonic", cv=5),
     verosim.Calibrated(verosim.GaussianNB(), method="columns"),
     verosim.Calibrated(verosim.BernoulliNB(), method="columns", cv=3),
+    verosim.Calibrated(verosim.NaiveBayes(), method="pairs"),
     verosim.Conformal(verosim.GaussianNB()),
     verosim.Conformal(verosim.NaiveBayes(), size=0.3),
     verosim.Conformal(verosim.QDA(), by_class=True),

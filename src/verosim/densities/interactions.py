@@ -22,6 +22,7 @@ import numpy as np
 
 from verosim.axes import CellCodes, Columns
 from verosim.data.sources import CELLS_PART, Parts
+from verosim.densities.base import Params
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.leave_one_out import Scorer
 from verosim.densities.product import ProductDensity, ProductParams
@@ -115,13 +116,26 @@ class PairedDensity(ProductDensity):
     most: int = 0
 
     def estimate(self, statistic: Product) -> PairedParams:
-        plain, pairs = _split(statistic)
-        found = super().estimate(plain)
-        interactions = None
-        if pairs is not None:
-            most = min(self.most, int(pairs.weight.sum() / ROWS_PER_PAIR))
-            interactions = Interactions.of(pairs, informative_pairs(pairs, most))
-        return PairedParams(found.parts, found.columns, found.kinds, interactions)
+        return self._with_pairs(statistic, self.interactions(statistic))
+
+    def interactions(self, statistic: Product) -> Interactions | None:
+        """The interactions of the chosen pairs; None if the rows were not read as cells."""
+        _, pairs = _split(statistic)
+        if pairs is None:
+            return None
+        most = min(self.most, int(pairs.weight.sum() / ROWS_PER_PAIR))
+        return Interactions.of(pairs, informative_pairs(pairs, most))
+
+    def _with_pairs(self, statistic: Product, found: Interactions | None) -> PairedParams:
+        plain = super().estimate(_split(statistic)[0])
+        return PairedParams(plain.parts, plain.columns, plain.kinds, found)
+
+    @classmethod
+    def estimate_family(cls, densities: Sequence[Any], statistic: Any) -> list[Params]:
+        """Densities that differ only in their columns share the interactions."""
+        numbers = {one.most: one for one in densities}
+        shared = {most: one.interactions(statistic) for most, one in numbers.items()}
+        return [one._with_pairs(statistic, shared[one.most]) for one in densities]
 
     def leave_one_out(self, statistic: Product) -> Scorer:
         return super().leave_one_out(_split(statistic)[0])

@@ -125,10 +125,7 @@ class HoldOut:
 
     def _outside(self, source: ArraySource | TableSource) -> Iterator[Statistic]:
         """For each fold, the sum of the statistics of the other folds."""
-        statistic = summarise(source, self.plan.folded(self.count))
-        self.classes = statistic.axes.groups.classes
-        self.class_weight = statistic.weight.sum(axis=1)
-        self.class_rows = statistic.rows.sum(axis=1)
+        statistic = self._in_folds(source)
         self.total = statistic.total("fold")
         for f, training in enumerate(statistic.outside()):
             if not training.rows.any():
@@ -153,8 +150,16 @@ class HoldOut:
     @cached_property
     def _by_fold(self) -> list[Statistic]:
         assert isinstance(self.source, TableSource)
-        statistic = summarise(self.source.folded(self.folds), self.plan.folded(self.count))
+        statistic = self._in_folds(self.source.folded(self.folds))
         return [statistic.fold(f) for f in range(self.count)]
+
+    def _in_folds(self, source: ArraySource | TableSource) -> Statistic:
+        """The statistic of each class and fold."""
+        statistic = summarise(source, self.plan.folded(self.count))
+        self.classes = statistic.axes.groups.classes
+        self.class_weight = statistic.weight.sum(axis=1)
+        self.class_rows = statistic.rows.sum(axis=1)
+        return statistic
 
     @cached_property
     def total(self) -> Statistic:
