@@ -23,8 +23,8 @@ from verosim.kinds import structure
 from verosim.models import open_to_score
 from verosim.validate import held_out_maps
 from verosim.validate.calibration import Calibrated, calibrate
-from verosim.validate.column_weights import Likelihood, Prior
 from verosim.validate.contributions import held_out_contributions, nested_contributions
+from verosim.validate.weight_likelihood import Likelihood, Prior
 
 
 def xor(rng, n=800, noise=0.0):

@@ -22,13 +22,10 @@ Learning 106; MacKay (1992), The evidence framework applied to classification ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import logsumexp
 
 from verosim.bayes.rule import Rule
@@ -36,19 +33,13 @@ from verosim.data import SparseRows
 from verosim.data.sources import CELLS_PART
 from verosim.densities.interactions import Interactions
 from verosim.engines import one_blas_thread
+from verosim.validate.weight_likelihood import Evidence, Likelihood, Prior
 
 PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, the strength in rows of equal weights
 COMMON_STRENGTH = 1.0  # the strength in rows of τ = 1
 MOST_EVIDENCE = 100.0  # nats of one cell against a class; more comes from far in a tail
 
 LEAST_SHOWN = 0.005  # pairs with smaller weights are not printed
-MOST_STEPS = 100  # of Newton's method; it needs about five
-MOST_CHORDS = 10  # steps with a Hessian from nearby
-CLOSE = 10.0  # nats between two approximate log evidences that may have another order
-FAR = 50.0  # nats between two log evidences that have the same order in all folds
-ENOUGH = 1e-7  # nats; the last step is expected to gain less than this
-LEAST_STEP = 1e-6  # the smallest share of a Newton step
-ARMIJO = 1e-4  # the least share of the gain that a step must have
 
 
 def clipped_evidence(parts: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -60,22 +51,6 @@ def clipped_evidence(parts: np.ndarray, known: np.ndarray) -> np.ndarray:
     top = parts.max(axis=1, where=known[:, :, None], initial=-np.inf, keepdims=True)
     against = parts - top
     return np.clip(against, -MOST_EVIDENCE, 0.0, out=against)
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The evidence of the cells of held-out rows, from which the weights are fitted.
-
-    The features are those of d columns, then the interactions of P pairs of columns.
-    """
-
-    against: np.ndarray  # (n, C, d + P), at most 0 for columns
-    log_prior: np.ndarray  # (n, C); −inf for a class without training rows
-    names: tuple[str, ...] = ()  # (d,)
-    pairs: tuple[tuple[str, str], ...] = ()  # (P,)
-
-    def __getitem__(self, rows: np.ndarray) -> Evidence:
-        return replace(self, against=self.against[rows], log_prior=self.log_prior[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,245 +139,6 @@ class ColumnWeights:
                 out[test] = cls.at(mode.theta, prior, evidence)(evidence[test])
             prior, mode = path.best
             return cls.at(likelihood.newton_step(prior, mode.theta), prior, evidence), out
-
-
-@dataclass(frozen=True)
-class Prior:
-    """The prior θ = (w, u, β) ~ N((1, 0, 0), Q⁻¹), τ integrated out: Cov(w) = 11ᵀ/common + I/λ."""
-
-    d: int
-    C: int
-    strength: float  # λ
-    common: float
-    P: int = 0
-
-    @cached_property
-    def precision(self) -> np.ndarray:
-        """(d + P + C, d + P + C) the precision matrix Q."""
-        Q = np.diag(np.full(self.d + self.P + self.C, self.strength))
-        Q[: self.d, : self.d] -= self.strength**2 / (self.common + self.strength * self.d)
-        return Q
-
-    @property
-    def log_det(self) -> float:
-        """The log-determinant log |Q|."""
-        return self.log_det_of(np.arange(self.d + self.P + self.C))
-
-    def log_det_of(self, free: np.ndarray) -> float:
-        """The log-determinant of the rows and columns `free` of Q."""
-        columns = int((free < self.d).sum())
-        share = 1 - self.strength * columns / (self.common + self.strength * self.d)
-        return float(len(free) * np.log(self.strength) + np.log(share))
-
-
-class Mode(NamedTuple):
-    """θ with the highest posterior density, and the log evidence of the prior."""
-
-    theta: np.ndarray
-    log_evidence: float
-
-
-class Path(NamedTuple):
-    """The modes for several strengths λ of the prior."""
-
-    priors: list[Prior]
-    modes: list[Mode]
-
-    def near_best(self) -> Path:
-        """Without the λ that are much worse, which cannot be the best of most of the rows."""
-        most = max(mode.log_evidence for mode in self.modes)
-        kept = [at for at, mode in enumerate(self.modes) if mode.log_evidence > most - FAR]
-        return Path([self.priors[at] for at in kept], [self.modes[at] for at in kept])
-
-    @property
-    def best(self) -> tuple[Prior, Mode]:
-        """The prior with the highest evidence, and its mode."""
-        at = int(np.argmax([mode.log_evidence for mode in self.modes]))
-        return self.priors[at], self.modes[at]
-
-
-class Likelihood:
-    """The loss − Σ_i v_i log p̂(y_i | x_i), its gradient and its Hessian in θ = (w, u, β).
-
-    The last P features of `against` (n, C, d + P) are those of pairs.
-    """
-
-    def __init__(
-        self,
-        against: np.ndarray,
-        log_prior: np.ndarray,
-        codes: np.ndarray,
-        v: np.ndarray,
-        P: int = 0,
-    ) -> None:
-        self.n, self.C, self.D = against.shape  # D features: d columns and P pairs
-        self.d, self.P = self.D - P, P
-        # Only differences between classes matter, so class 0 is the reference.
-        self.apart = against[:, 1:] - against[:, :1]  # (n, C − 1, D)
-        self.flat = self.apart.reshape(self.n * (self.C - 1), self.D)
-        self.log_prior = np.asfortranarray(log_prior)
-        self.codes, self.v = codes, v
-        self.bounded = np.arange(self.D + self.C) < self.D  # the weights are at least 0
-        self.rows = np.arange(self.n)  # the numbers of the rows in the evidence
-
-    @classmethod
-    def of(cls, evidence: Evidence, codes: np.ndarray, w: np.ndarray) -> Likelihood:
-        """The likelihood of held-out rows.
-
-        A row is not used if its class has no training rows: no weight changes its posterior.
-        """
-        usable = np.isfinite(evidence.log_prior[np.arange(len(codes)), codes]) & (w > 0)
-        part = evidence if usable.all() else evidence[usable]
-        out = cls(part.against, part.log_prior, codes[usable], w[usable], len(evidence.pairs))
-        out.rows = np.flatnonzero(usable)
-        return out
-
-    def only(self, rows: np.ndarray) -> Likelihood:
-        """The likelihood of some rows of the evidence, given by a mask (n,)."""
-        at, out = rows[self.rows], copy(self)
-        out.apart, out.log_prior = self.apart[at], self.log_prior[at]
-        out.codes, out.v, out.rows = self.codes[at], self.v[at], self.rows[at]
-        out.n = len(out.codes)
-        out.flat = out.apart.reshape(out.n * (out.C - 1), out.D)
-        return out
-
-    @property
-    def start(self) -> np.ndarray:
-        """(D + C,) θ of naive Bayes: w = 1, u = 0, β = 0."""
-        return np.concatenate([np.ones(self.d), np.zeros(self.P + self.C)])
-
-    def posterior(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(C, n) p̂(k | x), and (n,) log p̂ of the class of each row."""
-        scores = self.log_prior.T + theta[self.D :, None]  # one class after the other: it is faster
-        scores[1:] += (self.flat @ theta[: self.D]).reshape(self.n, self.C - 1).T
-        scores -= scores.max(axis=0)
-        own = scores[self.codes, np.arange(self.n)]
-        p = np.exp(scores, out=scores)
-        total = p.sum(axis=0)
-        p /= total
-        return p, own - np.log(total)
-
-    def loss(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss and its gradient, Σ_i v_i Σ_k (p̂_ik − [y_i = k]) ∂score_ik."""
-        excess, own = self.posterior(theta)  # (C, n), (n,)
-        excess[self.codes, np.arange(self.n)] -= 1
-        excess *= self.v
-        gradient = np.concatenate([excess[1:].T.ravel() @ self.flat, excess.sum(axis=1)])
-        return -float(self.v @ own), gradient
-
-    def hessian(self, theta: np.ndarray) -> np.ndarray:
-        """(D + C, D + C) the Hessian Σ_i v_i Cov_k∼p̂ᵢ(∂score_ik)."""
-        p, _ = self.posterior(theta)
-        vp, D = self.v * p, self.D  # (C, n)
-        H = np.empty((D + self.C, D + self.C))
-        if self.C == 2:  # one difference: its variance is p (1 − p)
-            bend = vp[1] * p[0]
-            H[:D, :D] = _scatter(self.flat, bend)
-            H[:D, D + 1] = bend @ self.flat
-            H[:D, D] = -H[:D, D + 1]
-        else:
-            mean = (p[1:].T[:, None] @ self.apart)[:, 0]  # (n, D)
-            H[:D, :D] = _scatter(self.flat, vp[1:].T.ravel()) - _scatter(mean, self.v)
-            H[:D, D:] = -mean.T @ vp.T
-            for k in range(1, self.C):
-                H[:D, D + k] += vp[k] @ self.apart[:, k - 1]
-        H[D:, :D] = H[:D, D:].T
-        H[D:, D:] = np.diag(vp.sum(axis=1)) - vp @ p.T
-        return H
-
-    def penalised(self, prior: Prior, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """The loss with the penalty ½ (θ − start)ᵀ Q (θ − start), and its gradient."""
-        value, gradient = self.loss(theta)
-        pull = prior.precision @ (theta - self.start)
-        return value + 0.5 * float((theta - self.start) @ pull), gradient + pull
-
-    def path(
-        self,
-        strengths: Sequence[float],
-        common: float,
-        near: Sequence[tuple[np.ndarray, np.ndarray]] = (),
-    ) -> Path:
-        """The modes for several λ. Each mode is the start of the next.
-
-        `near` has a start and the Hessian there for each λ, if modes of similar rows are known.
-        Their evidence is then not exact, and it is computed again where it is close to the best.
-        """
-        priors = [Prior(self.d, self.C, strength, common, self.P) for strength in strengths]
-        if near:
-            modes = [self.mode(p, *at) for p, at in zip(priors, near, strict=True)]
-            most = max(mode.log_evidence for mode in modes)
-            return Path(priors, [
-                self.mode(prior, mode.theta) if mode.log_evidence > most - CLOSE else mode
-                for prior, mode in zip(priors, modes, strict=True)
-            ])  # fmt: skip
-        theta, modes = self.start, []
-        for prior in priors:
-            modes.append(self.mode(prior, theta))
-            theta = modes[-1].theta
-        return Path(priors, modes)
-
-    def mode(self, prior: Prior, start: np.ndarray, curvature: np.ndarray | None = None) -> Mode:
-        """θ with the highest posterior density, and the log evidence of this prior.
-
-        Newton's method for the weights that are not held at 0 (Bertsekas 1982, Projected Newton
-        methods). The evidence is that of these weights. `curvature` is the Hessian near the mode;
-        without it, or if it is not near enough, the Hessian is computed in each step.
-        """
-        theta = start
-        value, gradient = self.penalised(prior, theta)
-        for t in range(MOST_STEPS):
-            known = curvature is not None and t < MOST_CHORDS
-            H = (curvature if known else self.hessian(theta)) + prior.precision
-            step, free = self._newton(theta, gradient, H)
-            gain = -float(gradient @ step)
-            size, found = 1.0, self._moved(theta, step)
-            new = self.penalised(prior, found)
-            while (
-                gain > ENOUGH
-                and size > LEAST_STEP
-                and new[0] > value - ARMIJO * float(gradient @ (theta - found))
-            ):
-                size /= 2
-                found = self._moved(theta, size * step)
-                new = self.penalised(prior, found)
-            theta, (value, gradient) = found, new
-            if gain <= ENOUGH or size <= LEAST_STEP:
-                break
-        log_det = np.linalg.slogdet(H[np.ix_(free, free)])[1]
-        return Mode(theta, float(-value + 0.5 * (prior.log_det_of(free) - log_det)))
-
-    def newton_step(self, prior: Prior, theta: np.ndarray) -> np.ndarray:
-        """θ after one more Newton step, which gives the last digits."""
-        gradient = self.penalised(prior, theta)[1]
-        step, _ = self._newton(theta, gradient, self.hessian(theta) + prior.precision)
-        return self._moved(theta, step)
-
-    def _moved(self, theta: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """θ + step, with weights of at least 0."""
-        found = theta + step
-        return np.where(self.bounded, np.maximum(found, 0.0), found)
-
-    def _newton(
-        self, theta: np.ndarray, gradient: np.ndarray, H: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The Newton step, and the places of the entries that it may change."""
-        at_bound = self.bounded & (theta <= 0)
-        held = at_bound & (gradient > 0)
-        while True:
-            free = np.flatnonzero(~held)
-            step = np.zeros_like(theta)
-            step[free] = -cho_solve(cho_factor(H[np.ix_(free, free)]), gradient[free])
-            below = at_bound & (step < 0)  # these weights would become negative
-            if not below.any():
-                return step, free
-            held |= below
-
-
-def _scatter(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(D, D) Σ_i weights_i rows_i rows_iᵀ."""
-    scaled = rows * np.sqrt(weights)[:, None]
-    found: np.ndarray = scaled.T @ scaled
-    return found
 
 
 @dataclass(frozen=True)

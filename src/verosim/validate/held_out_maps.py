@@ -22,13 +22,14 @@ from verosim.folds import HeldOutEngine, first_warning_only
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.leave_one_out import leave_one_out
 from verosim.validate.calibration_maps import Isotonic, Map, PosteriorMap, Temperature
-from verosim.validate.column_weights import ColumnWeights, Evidence, clipped_evidence
+from verosim.validate.column_weights import ColumnWeights, clipped_evidence
 from verosim.validate.contributions import (
     Contributions,
     held_out_contributions,
     nested_contributions,
 )
 from verosim.validate.cross_validation import is_leave_one_out
+from verosim.validate.weight_likelihood import Evidence
 from verosim.validate.wrapper import Training
 
 MOST_MAPS = 20  # with more folds, folds are merged so that fewer maps are fitted
