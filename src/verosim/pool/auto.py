@@ -210,7 +210,9 @@ def auto(
         log-loss = − Σ w log p(y | x) / Σ w,   BIC = − 2 log p(x, y) + parameters · log n
 
     where w are the weights of the rows, n is their sum, and each row is scored by the model of the
-    other folds. All candidates use the same folds.
+    other folds. All candidates use the same folds. The log-loss is a mean over the rows, with
+    p(y | x) at least the machine epsilon; `cross_validate` gives a mean over the folds. The page
+    [Scores][which-score] of the documentation compares them.
 
     The first look uses the labels to choose between a Gaussian and a histogram. With up to 5,000
     rows, this choice is made again without each test fold. With more rows the labels of one fold
