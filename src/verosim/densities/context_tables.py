@@ -26,12 +26,12 @@ from verosim import kernels
 from verosim.axes import ContextCodes
 from verosim.axes.contexts import filled_slots
 from verosim.densities.base import Density, into
-from verosim.densities.coded_rows import CodedRowParams, draw
+from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
 from verosim.errors import VerosimError
 from verosim.kernels.constants import ALL_PARENTS, ANY, CODE_BITS, COLUMN_SHIFT
 from verosim.stats import Contexts
-from verosim.stats.contexts import by_code
+from verosim.stats.growing import by_code
 
 LEAST_SHARE = 1e-30  # no logarithm is infinite
 
@@ -81,7 +81,7 @@ class ContextParams(CodedRowParams):
                 if self._seen(j, code):
                     block[:, j] = cell
                     mass[:, code] = np.exp(self._score(block, np.array([j]))[rows, classes])
-            out[:, j] = draw(mass, rng)
+            out[:, j] = drawn_positions(mass, rng)
             block[:, j] = np.array(first)[out[:, j]]
         return out
 
@@ -180,12 +180,12 @@ def _levels(codes: ContextCodes, count: np.ndarray) -> list[_Level]:
     return out
 
 
-Tables = list[tuple[np.ndarray, np.ndarray]]  # keys (K,) and their logarithms (K, C)
+LogTables = list[tuple[np.ndarray, np.ndarray]]  # keys (K,) and their logarithms (K, C)
 
 
-def _backed_off(levels: list[_Level], seen: np.ndarray, weight: np.ndarray, m: float) -> Tables:
+def _backed_off(levels: list[_Level], seen: np.ndarray, weight: np.ndarray, m: float) -> LogTables:
     """log p_t of the codes of all levels, and log m / (N + m) of the contexts."""
-    tables: Tables = []
+    tables: LogTables = []
     share = np.empty((0, len(weight)))
     for t, level in enumerate(levels):
         if t == 0:
@@ -203,9 +203,9 @@ def _backed_off(levels: list[_Level], seen: np.ndarray, weight: np.ndarray, m: f
     return [(keys, np.maximum(table, np.log(LEAST_SHARE))) for keys, table in tables]
 
 
-def _laplace(levels: list[_Level], depth: np.ndarray, seen: np.ndarray, alpha: float) -> Tables:
+def _laplace(levels: list[_Level], depth: np.ndarray, seen: np.ndarray, alpha: float) -> LogTables:
     """log (N + α) / (N_context + α B) of the codes and, with N = 0, of the contexts."""
-    tables: Tables = []
+    tables: LogTables = []
     for t, level in enumerate(levels):
         last = depth[level.column] == t
         column, context = level.column[last], level.context[last]

@@ -15,7 +15,7 @@ import numpy as np
 
 from verosim.axes.bins import edges_of
 from verosim.axes.capped_categories import CodedColumns
-from verosim.data.cell_columns import MOST_CELLS, MOST_VALUES, CellColumn
+from verosim.data.cell_columns import MOST_CATEGORY_CELLS, MOST_NUMBER_CELLS, CellColumn
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
 from verosim.data.stream import weights_of
@@ -61,8 +61,17 @@ def _columns(
                 yield CellColumn(name, (owner,), part.name, edges=(0.0, 0.5, 1.0))
             else:
                 x = np.concatenate([block[part.name][:, j] for block in blocks])
-                edges = tuple(edges_of(x, weight, MOST_CELLS).tolist())
+                edges = tuple(_number_edges(x, weight).tolist())
                 yield CellColumn(name, (owner,), part.name, edges=edges)
+
+
+def _number_edges(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The edges of the cells of numbers: every value has a cell if there are not too many."""
+    values = np.unique(x[np.isfinite(x) & (weight > 0)])
+    if not 0 < len(values) <= MOST_NUMBER_CELLS:
+        return edges_of(x, weight, MOST_NUMBER_CELLS)
+    halfway = values[:-1] / 2 + values[1:] / 2
+    return np.unique(np.concatenate([values[:1], halfway, values[-1:]]))
 
 
 def _frequent(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> tuple[str, ...]:
@@ -77,16 +86,16 @@ def _frequent(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> tup
                 found[text] = found.get(text, 0.0) + one
         done += len(index)
     ranked = sorted(found, key=lambda text: (-found[text], text))
-    return tuple(sorted(ranked[:MOST_VALUES]))
+    return tuple(sorted(ranked[:MOST_CATEGORY_CELLS]))
 
 
 def _flags(
     reader: MixedReader, blocks: Sequence[Parts], columns: Sequence[CellColumn]
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The columns that have only the values 0 and 1, by name."""
+    """The columns that have only the values 0 and 1, by name, and where they are 1."""
     place = {name: (part.name, j) for part in reader.parts for j, name in enumerate(part.columns)}
     for column in columns:
-        if len(column.edges) == 3:  # two bins
+        if column.edges in ((0.0, 0.5, 1.0), (0.0,)):  # a rare value may be 0 in the first rows
             part, j = place[column.name]
             x = np.concatenate([block[part][:, j] for block in blocks])
             if np.isin(x, (0.0, 1.0)).all():
@@ -96,26 +105,32 @@ def _flags(
 def _grouped(
     columns: Sequence[CellColumn], flags: dict[str, np.ndarray], kept: np.ndarray
 ) -> Iterator[CellColumn]:
-    """The columns, with every run of exclusive 0/1 columns as one."""
+    """The columns, with every run of exclusive 0/1 columns as one.
+
+    The run is a window: a column that shares a row with earlier ones pushes them out. It ends where
+    every row has its 1, and a column without any 1 then begins the next run.
+    """
     run: list[CellColumn] = []
-    ones = np.zeros(len(kept), dtype=np.int64)
-    for column in [*columns, None]:
-        flag = None if column is None else flags.get(column.name)
-        if flag is not None and not (ones + flag)[kept].max(initial=0) > 1:
-            assert column is not None
-            run.append(column)
-            ones = ones + flag
-            continue
-        yield from _as_group(run) if (ones[kept] == 1).all() else run
-        run, ones = [], np.zeros(len(kept), dtype=np.int64)
-        if flag is not None and column is not None:
-            run, ones = [column], flag.astype(np.int64)
-        elif column is not None:
+    ones = np.zeros(int(kept.sum()), dtype=np.int64)  # (rows,) of the run so far
+    for column in columns:
+        flag = flags[column.name][kept] if column.name in flags else None
+        if flag is None or (ones == 1).all():
+            yield from _as_group(run, ones)
+            run, ones = [], np.zeros_like(ones)
+        if flag is None:
             yield column
+            continue
+        while (ones + flag).max(initial=0) > 1:
+            ones = ones - flags[run[0].name][kept]
+            yield run.pop(0)
+        run.append(column)
+        ones = ones + flag
+    yield from _as_group(run, ones)
 
 
-def _as_group(run: list[CellColumn]) -> list[CellColumn]:
-    if len(run) < LEAST_GROUP:
+def _as_group(run: list[CellColumn], ones: np.ndarray) -> list[CellColumn]:
+    """One column in place of a run, if exactly one of its columns is 1 in every row."""
+    if sum(len(column.edges) == 3 for column in run) < LEAST_GROUP or not (ones == 1).all():
         return run
     names = tuple(name for column in run for name in column.columns)
     return [CellColumn(f"{names[0]} … {names[-1]}", names, "")]

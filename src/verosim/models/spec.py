@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from verosim.bayes.rule import Decision, Rule
 from verosim.data import ArraySource, as_matrix
 from verosim.data.readers import NumberReader, Reader
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
+from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
@@ -40,6 +40,8 @@ class LabelledTable:
     table: Table
     labels: Any  # the name of the target column, or encoded labels
     weights: Any  # the name of a column, (n,) weights, or None
+    # The rows as the model reads them, if `Spec.settled` has read them all: no second reading.
+    ready: list[Chunk] = field(default_factory=list)
 
     @property
     def target(self) -> str | None:

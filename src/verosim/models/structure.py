@@ -1,0 +1,110 @@
+"""Chooses bins and parents for models of dependent columns, by passes over the rows as cells.
+
+    cells × classes → bins          pairs of codes × classes → parents
+
+Tables in memory are converted to cells once; files are read again for each pass. Of a source that
+can be read only once, the first rows are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Axes, CellCodes, Groups
+from verosim.axes.cell_codes import CELLS
+from verosim.data.cell_columns import CellColumn, Structure
+from verosim.data.stream import TableSource
+from verosim.densities.dependence import Information, Parents, information
+from verosim.engines import map_chunks, summarise
+from verosim.kinds.discretise import equal_bins, separating_bins
+from verosim.kinds.look import FIRST_LOOK_ROWS
+from verosim.stats import Counts, Pairs
+
+MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
+FEW_ROWS = 1000  # with fewer rows, bins="auto" makes bins of equal weight
+AUTO_BINS = 5
+
+AUTO, MDL = "auto", "mdl"
+ChooseParents = Callable[[Information], Parents]
+
+
+def converted(source: TableSource) -> TableSource:
+    """The source with its rows as cells in memory, if the table is in memory and they fit."""
+    table = source.table
+    if table.in_memory and (table.rows or 0) * len(source.reader.columns) <= MOST_KEPT:
+        return replace(source, ready=tuple(map_chunks(lambda chunk: chunk.converted(), source)))
+    return source
+
+
+def choose_structure(
+    columns: tuple[CellColumn, ...],
+    source: TableSource,
+    bins: int | str,
+    choose: ChooseParents | None,
+) -> Structure:
+    """The bins of every column and, if `choose` is given, its parents.
+
+    `bins` is a number of bins of equal weight, "mdl" for cuts where the classes separate, or
+    "auto", which takes the cuts if there are enough rows.
+    """
+    if source.table.once:
+        first = source.first(FIRST_LOOK_ROWS)
+        source = replace(source, ready=tuple(chunk.converted() for chunk in first))
+    maps = _bins(columns, source, bins)
+    if choose is None:
+        return Structure(maps)
+    codes = cell_codes(columns, maps)
+    pairs: Any = summarise(source, Pairs(_axes(source, codes)))
+    return Structure(maps, choose(information(pairs)))
+
+
+def cell_codes(columns: tuple[CellColumn, ...], maps: tuple[tuple[int, ...], ...]) -> CellCodes:
+    """The codes of columns of cells. Missing has the last code of each column."""
+    table = np.zeros((len(columns), CELLS), dtype=np.uint8)
+    sizes, widths = [], []
+    for j, (column, of_cell) in enumerate(zip(columns, maps, strict=True)):
+        codes = np.array(of_cell, dtype=np.intp)
+        table[j, : len(codes)] = codes
+        sizes.append(int(codes.max()) + 1)
+        widths.append(_log_widths(column, codes, sizes[-1]))
+    cells = np.array([column.size for column in columns])
+    return CellCodes(table, np.array(sizes), np.concatenate(widths), cells)
+
+
+def _bins(
+    columns: tuple[CellColumn, ...], source: TableSource, bins: int | str
+) -> tuple[tuple[int, ...], ...]:
+    """For every column the code of each of its cells."""
+    every = cell_codes(columns, tuple(tuple(range(column.size)) for column in columns))
+    counts: Any = summarise(source, Counts(_axes(source, every), what="codes"))
+    if bins == AUTO:
+        bins = AUTO_BINS if counts.weight.sum() < FEW_ROWS else MDL
+    found = counts.arrays["count"][:, 0].T  # (cells, C)
+    out = []
+    for j, column in enumerate(columns):
+        count = found[every.first[j] : every.first[j] + column.known]
+        if not column.is_number:
+            out.append(tuple(range(column.size)))
+            continue
+        codes = separating_bins(count) if bins == MDL else equal_bins(count.sum(axis=1), int(bins))
+        out.append((*codes.tolist(), int(codes.max()) + 1))
+    return tuple(out)
+
+
+def _axes(source: TableSource, codes: CellCodes) -> Axes:
+    """Axes without classes: the rows add theirs."""
+    return Axes(Groups(np.empty(0)), source.reader.columns, codes)
+
+
+def _log_widths(column: CellColumn, codes: np.ndarray, size: int) -> np.ndarray:
+    """(size,) log width of the bin of every code, 0 for categories and missing."""
+    out = np.zeros(size)
+    if column.is_number and len(column.edges) > 1:
+        width = np.zeros(size)
+        np.add.at(width, codes[:-1], np.diff(np.array(column.edges)))
+        out[width > 0] = np.log(width[width > 0])
+    return out
