@@ -15,7 +15,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
-from verosim.errors import VerosimError
+from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
 
 CELLS = 256  # cells of a column at most: they are bytes
 
@@ -57,7 +57,7 @@ class CellCodes(Codes):
             raise VerosimError(
                 f"Column {columns.name(int(np.argmin(same)))!r} has different bins or categories "
                 "in the two models.",
-                "Fit both with one schema: model.fit(…), then other.fit(…, schema=model.schema_).",
+                FITTED_SCHEMA_HINT,
             )
         return self
 

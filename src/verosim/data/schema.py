@@ -23,7 +23,7 @@ from verosim.data.column_kinds import (
     kind_named,
     known_kinds,
 )
-from verosim.errors import ONE_SCHEMA_HINT, VerosimError, listed
+from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, listed
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind
@@ -344,6 +344,13 @@ class Schema:
                     f"Column {name!r} is {here} in this model and {there} in the other model.",
                     ONE_SCHEMA_HINT,
                 )
+        if self.cells and other.cells and self.cells != other.cells:
+            known = {column.name: column for column in other.cells}
+            apart = next((c.name for c in self.cells if c != known.get(c.name)), "")
+            raise VerosimError(
+                f"Column {apart!r} has other cells in this model than in the other model.",
+                FITTED_SCHEMA_HINT,
+            )
 
     def __str__(self) -> str:
         head = ("column", "type", "role", "density", "why")
@@ -358,13 +365,19 @@ class Schema:
             for line in lines
         ]  # fmt: skip
         out.insert(1, "  ".join("─" * width for width in widths) + "  " + "─" * 3)
+        out += [
+            f"read as one category: {c.name} ({len(c.columns)} columns with exactly one 1 per row)"
+            for c in self.cells
+            if len(c.columns) > 1
+        ]
         if self.target is not None:
             out.append(f"target: {self.target!r} ({self.target_type})")
         if self.weight is not None:
             out.append(f"weights: {self.weight!r}")
         if self.na:
             out.append("missing values: empty cells, " + ", ".join(repr(t) for t in self.na))
-        asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note]
+        grouped = {name for c in self.cells if len(c.columns) > 1 for name in c.columns}
+        asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note and c.name not in grouped]
         if asked:
             out += ["to check:", *asked]
         out.append(f"from the first {self.looked:,} rows")
@@ -389,6 +402,8 @@ def for_table(
             near(lost[0], names),
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
+    if {target, weight} & {name for column in schema.cells for name in column.columns}:
+        schema = replace(schema, cells=(), structures=())  # they are of another target
     return replace(schema, columns=columns, target=target, weight=weight)
 
 

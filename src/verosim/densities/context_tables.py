@@ -3,12 +3,12 @@
     p(x | k) = Π_j p(x_j | k, parents of j)
 
     p_{−1}(x)      = (N(x) + ½) / (N + ½ B)
-    p_0(x | k)     = (N(x, k) + p_{−1}(x)) / (N(k) + 1)
+    p_0(x | k)     = (N(x, k) + m_0 p_{−1}(x)) / (N(k) + m_0),   m_0 = min(m, 1)
     p_t(x | k, c_t) = (N(x, k, c_t) + m p_{t−1}(x | k, c_{t−1})) / (N(k, c_t) + m)
 
-c_t are the first t parents, and p of all parents is used. With `m` = 0 and parents that were seen,
-these are plain shares of the rows. Smoothing "laplace" takes (N(x, k, c) + α) / (N(k, c) + α B)
-instead. B is the number of values of the column. A value that no row had adds nothing.
+c_t are the first t parents, and p of all parents is used. With `m` = 0 these are plain shares of
+the rows. Smoothing "laplace" takes (N(x, k, c) + α) / (N(k, c) + α B) instead. B is the number of
+values of the column. A value that no row had adds nothing.
 References: Friedman, Geiger & Goldszmidt (1997), Bayesian network classifiers; Petitjean et al.
 (2018), Accurate parameter estimation for Bayesian network classifiers using hierarchical Dirichlet
 processes.
@@ -190,7 +190,7 @@ def _backed_off(levels: list[_Level], seen: np.ndarray, weight: np.ndarray, m: f
     for t, level in enumerate(levels):
         if t == 0:
             overall = (level.count.sum(axis=1) + 0.5) / (weight.sum() + 0.5 * seen[level.column])
-            share = (level.count + overall[:, None]) / (weight + 1.0)
+            share = (level.count + min(m, 1.0) * overall[:, None]) / (weight + min(m, 1.0))
         else:
             inside, lower = level.context_count + m, share[level.below]
             with np.errstate(divide="ignore", invalid="ignore"):
