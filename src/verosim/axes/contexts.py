@@ -106,6 +106,6 @@ def filled_slots(keys: np.ndarray, size: int, room: int = 0) -> np.ndarray:
     count = 4
     while count < 2 * max(size, room) + 2:
         count *= 2
-    slots = np.full(count, -1, dtype=np.int64)
+    slots = np.full(count, -1, dtype=np.int32)
     kernels.fill_key_slots(keys[:size], slots)
     return slots

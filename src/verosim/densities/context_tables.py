@@ -166,7 +166,7 @@ def _levels(codes: ContextCodes, count: np.ndarray) -> list[_Level]:
     for t, (own, counted) in enumerate(lower):
         deep = codes.depth[own >> np.int64(COLUMN_SHIFT)] >= t
         own, counted = own[deep], counted[deep]
-        below = np.zeros(len(own), dtype=np.int64)
+        below = np.arange(len(own))  # level 0: the share in all classes
         if t:
             found = np.empty(len(own), dtype=np.int64)
             last = out[-1].keys
@@ -190,17 +190,19 @@ def _backed_off(levels: list[_Level], seen: np.ndarray, weight: np.ndarray, m: f
     for t, level in enumerate(levels):
         if t == 0:
             overall = (level.count.sum(axis=1) + 0.5) / (weight.sum() + 0.5 * seen[level.column])
-            share = (level.count + min(m, 1.0) * overall[:, None]) / (weight + min(m, 1.0))
+            lower, towards = np.repeat(overall[:, None], len(weight), axis=1), min(m, 1.0)
         else:
-            inside, lower = level.context_count + m, share[level.below]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                own = (level.count + m * lower) / inside[level.context]
-                factor = np.log(m / inside)
-            # With m = 0, a class that never had the context has the shares of the level below.
-            share = np.where(inside[level.context] > 0, own, lower)
-            tables.append((level.context_keys, np.where(inside > 0, factor, 0.0)))
-        tables.append((level.keys, np.log(np.maximum(share, LEAST_SHARE))))
-    return [(keys, np.maximum(table, np.log(LEAST_SHARE))) for keys, table in tables]
+            lower, towards = share, m
+            inside = level.context_count + m
+            factor = np.divide(m, inside, out=np.ones_like(inside), where=inside > 0)
+            tables.append((level.context_keys, np.log(np.maximum(factor, LEAST_SHARE))))
+        share, log_share = np.empty(level.count.shape), np.empty(level.count.shape)
+        kernels.back_off(
+            level.count, level.below, level.context, level.context_count, lower, towards,
+            LEAST_SHARE, share, log_share,
+        )  # fmt: skip
+        tables.append((level.keys, log_share))
+    return tables
 
 
 def _laplace(levels: list[_Level], depth: np.ndarray, seen: np.ndarray, alpha: float) -> LogTables:

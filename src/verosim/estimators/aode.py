@@ -55,7 +55,8 @@ class AODE(CodedClassifier):
     bins : int, "mdl" or "auto", default=12
         How numbers are put into bins. A number gives bins of about equal weight. "mdl" cuts where
         the classes separate, by minimum description length (Fayyad & Irani 1993). "auto" uses
-        "mdl" with 1,000 rows or more, and 5 bins of equal weight with fewer rows.
+        "mdl" with 1,000 rows or more, and 5 bins of equal weight with fewer rows, or if "mdl" makes
+        too many bins for the counts of pairs.
     weighted : bool, default=True
         Whether the parents are weighted by their information about the class. False gives all
         parents the same weight.

@@ -25,7 +25,7 @@ class ContextSpec(CodedSpec):
 
     def plan(self, axes: Axes, source: Any) -> Contexts:
         schema = source.reader.schema
-        parents = self.structure(schema).parents
+        parents = self.structure(schema).parents or ((),) * len(schema.cells)
         return Contexts(axes.with_codes(ContextCodes(self.codes(schema), parents)))
 
     @cached_property

@@ -34,8 +34,8 @@ class RankedSpec(ContextSpec):
         return {**super().statistic_settings, "k": self.k}
 
     @property
-    def parents(self) -> ChooseParents:
-        return partial(ranked_parents, most=int(self.k))
+    def parents(self) -> ChooseParents | None:
+        return partial(ranked_parents, most=int(self.k)) if self.k else None
 
 
 class KDB(ContextClassifier):
@@ -63,7 +63,8 @@ class KDB(ContextClassifier):
     bins : int, "mdl" or "auto", default="auto"
         How numbers are put into bins. A number gives bins of about equal weight. "mdl" cuts where
         the classes separate, by minimum description length (Fayyad & Irani 1993). "auto" uses
-        "mdl" with 1,000 rows or more, and 5 bins of equal weight with fewer rows.
+        "mdl" with 1,000 rows or more, and 5 bins of equal weight with fewer rows, or if "mdl" makes
+        too many bins for the counts of pairs.
     smoothing : {"backoff", "laplace"}, default="backoff"
         "backoff" smooths towards the share with one parent fewer, as above. "laplace" uses
         (N(x, k, c) + alpha) / (N(k, c) + alpha B), where B is the number of values of the column.

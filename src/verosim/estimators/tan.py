@@ -46,7 +46,8 @@ class TAN(ContextClassifier):
     bins : int, "mdl" or "auto", default="auto"
         How numbers are put into bins. A number gives bins of about equal weight. "mdl" cuts where
         the classes separate, by minimum description length (Fayyad & Irani 1993). "auto" uses
-        "mdl" with 1,000 rows or more, and 5 bins of equal weight with fewer rows.
+        "mdl" with 1,000 rows or more, and 5 bins of equal weight with fewer rows, or if "mdl" makes
+        too many bins for the counts of pairs.
     smoothing : {"backoff", "laplace"}, default="backoff"
         "backoff" smooths the share with the parent towards the share without it:
         (N(x, k, c) + m p(x | k)) / (N(k, c) + m). "laplace" uses

@@ -1,6 +1,7 @@
 from verosim.kernels.cells import encode_cells as encode_cells
 from verosim.kernels.cells import find_group_cells as find_group_cells
 from verosim.kernels.cells import find_number_cells as find_number_cells
+from verosim.kernels.contexts import back_off as back_off
 from verosim.kernels.contexts import count_contexts as count_contexts
 from verosim.kernels.contexts import fill_key_slots as fill_key_slots
 from verosim.kernels.contexts import find_keys as find_keys

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.bins import edges_of
+from verosim.axes.bins import distinct_values, quantile_edges
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data.cell_columns import MOST_CATEGORY_CELLS, MOST_NUMBER_CELLS, CellColumn
 from verosim.data.schema import Schema
@@ -67,9 +67,9 @@ def _columns(
 
 def _number_edges(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The edges of the cells of numbers: every value has a cell if there are not too many."""
-    values = np.unique(x[np.isfinite(x) & (weight > 0)])
+    values, mass = distinct_values(x, weight if (weight != 1).any() else np.empty(0))
     if not 0 < len(values) <= MOST_NUMBER_CELLS:
-        return edges_of(x, weight, MOST_NUMBER_CELLS)
+        return quantile_edges(values, mass, MOST_NUMBER_CELLS)
     halfway = values[:-1] / 2 + values[1:] / 2
     return np.unique(np.concatenate([values[:1], halfway, values[-1:]]))
 

@@ -23,6 +23,7 @@ from verosim.engines import map_chunks, summarise
 from verosim.kinds.discretise import equal_bins, separating_bins
 from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.stats import Counts, Pairs
+from verosim.stats.pairs import PAIR_BUDGET
 
 MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
 FEW_ROWS = 1000  # with fewer rows, bins="auto" makes bins of equal weight
@@ -30,6 +31,7 @@ AUTO_BINS = 5
 
 AUTO, MDL = "auto", "mdl"
 ChooseParents = Callable[[Information], Parents]
+Maps = tuple[tuple[int, ...], ...]  # of every column, the code of each of its cells
 
 
 def converted(source: TableSource) -> TableSource:
@@ -49,7 +51,7 @@ def choose_structure(
     """The bins of every column and, if `choose` is given, its parents.
 
     `bins` is a number of bins of equal weight, "mdl" for cuts where the classes separate, or
-    "auto", which takes the cuts if there are enough rows.
+    "auto", which takes the cuts if there are enough rows and if the counts of pairs fit.
     """
     if source.table.once:
         first = source.first(FIRST_LOOK_ROWS)
@@ -62,7 +64,7 @@ def choose_structure(
     return Structure(maps, choose(information(pairs)))
 
 
-def cell_codes(columns: tuple[CellColumn, ...], maps: tuple[tuple[int, ...], ...]) -> CellCodes:
+def cell_codes(columns: tuple[CellColumn, ...], maps: Maps) -> CellCodes:
     """The codes of columns of cells. Missing has the last code of each column."""
     table = np.zeros((len(columns), CELLS), dtype=np.uint8)
     sizes, widths = [], []
@@ -75,18 +77,26 @@ def cell_codes(columns: tuple[CellColumn, ...], maps: tuple[tuple[int, ...], ...
     return CellCodes(table, np.array(sizes), np.concatenate(widths), cells)
 
 
-def _bins(
-    columns: tuple[CellColumn, ...], source: TableSource, bins: int | str
-) -> tuple[tuple[int, ...], ...]:
-    """For every column the code of each of its cells."""
+def _bins(columns: tuple[CellColumn, ...], source: TableSource, bins: int | str) -> Maps:
+    """For every column the code of each of its cells, by a pass over the rows."""
     every = cell_codes(columns, tuple(tuple(range(column.size)) for column in columns))
     counts: Any = summarise(source, Counts(_axes(source, every), what="codes"))
-    if bins == AUTO:
-        bins = AUTO_BINS if counts.weight.sum() < FEW_ROWS else MDL
     found = counts.arrays["count"][:, 0].T  # (cells, C)
-    out = []
-    for j, column in enumerate(columns):
-        count = found[every.first[j] : every.first[j] + column.known]
+    each = [found[every.first[j] :][: column.known] for j, column in enumerate(columns)]
+    if bins != AUTO:
+        return _maps(columns, each, bins)
+    if counts.weight.sum() >= FEW_ROWS:
+        maps = _maps(columns, each, MDL)
+        J = sum(max(codes) + 1 for codes in maps)
+        if found.shape[1] * J**2 <= PAIR_BUDGET:
+            return maps
+    return _maps(columns, each, AUTO_BINS)
+
+
+def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int | str) -> Maps:
+    """For every column the code of each of its cells, from the counts (cells, C) of numbers."""
+    out: list[tuple[int, ...]] = []
+    for column, count in zip(columns, counts, strict=True):
         if not column.is_number:
             out.append(tuple(range(column.size)))
             continue

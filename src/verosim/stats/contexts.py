@@ -73,7 +73,7 @@ class ContextTable(GrowingTable):
     def __init__(self, keys: np.ndarray, count: np.ndarray, cells: np.ndarray) -> None:
         super().__init__(count, cells)
         self.keys, self._size = keys, len(keys)
-        self.slots = np.empty(0, dtype=np.int64)
+        self.slots = np.empty(0, dtype=np.int32)
 
     @property
     def size(self) -> int:

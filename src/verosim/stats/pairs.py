@@ -96,5 +96,5 @@ def _check_budget(axes: Axes) -> None:
         raise VerosimError(
             f"The counts of pairs of {J:,} codes in {C:,} classes{folds} need "
             f"{C * F * J**2:,} numbers, and at most {PAIR_BUDGET:,} are allowed.",
-            "Use fewer bins (bins=5), fewer columns (columns={name: 'ignore'}) or NaiveBayes.",
+            "Use fewer bins, such as bins=3, or fewer columns: columns={name: 'ignore'}.",
         )
