@@ -8,7 +8,8 @@ from typing import Any
 
 from verosim.axes import Axes, ContextCodes
 from verosim.densities.context_tables import ContextDensity
-from verosim.estimators.coded import CodedClassifier, CodedSpec
+from verosim.estimators.coded import CodedSpec
+from verosim.models import State
 from verosim.models.settings import finite, one_of
 from verosim.stats import Contexts
 
@@ -35,15 +36,11 @@ class ContextSpec(CodedSpec):
         return ContextDensity(self.smoothing, float(self.m), self.pseudo_count())
 
 
-class ContextClassifier(CodedClassifier):
-    """A classifier in which columns have parents."""
-
-    @property
-    def parents_(self) -> dict[str, tuple[str, ...]]:
-        """The names of the parents of each column, most informative first."""
-        columns = self.fitted("parents_").statistic.axes.columns
-        parents: Any = self.state_.statistic.axes.codes
-        return {
-            columns.name(j): tuple(columns.name(i) for i in found)
-            for j, found in enumerate(parents.parents)
-        }
+def named_parents(state: State) -> dict[str, tuple[str, ...]]:
+    """The names of the parents of each column, most informative first."""
+    columns = state.statistic.axes.columns
+    contexts: Any = state.statistic.axes.codes
+    return {
+        columns.name(j): tuple(columns.name(i) for i in found)
+        for j, found in enumerate(contexts.parents)
+    }

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verosim.axes.contexts import MOST_PARENTS
 from verosim.densities.dependence import ranked_parents
-from verosim.estimators.contexts import ContextClassifier, ContextSpec
+from verosim.estimators.coded import CodedClassifier
+from verosim.estimators.contexts import ContextSpec, named_parents
 from verosim.models.settings import whole
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class RankedSpec(ContextSpec):
         return partial(ranked_parents, most=int(self.k)) if self.k else None
 
 
-class KDB(ContextClassifier):
+class KDB(CodedClassifier):
     """k-dependence Bayes: every column depends on the class and on at most k other columns.
 
     Columns are ordered by their information about the class, I(x; y). The parents of a column are
@@ -152,3 +153,8 @@ class KDB(ContextClassifier):
 
     def spec(self) -> RankedSpec:
         return RankedSpec(**self.settings(RankedSpec))
+
+    @property
+    def parents_(self) -> dict[str, tuple[str, ...]]:
+        """The names of the parents of each column, most informative first."""
+        return named_parents(self.fitted("parents_"))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from verosim.densities.dependence import spanning_tree
-from verosim.estimators.contexts import ContextClassifier, ContextSpec
+from verosim.estimators.coded import CodedClassifier
+from verosim.estimators.contexts import ContextSpec, named_parents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ class TreeSpec(ContextSpec):
         return spanning_tree
 
 
-class TAN(ContextClassifier):
+class TAN(CodedClassifier):
     """Tree-augmented naive Bayes: every column depends on the class and on one other column.
 
     The parents form a tree: the spanning tree of the columns with the largest sum of
@@ -114,7 +115,7 @@ class TAN(ContextClassifier):
     >>> model.score(X, y) > 0.94
     True
     >>> [name for name, parents in model.parents_.items() if not parents]
-    ['petal length (cm)']
+    ['petal width (cm)']
     """
 
     def __init__(
@@ -135,3 +136,8 @@ class TAN(ContextClassifier):
 
     def spec(self) -> TreeSpec:
         return TreeSpec(**self.settings(TreeSpec))
+
+    @property
+    def parents_(self) -> dict[str, tuple[str, ...]]:
+        """The names of the parents of each column, most informative first."""
+        return named_parents(self.fitted("parents_"))

@@ -26,7 +26,7 @@ from verosim.stats import Counts, Pairs
 from verosim.stats.pairs import PAIR_BUDGET
 
 MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
-FEW_ROWS = 1000  # with fewer rows, bins="auto" makes bins of equal weight
+LEAST_ROWS_FOR_CUTS = 1000  # with fewer rows, bins="auto" makes bins of equal weight
 AUTO_BINS = 5
 
 AUTO, MDL = "auto", "mdl"
@@ -85,7 +85,7 @@ def _bins(columns: tuple[CellColumn, ...], source: TableSource, bins: int | str)
     each = [found[every.first[j] :][: column.known] for j, column in enumerate(columns)]
     if bins != AUTO:
         return _maps(columns, each, bins)
-    if counts.weight.sum() >= FEW_ROWS:
+    if counts.weight.sum() >= LEAST_ROWS_FOR_CUTS:
         maps = _maps(columns, each, MDL)
         J = sum(max(codes) + 1 for codes in maps)
         if found.shape[1] * J**2 <= PAIR_BUDGET:

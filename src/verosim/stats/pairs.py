@@ -45,10 +45,6 @@ class Pairs(ArrayStatistic):
         assert isinstance(self.axes.codes, CellCodes)
         return self.axes.codes
 
-    @property
-    def can_narrow(self) -> bool:
-        return True
-
     def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
         _check_budget(axes)
         return super()._zeros(axes)
