@@ -26,6 +26,7 @@ from verosim.errors import VerosimError
 from verosim.kinds.base import Part
 from verosim.kinds.reader import MixedReader
 from verosim.kinds.text import TEXT
+from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 
 class CellReader(Reader):
@@ -87,9 +88,8 @@ def _check_finite(part: Part, rows: Rows, block: Any) -> None:
     if isinstance(block, np.ndarray) and not np.isfinite(block.sum()) and np.isinf(block).any():
         i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
         raise VerosimError(
-            f"Input X contains infinity or a value too large: column {part.columns[j]!r}, "
-            f"{rows.place(i)}.",
-            "Replace it by a missing value, or drop the row.",
+            f"Input X contains infinity in column {part.columns[j]!r}, {rows.place(i)}.",
+            INFINITE_CELL_HINT,
         )
 
 
