@@ -389,6 +389,17 @@ def test_auto_bins_fall_back_to_few_if_pairs_do_not_fit(rng, monkeypatch):
     assert free.max() > 6
 
 
+def test_fewer_parents_if_their_combinations_do_not_fit(rng, monkeypatch):
+    table = mixed(rng)
+    full = fitted(KDB(k=3, bins=5), table).parents_
+    assert max(map(len, full.values())) == 3
+    monkeypatch.setattr("verosim.models.structure.CONTEXT_BUDGET", 3000)
+    some = fitted(KDB(k=3, bins=5), table).parents_
+    most = max(map(len, some.values()))
+    assert 0 < most < 3
+    assert some == {name: parents[:most] for name, parents in full.items()}
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [

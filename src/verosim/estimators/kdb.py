@@ -60,7 +60,8 @@ class KDB(CodedClassifier):
     Parameters
     ----------
     k : int, default=1
-        The largest number of parents, from 0 to 5.
+        The largest number of parents, from 0 to 5. There are fewer if the counts of all
+        combinations of parents might not fit in memory.
     bins : int, "mdl" or "auto", default="auto"
         How numbers are put into bins. A number gives bins of about equal weight. "mdl" cuts where
         the classes separate, by minimum description length (Fayyad & Irani 1993). "auto" uses

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from verosim.stats import Counts, Pairs
 from verosim.stats.pairs import PAIR_BUDGET
 
 MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
+CONTEXT_BUDGET = 1 << 27  # numbers in the counts of contexts of all classes
+UNKNOWN_ROWS = 1 << 20  # assumed of a source that can be read only once
 LEAST_ROWS_FOR_CUTS = 1000  # with fewer rows, bins="auto" makes bins of equal weight
 AUTO_BINS = 5
 
@@ -61,7 +64,25 @@ def choose_structure(
         return Structure(maps)
     codes = cell_codes(columns, maps)
     pairs: Any = summarise(source, Pairs(_axes(source, codes)))
-    return Structure(maps, choose(information(pairs)))
+    rows = UNKNOWN_ROWS if source.table.once else int(pairs.rows.sum())
+    parents = choose(information(pairs))
+    return Structure(maps, within_budget(parents, codes.sizes, rows, len(pairs.rows)))
+
+
+def within_budget(parents: Parents, sizes: np.ndarray, rows: int, classes: int) -> Parents:
+    """The parents of every column, fewer if the counts of their combinations might not fit.
+
+    A column and its parents have at most as many combinations as there are rows.
+    """
+    for most in range(max(map(len, parents), default=0), 0, -1):
+        kept = tuple(found[:most] for found in parents)
+        combinations = [
+            min(rows, int(size) * prod(int(sizes[i]) for i in found))
+            for size, found in zip(sizes, kept, strict=True)
+        ]
+        if sum(combinations) * classes <= CONTEXT_BUDGET:
+            return kept
+    return ((),) * len(parents)
 
 
 def cell_codes(columns: tuple[CellColumn, ...], maps: Maps) -> CellCodes:
