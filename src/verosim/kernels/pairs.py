@@ -36,7 +36,7 @@ def score_one_dependence(cells, places, log_parent, log_child, log_weight, out):
     """out (n, C) = log Σ_i exp(log_weight_i + log_parent[a_i] + Σ_{j≠i} log_child[a_i, a_j]).
 
     a_i is the code of column i. log_parent is (J, C), log_child (J, J, C), log_weight (d,). If all
-    terms of the sum are 0, the row says nothing about the class: out is 0.
+    terms of the sum are 0, out is 0 for all classes, so that only the priors decide.
     """
     n, d = cells.shape
     C = out.shape[1]
