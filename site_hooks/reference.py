@@ -64,6 +64,13 @@ GROUPS = (
         ),
     ),
     Group(
+        "dependence",
+        "Dependent columns",
+        "Models of tables in which a column depends on the class and on other columns. "
+        f"[Which one to use](../models/dependence.md). {ESTIMATOR}",
+        names_in("verosim", "TAN KDB AODE"),
+    ),
+    Group(
         "tables_and_text",
         "Tables and text",
         "`NaiveBayes` reads whole [tables](../models/tables.md), `TextNB` reads "

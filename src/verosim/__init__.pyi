@@ -12,9 +12,12 @@ from verosim.errors import PrecisionWarning as PrecisionWarning
 from verosim.errors import SingularWarning as SingularWarning
 from verosim.errors import VerosimError as VerosimError
 from verosim.errors import VerosimWarning as VerosimWarning
+from verosim.estimators import AODE as AODE
+from verosim.estimators import KDB as KDB
 from verosim.estimators import LDA as LDA
 from verosim.estimators import QDA as QDA
 from verosim.estimators import RDA as RDA
+from verosim.estimators import TAN as TAN
 from verosim.estimators import BernoulliNB as BernoulliNB
 from verosim.estimators import CategoricalNB as CategoricalNB
 from verosim.estimators import ComplementNB as ComplementNB

@@ -26,6 +26,9 @@ VARIANTS = [
     verosim.NaiveLDA(robust=True),
     verosim.HistogramNB(strategy="uniform", priors="uniform"),
     verosim.ComplementNB(norm=True),
+    verosim.AODE(bins="auto", weighted=False),
+    verosim.KDB(k=3, bins=5, m=2.0),
+    verosim.TAN(bins=8, smoothing="laplace"),
 ]
 WRAPPERS = [
     verosim.Calibrated(verosim.GaussianNB()),

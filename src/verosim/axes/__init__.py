@@ -13,8 +13,10 @@ import numpy as np
 
 from verosim.axes.bins import Bins, JointBins
 from verosim.axes.capped_categories import CappedCategories, CodedColumns
+from verosim.axes.cell_codes import CellCodes
 from verosim.axes.codes import Categories, Codes
 from verosim.axes.columns import Columns
+from verosim.axes.contexts import ContextCodes
 from verosim.axes.groups import Groups
 from verosim.axes.vocabulary import Hashed, TokenCodes, Vocabulary
 from verosim.errors import VerosimError
@@ -24,9 +26,11 @@ __all__ = [
     "Bins",
     "CappedCategories",
     "Categories",
+    "CellCodes",
     "CodedColumns",
     "Codes",
     "Columns",
+    "ContextCodes",
     "Groups",
     "Hashed",
     "JointBins",
@@ -107,5 +111,14 @@ class Axes:
 
 CODES_BY_NAME: dict[str, type[Codes]] = {
     kind.__name__: kind
-    for kind in (Bins, Categories, JointBins, Hashed, Vocabulary, CappedCategories)
+    for kind in (
+        Bins,
+        Categories,
+        CellCodes,
+        ContextCodes,
+        JointBins,
+        Hashed,
+        Vocabulary,
+        CappedCategories,
+    )
 }

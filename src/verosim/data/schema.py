@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verosim.axes import Columns
+from verosim.data.cell_columns import CellColumn, Structure
 from verosim.data.column_kinds import (
     DEFAULT_NUMBER_KIND,
     IGNORE,
@@ -22,7 +23,7 @@ from verosim.data.column_kinds import (
     kind_named,
     known_kinds,
 )
-from verosim.errors import ONE_SCHEMA_HINT, VerosimError, listed
+from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, listed
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind
@@ -118,6 +119,11 @@ class Schema:
         The kind of table that `sample` returns.
     named : bool
         Whether the columns have names in the source. The columns of an array have no names.
+    cells : tuple of CellColumn
+        How columns are read as cells, by models of dependent columns. It is () before such a model
+        was fitted.
+    structures : tuple of (str, Structure)
+        The bins and parents that such models have chosen, by the settings of the model.
     names : tuple of str
         The names of the columns.
     used : tuple of Column
@@ -149,6 +155,8 @@ class Schema:
     looked: int = 0
     native: str = "arrow"
     named: bool = True
+    cells: tuple[CellColumn, ...] = ()
+    structures: tuple[tuple[str, Structure], ...] = ()
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -221,6 +229,8 @@ class Schema:
         >>> look({"zip": [94103, 10001]}).edit({"zip": "category"})["zip"].role
         'category'
         """
+        if not columns:
+            return self
         kinds = {}
         for name, density in columns.items():
             column = None if name == self.target else self[name]
@@ -237,7 +247,7 @@ class Schema:
             for c in self.columns
         )
         labels = "text" if self.target in columns else self.target_type
-        return replace(self, columns=changed, target_type=labels)
+        return replace(self, columns=changed, target_type=labels, cells=(), structures=())
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file.
@@ -282,7 +292,11 @@ class Schema:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
             columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
-            return cls(columns, **_tuples(raw))
+            cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
+            structures = tuple(
+                (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
+            )
+            return cls(columns, **_tuples(raw), cells=cells, structures=structures)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
                 f"The file {str(path)!r} is not a schema: {error}.",
@@ -330,6 +344,13 @@ class Schema:
                     f"Column {name!r} is {here} in this model and {there} in the other model.",
                     ONE_SCHEMA_HINT,
                 )
+        if self.cells and other.cells and self.cells != other.cells:
+            known = {column.name: column for column in other.cells}
+            apart = next((c.name for c in self.cells if c != known.get(c.name)), "")
+            raise VerosimError(
+                f"Column {apart!r} has other cells in this model than in the other model.",
+                FITTED_SCHEMA_HINT,
+            )
 
     def __str__(self) -> str:
         head = ("column", "type", "role", "density", "why")
@@ -344,13 +365,19 @@ class Schema:
             for line in lines
         ]  # fmt: skip
         out.insert(1, "  ".join("─" * width for width in widths) + "  " + "─" * 3)
+        out += [
+            f"read as one category: {c.name} ({len(c.columns)} columns with exactly one 1 per row)"
+            for c in self.cells
+            if len(c.columns) > 1
+        ]
         if self.target is not None:
             out.append(f"target: {self.target!r} ({self.target_type})")
         if self.weight is not None:
             out.append(f"weights: {self.weight!r}")
         if self.na:
             out.append("missing values: empty cells, " + ", ".join(repr(t) for t in self.na))
-        asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note]
+        grouped = {name for c in self.cells if len(c.columns) > 1 for name in c.columns}
+        asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note and c.name not in grouped]
         if asked:
             out += ["to check:", *asked]
         out.append(f"from the first {self.looked:,} rows")
@@ -375,6 +402,8 @@ def for_table(
             near(lost[0], names),
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
+    if {target, weight} & {name for column in schema.cells for name in column.columns}:
+        schema = replace(schema, cells=(), structures=())  # they are of another target
     return replace(schema, columns=columns, target=target, weight=weight)
 
 

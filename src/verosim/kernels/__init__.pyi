@@ -1,3 +1,12 @@
+from verosim.kernels.cells import encode_cells as encode_cells
+from verosim.kernels.cells import find_group_cells as find_group_cells
+from verosim.kernels.cells import find_number_cells as find_number_cells
+from verosim.kernels.contexts import back_off as back_off
+from verosim.kernels.contexts import count_contexts as count_contexts
+from verosim.kernels.contexts import fill_key_slots as fill_key_slots
+from verosim.kernels.contexts import find_keys as find_keys
+from verosim.kernels.contexts import number_keys as number_keys
+from verosim.kernels.contexts import score_contexts as score_contexts
 from verosim.kernels.counts import count_codes as count_codes
 from verosim.kernels.counts import count_dense as count_dense
 from verosim.kernels.counts import count_sparse as count_sparse
@@ -22,6 +31,8 @@ from verosim.kernels.missing_cells import score_shown as score_shown
 from verosim.kernels.moments import absorb_diagonal as absorb_diagonal
 from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sparse
 from verosim.kernels.moments import centre_groups as centre_groups
+from verosim.kernels.pairs import count_pairs as count_pairs
+from verosim.kernels.pairs import score_one_dependence as score_one_dependence
 from verosim.kernels.perceptron import perceptron_classes_epoch as perceptron_classes_epoch
 from verosim.kernels.perceptron import (
     perceptron_classes_epoch_sparse as perceptron_classes_epoch_sparse,

@@ -22,3 +22,8 @@ DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # reasons why a loop over document
 U0, U1, U2, U7, U8, U32, U33, U56, U63, U64 = (
     np.uint64(i) for i in (0, 1, 2, 7, 8, 32, 33, 56, 63, 64)
 )
+
+# The key of a context has one byte for every code, and the column above them.
+CODE_BITS, COLUMN_SHIFT = 8, 48
+ANY = 255  # in place of a code that is left out
+ALL_PARENTS = 0xFFFFFFFFFF00  # the bytes of the parents

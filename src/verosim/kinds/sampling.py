@@ -34,6 +34,11 @@ def as_table(
                 arrays[column.name] = sample[column.density](column, cells, gone.get(column.name))
             j += len(member.names)
     table = pa.table({name: arrays[name] for name in reader.names})
+    return as_native(table, native)
+
+
+def as_native(table: pa.Table, native: str) -> Any:
+    """An Arrow table as the kind of table that the model was fitted on."""
     if native == "pandas":
         return table.to_pandas()
     if native == "polars":

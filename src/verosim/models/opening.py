@@ -23,7 +23,7 @@ from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_o
 from verosim.data.tables import Table
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import as_na, check_columns, target_type
-from verosim.models.spec import Spec
+from verosim.models.spec import LabelledTable, Spec
 from verosim.models.state import State
 from verosim.stats import Statistic
 
@@ -113,23 +113,6 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
 # Tables ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _LabelledTable:
-    """A table, and where its labels and weights are."""
-
-    table: Table
-    labels: Any  # the name of the target column, or encoded labels
-    weights: Any  # the name of a column, (n,) weights, or None
-
-    @property
-    def target(self) -> str | None:
-        return self.labels if isinstance(self.labels, str) else None
-
-    @property
-    def weight(self) -> str | None:
-        return self.weights if isinstance(self.weights, str) else None
-
-
 def _open_table(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -> Opened:
     known = None if state is None else state.schema
     named = isinstance(inputs.y, str)
@@ -137,9 +120,9 @@ def _open_table(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     inputs = _with_named_columns(spec, inputs, table, known)
     _check_inputs(inputs, table, state)
     weights = _weights(inputs.sample_weight, table)
-    rows = _LabelledTable(table, _labels(inputs.y, weights, table, state, classes), weights)
+    rows = LabelledTable(table, _labels(inputs.y, weights, table, state, classes), weights)
     reader = spec.reader(_schema(spec, inputs, rows, state))
-    source = TableSource(table, reader, rows.labels, weights)
+    source = TableSource(table, reader, rows.labels, weights, ready=tuple(rows.ready))
     declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
     if state is None:
         plan = spec.plan(Axes(declared, reader.columns), source)
@@ -234,7 +217,7 @@ def _labels(y: Any, weights: Any, table: Table, state: State | None, classes: An
     return EncodedLabels(*encode_counted(y, given, known, classes))
 
 
-def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | None) -> Schema:
+def _schema(spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None) -> Schema:
     """The given or known schema, checked against the table, or else a first look at the table."""
     given = inputs.schema if state is None else state.schema
     table, target = rows.table, rows.target
@@ -252,7 +235,7 @@ def _schema(spec: Spec, inputs: Inputs, rows: _LabelledTable, state: State | Non
     schema = schema.edit({name: "ignore" for name in inputs.ignored if name in schema.names})
     if target is None and state is None:  # fit(X, y): column names as in scikit-learn
         schema = replace(schema, named=feature_names(inputs.X) is not None)
-    return schema
+    return schema if state is not None else spec.settled(schema, rows)
 
 
 # Rows to score -----------------------------------------------------------------------------------

@@ -24,11 +24,11 @@ def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
         raise _wrong_number(name, value, "finite", least, most)
 
 
-def whole(name: str, value: Any, least: float = -np.inf) -> None:
+def whole(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
     """Check a setting that must be a whole number within bounds."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or not least <= value or value != int(value):
-        raise _wrong_number(name, value, "whole", least, np.inf)
+    if not number or not np.isfinite(value) or not least <= value <= most or value != int(value):
+        raise _wrong_number(name, value, "whole", least, most)
 
 
 def _wrong_number(name: str, value: Any, kind: str, least: float, most: float) -> VerosimError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from verosim.bayes.rule import Decision, Rule
 from verosim.data import ArraySource, as_matrix
 from verosim.data.readers import NumberReader, Reader
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
+from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
@@ -31,6 +31,25 @@ from verosim.stats import Statistic
 
 CHOSEN = "cv"  # with this value, `fit` chooses the setting on held-out rows
 TUNABLE = ("shrinkage", "pooling", "alpha")
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """A table, and where its labels and weights are."""
+
+    table: Table
+    labels: Any  # the name of the target column, or encoded labels
+    weights: Any  # the name of a column, (n,) weights, or None
+    # The rows as the model reads them, if `Spec.settled` has read them all: no second reading.
+    ready: list[Chunk] = field(default_factory=list)
+
+    @property
+    def target(self) -> str | None:
+        return self.labels if isinstance(self.labels, str) else None
+
+    @property
+    def weight(self) -> str | None:
+        return self.weights if isinstance(self.weights, str) else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +84,10 @@ class Spec(ABC):
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         """Look at the first rows of a table, if no schema is given."""
         return look(table, target, **given)
+
+    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
+        """The schema with what a model must choose before it counts. Most models choose nothing."""
+        return schema
 
     def reader(self, schema: Schema) -> Reader:
         """The reader of the rows of a table."""

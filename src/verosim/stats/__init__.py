@@ -4,9 +4,11 @@ Statistics can be added, subtracted, scaled and moved to wider axes.
 """
 
 from verosim.stats.arrays import ArrayStatistic
+from verosim.stats.contexts import Contexts
 from verosim.stats.counts import Counts
 from verosim.stats.fields import Field
 from verosim.stats.moments import Moments
+from verosim.stats.pairs import Pairs
 from verosim.stats.patterns import Patterns
 from verosim.stats.product import Product
 from verosim.stats.state import from_state, restorable
@@ -15,9 +17,11 @@ from verosim.stats.tokens import Tokens
 
 __all__ = [
     "ArrayStatistic",
+    "Contexts",
     "Counts",
     "Field",
     "Moments",
+    "Pairs",
     "Patterns",
     "Product",
     "Statistic",

@@ -1,0 +1,61 @@
+"""Densities of rows that were read as cells: the mass of the codes over the widths of their bins.
+
+    log p(x | k) = log P(codes of x | k) − Σ_j log width(code of x_j)
+
+The width is 1 for categories and for missing cells. It is the same for all classes, so posteriors
+do not depend on it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import CellCodes, Columns
+from verosim.densities.base import Params
+
+
+@dataclass(frozen=True)
+class CodedRowParams(Params):
+    """Parameters of P(codes | k). Blocks are (n, d) cells."""
+
+    codes: CellCodes
+
+    def read(self, rows: Any) -> Any:
+        return rows
+
+    @abstractmethod
+    def log_mass(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """(n, C) log P(codes of the row | k)."""
+
+    @abstractmethod
+    def sample_codes(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(n, d) codes drawn for each class number."""
+
+    def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        return self.log_mass(block, out)
+
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        out = self.log_mass(block, out)
+        at = self.codes.encode(block)[0]
+        out -= self.codes.log_widths[at].sum(axis=1)[:, None]
+        return out
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(n, d) one cell of the drawn code for every column."""
+        drawn = self.sample_codes(classes, rng)
+        return self.codes.cells_of(drawn, rng)
+
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        """Cells are whole numbers that the reader made, so there is nothing to check."""
+
+
+def drawn_positions(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(n,) one position for every row of (n, B) masses, in proportion to them."""
+    reached = np.cumsum(mass, axis=1)
+    wanted = rng.random(len(mass)) * reached[:, -1]
+    found: np.ndarray = (reached <= wanted[:, None]).sum(axis=1)
+    return np.minimum(found, mass.shape[1] - 1)

@@ -1,0 +1,112 @@
+"""Averaged one-dependence estimators: every column is once the parent of all others.
+
+    p(x | k) = Σ_i v_i p(x_i | k) Π_{j≠i} p(x_j | k, x_i),   v_i ∝ I(x_i; y)
+
+    p(x_j | k, x_i) = (N(k, x_i, x_j) + p(x_j | k)) / (N(k, x_i) + 1)
+    p(x_j | k)      = (N(k, x_j) + 1/B_j) / (N(k) + 1)
+
+B_j is the number of values of column j in the rows. A value that no row had adds nothing, and its
+column is not a parent.
+References: Webb, Boughton & Wang (2005), Not so naive Bayes: aggregating one-dependence
+estimators; Jiang & Zhang (2006), Weightily averaged one-dependence estimators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.densities.base import Density, into
+from verosim.densities.coded_rows import CodedRowParams, drawn_positions
+from verosim.densities.dependence import information
+from verosim.densities.smoothing import LEFTOVER
+from verosim.errors import VerosimError
+from verosim.stats import Pairs
+
+
+@dataclass(frozen=True)
+class OneDependenceParams(CodedRowParams):
+    """The tables of an averaged one-dependence estimator. J is the number of codes."""
+
+    log_parent: np.ndarray  # (J, C) log p(x_i | k), −inf for codes that no row has
+    log_child: np.ndarray  # (J, J, C) log p(x_j | k, x_i), 0 for codes x_j that no row has
+    log_weight: np.ndarray  # (d,) log v_i
+    known: np.ndarray  # (J,) whether some row has the code
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        column = self.codes.column_of()[self.known]
+        free = np.bincount(column, minlength=len(self.codes.sizes)) - 1  # shares sum to one
+        return int(self.log_parent.shape[1] * (free.sum() ** 2 - (free**2).sum() + free.sum()))
+
+    def log_mass(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        out = into(out, (len(block), self.log_parent.shape[1]))
+        kernels.score_one_dependence(
+            block, self.codes.places, self.log_parent, self.log_child, self.log_weight, out
+        )
+        return out
+
+    def contributions(self, block: Any) -> np.ndarray:
+        """A sum over parents does not split by column: every column gets the same part."""
+        d = block.shape[1]
+        return np.repeat(self.log_density(block)[:, :, None] / d, d, axis=2)
+
+    def sample_codes(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """First the parent column by its weight, then its code, then the codes of the others."""
+        n, d, first = len(classes), len(self.codes.sizes), self.codes.first
+        out = np.empty((n, d), dtype=np.intp)
+        parent = rng.choice(d, size=n, p=np.exp(self.log_weight))
+        for i in range(d):
+            rows = np.flatnonzero(parent == i)
+            mass = np.exp(self.log_parent[first[i] : first[i + 1]])[:, classes[rows]].T
+            out[rows, i] = drawn_positions(mass, rng)
+            at = first[i] + out[rows, i]
+            for j in range(d):
+                if j != i:
+                    table = self.log_child[at, first[j] : first[j + 1]]  # (rows, B_j, C)
+                    mass = np.exp(table[np.arange(len(rows)), :, classes[rows]])
+                    out[rows, j] = drawn_positions(mass * self.known[first[j] : first[j + 1]], rng)
+        return out
+
+    def log_likelihood(self, statistic: Any) -> np.ndarray:
+        raise VerosimError(
+            "The likelihood of averaged one-dependence estimators needs the rows, and the "
+            "statistic has only counts of pairs.",
+            "Compare models by their predictions of held-out rows: cross_validate(model, X, y).",
+        )
+
+
+@dataclass(frozen=True)
+class OneDependence(Density):
+    """Averaged one-dependence estimators; `weighted` by the information about the class."""
+
+    weighted: bool = True
+
+    def estimate(self, statistic: Any) -> OneDependenceParams:
+        pairs: Pairs = statistic
+        codes, d = pairs.codes, len(pairs.codes.sizes)
+        weight = pairs.weight[:, 0]  # (C,)
+        known = pairs.arrays["cells"][0] > 0  # (J,)
+        column = codes.column_of()
+        share = 1.0 / np.maximum(np.bincount(column[known], minlength=d), 1)[column]
+        log_parent = np.full((codes.size, len(weight)), -np.inf)
+        log_child = np.zeros((codes.size, codes.size, len(weight)))
+        for c, table in enumerate(pairs.table()[:, 0]):  # (J, J)
+            table[table <= LEFTOVER * weight.sum()] = 0.0
+            single = np.diagonal(table)  # (J,)
+            alone = (single + share) / (weight[c] + 1.0)
+            log_parent[known, c] = np.log(alone[known])
+            log_child[:, :, c] = np.log((table + alone) / (single[:, None] + 1.0))
+        log_child[:, ~known] = 0.0
+        return OneDependenceParams(codes, log_parent, log_child, self._log_weight(pairs), known)
+
+    def _log_weight(self, pairs: Pairs) -> np.ndarray:
+        d = len(pairs.codes.sizes)
+        value = information(pairs).with_class if self.weighted else np.ones(d)
+        value = value / value.sum() if value.sum() > 0 else np.full(d, 1.0 / d)
+        with np.errstate(divide="ignore"):
+            out: np.ndarray = np.log(value)
+        return out
