@@ -26,6 +26,8 @@ VARIANTS = [
     verosim.NaiveLDA(robust=True),
     verosim.HistogramNB(strategy="uniform", priors="uniform"),
     verosim.ComplementNB(norm=True),
+    verosim.MDA(components=2, covariance="own", regularisation=0.1, target="diagonal"),
+    verosim.MDA(components=3, covariance="shared", regularisation=0.0),
 ]
 WRAPPERS = [
     verosim.Calibrated(verosim.GaussianNB()),

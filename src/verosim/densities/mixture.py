@@ -88,7 +88,7 @@ class MixtureParams(Params):
 
 
 @dataclass(frozen=True)
-class Mixture(Density):
+class MixtureDensity(Density):
     """A mixture that was fitted to rows. Sums alone do not determine it."""
 
     params: MixtureParams | None = None

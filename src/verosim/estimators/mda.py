@@ -9,7 +9,7 @@ import numpy as np
 from verosim.densities import Convergence
 from verosim.densities.mixture import MixtureParams
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.mixture.settings import MixtureSpec
+from verosim.estimators.mixture.settings import FoundMixture, MixtureSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +37,8 @@ class MDA(GenerativeClassifier):
     ----------
     components : int, dict or "cv", default="cv"
         The number of components of each class. A dict maps each label to a number. "cv" tries 1, 2,
-        3, 5 and 8 for all classes, with at least 10 rows per component, until the log-loss on
-        held-out rows rises. A class can have fewer components than its number: it has at most as
+        3, 5 and 8 for all classes, with at least 10 rows per component, as long as the log-loss on
+        held-out rows falls by more than one standard error. A class can have fewer components than its number: it has at most as
         many as it has different rows, and a component that loses its rows is removed.
     covariance : {"shared", "own", "cv"}, default="cv"
         "shared" uses one covariance for all components of all classes. "own" uses one covariance
@@ -47,9 +47,14 @@ class MDA(GenerativeClassifier):
         A number λ, at least 0 and below 1. In a class of n_k rows and G_k components, an own
         covariance is Σ_g = (S_g + a T) / (n_g + a) with a = λ/(1 − λ) · n_k/G_k. Here S_g is the
         sum of squares and products of the component about its mean, n_g is its number of rows, and
-        T is half the pooled covariance of all components and half the diagonal of it. A shared
-        covariance has the share λ/2 of a diagonal of the variances within classes. "cv" chooses
-        0.01, 0.1 or 0.4 by the log-loss on held-out rows.
+        T is half the pooled covariance of all components and half the `target`. A shared
+        covariance has the share λ/2 of the target. "cv" chooses 0.01, 0.1, 0.4 or 0.7 by the
+        log-loss on held-out rows.
+    target : {"diagonal", "sphere", "cv"}, default="cv"
+        The target of the regularisation. "diagonal" is the diagonal of the pooled covariance. It
+        does not depend on the units of the columns. "sphere" is I times the mean variance of the
+        columns. Use it if all columns have the same unit. "cv" chooses by the log-loss on held-out
+        rows.
     priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
         (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
@@ -87,12 +92,16 @@ class MDA(GenerativeClassifier):
         The form of the covariances in use, "shared" or "own".
     regularisation_ : float
         The regularisation λ in use.
+    target_ : str
+        The target of the regularisation in use, "diagonal" or "sphere".
     log_losses_ : dict
         The log-loss on held-out rows of the settings that were tried. A key is a tuple
-        (covariance, regularisation, components). It is empty if nothing was chosen.
+        (covariance, regularisation, target, components). It is empty if nothing was chosen.
     convergence_ : Convergence
         The progress of the EM algorithm: `iterations`, `converged`, and the `log_likelihood` at
         each iteration. With regularisation it is the penalised log-likelihood.
+    n_iter_ : int
+        The number of times that EM scored the rows: the number of iterations plus one.
     n_parameters_ : int
         The number of free parameters: G d means, G − C shares, the entries of the covariances,
         and C − 1 priors if they are estimated.
@@ -134,8 +143,8 @@ class MDA(GenerativeClassifier):
     >>> model.score(X, y), LDA().fit(X, y).score(X, y) < 0.7
     (1.0, True)
     >>> model.means_[model.component_classes_ == 0].round(1)
-    array([[0., 0.],
-           [1., 1.]])
+    array([[1., 1.],
+           [0., 0.]])
     """
 
     def __init__(
@@ -143,6 +152,7 @@ class MDA(GenerativeClassifier):
         components: int | Literal["cv"] | Mapping[Any, int] = "cv",
         covariance: Literal["shared", "own", "cv"] = "cv",
         regularisation: float | Literal["cv"] = "cv",
+        target: Literal["diagonal", "sphere", "cv"] = "cv",
         priors: Priors = None,
         restarts: int = 3,
         max_iter: int = 200,
@@ -152,6 +162,7 @@ class MDA(GenerativeClassifier):
         self.components = components
         self.covariance = covariance
         self.regularisation = regularisation
+        self.target = target
         self.priors = priors
         self.restarts = restarts
         self.max_iter = max_iter
@@ -161,10 +172,14 @@ class MDA(GenerativeClassifier):
     def spec(self) -> MixtureSpec:
         return MixtureSpec(**self.settings(MixtureSpec))
 
+    def _found(self, attribute: str) -> FoundMixture:
+        """The result of EM, for a fitted attribute."""
+        found: FoundMixture = self.fitted(attribute).tuned["found"]
+        return found
+
     def _mixture(self, attribute: str) -> MixtureParams:
         """The fitted components, for a fitted attribute."""
-        found: MixtureParams = self.fitted(attribute).params
-        return found
+        return self._found(attribute).params
 
     @property
     def n_components_(self) -> np.ndarray:
@@ -194,25 +209,44 @@ class MDA(GenerativeClassifier):
     @property
     def covariance_(self) -> str:
         """The form of the covariances in use, "shared" or "own"."""
-        return _form(self.fitted("covariance_").spec.found.settings.shared)
+        return _form(self._found("covariance_").settings.shared)
 
     @property
     def regularisation_(self) -> float:
         """The regularisation λ in use."""
-        return float(self.fitted("regularisation_").spec.found.settings.regularisation)
+        return self._found("regularisation_").settings.regularisation
 
     @property
-    def log_losses_(self) -> dict[tuple[str, float, int], float]:
+    def target_(self) -> str:
+        """The target of the regularisation in use, "diagonal" or "sphere"."""
+        return _target(self._found("target_").settings.sphere)
+
+    @property
+    def log_losses_(self) -> dict[tuple[str, float, str, int], float]:
         """The log-loss on held-out rows of the settings that were tried."""
-        losses = self.fitted("log_losses_").spec.found.losses
-        return {(_form(shared), *rest): loss for (shared, *rest), loss in losses.items()}
+        losses = self._found("log_losses_").losses
+        return {
+            (_form(tried.shared), tried.amount.regularisation, _target(tried.amount.sphere),
+             tried.components): loss
+            for tried, loss in losses.items()
+        }  # fmt: skip
 
     @property
     def convergence_(self) -> Convergence:
         """The progress of EM: iterations, the log-likelihood at each, and whether it converged."""
         return self._mixture("convergence_").convergence
 
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations of EM, plus one."""
+        return self._mixture("n_iter_").convergence.iterations + 1
+
 
 def _form(shared: bool) -> str:
     """The name of the form of the covariances."""
     return "shared" if shared else "own"
+
+
+def _target(sphere: bool) -> str:
+    """The name of the target of the regularisation."""
+    return "sphere" if sphere else "diagonal"

@@ -37,10 +37,7 @@ class Components:
     mean: np.ndarray  # (G, p)
     covariance: np.ndarray  # (G or 1, p, p)
 
-    @property
-    def shared(self) -> bool:
-        """Whether all components have one covariance."""
-        return len(self.covariance) == 1
+    shared: bool  # one covariance for all components
 
     @cached_property
     def whitener(self) -> np.ndarray:
@@ -56,10 +53,27 @@ class Components:
         """(C + 1,) the first component of each class."""
         return np.searchsorted(self.owner, np.arange(classes + 1))
 
+    def take(self, at: np.ndarray) -> Components:
+        """The components with these numbers."""
+        covariance = self.covariance if self.shared else self.covariance[at]
+        return Components(self.owner[at], self.share[at], self.mean[at], covariance, self.shared)
+
+    @classmethod
+    def joined(cls, parts: list[Components]) -> Components:
+        """All components of all parts, each with its own covariance."""
+        return cls(
+            np.concatenate([part.owner for part in parts]),
+            np.concatenate([part.share for part in parts]),
+            np.concatenate([part.mean for part in parts]),
+            np.concatenate([part.covariance for part in parts]),
+            shared=False,
+        )
+
     def with_own_covariances(self) -> Components:
         """The same components, each with its own copy of the covariance."""
         G, p = self.mean.shape
-        return replace(self, covariance=np.broadcast_to(self.covariance, (G, p, p)).copy())
+        covariance = np.broadcast_to(self.covariance, (G, p, p)).copy()
+        return replace(self, covariance=covariance, shared=False)
 
     def pooled(self, class_weight: np.ndarray) -> np.ndarray:
         """(p, p) the mean of the covariances, weighted by the rows of each component."""
@@ -70,7 +84,7 @@ class Components:
 
 
 @dataclass(frozen=True)
-class Prior:
+class CovariancePrior:
     """A covariance T that counts like additional rows of each component.
 
     `rows` (C,) is their number, a_k, for a component of each class. A shared covariance has the sum
@@ -160,7 +174,7 @@ def expect(rows: WhiteRows, now: Components) -> Expected:
 
 
 def maximise(
-    rows: WhiteRows, sums: Expected, owner: np.ndarray, prior: Prior, floor: float
+    rows: WhiteRows, sums: Expected, owner: np.ndarray, prior: CovariancePrior, floor: float
 ) -> Components:
     """The M step. A component with less than one row of its class is removed."""
     share = sums.weight / rows.class_weight[owner]
@@ -178,7 +192,7 @@ def maximise(
         a = prior.rows[owner, None, None]
         scatter = sums.second[alive] - n[:, None, None] * outer
         covariance = (scatter + a * prior.target) / (n[:, None, None] + a)
-    return Components(owner, share, mean, floored(covariance, floor))
+    return Components(owner, share, mean, floored(covariance, floor), sums.second is None)
 
 
 def floored(covariance: np.ndarray, floor: float) -> np.ndarray:
@@ -198,7 +212,7 @@ def floored(covariance: np.ndarray, floor: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Climbed:
+class EMRun:
     """The components at the end of EM and its course."""
 
     components: Components
@@ -208,9 +222,9 @@ class Climbed:
     converged: bool
 
 
-def climb(
-    rows: WhiteRows, start: Components, prior: Prior, floor: float, tol: float, most: int
-) -> Climbed:
+def run_em(
+    rows: WhiteRows, start: Components, prior: CovariancePrior, floor: float, tol: float, most: int
+) -> EMRun:
     """Iterate EM until the objective rises by at most `tol` times its size."""
     now, history = start, []
     scale = float(rows.class_weight.sum())
@@ -221,5 +235,5 @@ def climb(
         size = max(abs(history[-1]), scale)
         settled = len(history) > 1 and abs(history[-1] - history[-2]) <= tol * size
         if settled or len(history) > most:
-            return Climbed(now, sums.log_likelihood, objective, np.array(history), settled)
+            return EMRun(now, sums.log_likelihood, objective, np.array(history), settled)
         now = maximise(rows, sums, now.owner, prior, floor)

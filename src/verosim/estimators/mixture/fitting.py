@@ -10,16 +10,16 @@ Data Analysis 41, 561–575.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from verosim.densities import Convergence, FullGaussian, FullParams
 from verosim.densities.mixture import MixtureParams
 from verosim.engines import one_blas_thread
-from verosim.estimators.mixture.em import Climbed, Components, Prior, climb
+from verosim.estimators.mixture.em import Components, CovariancePrior, EMRun, run_em
 from verosim.estimators.mixture.rows import LabelledRows, WhiteRows
 from verosim.estimators.mixture.start import start
-from verosim.stats import Statistic
 
 SHORT_RUN = 10  # iterations of EM from each start
 FLOOR = 1e-6  # smallest variance in any direction, as a share of the variance within classes
@@ -32,14 +32,15 @@ class MixtureSettings:
 
     shared: bool  # one covariance for all components
     regularisation: float  # λ
+    sphere: bool  # regularise towards a sphere, not a diagonal
     max_iter: int
     tol: float
     restarts: int
     seed: int
 
 
-def white_rows(rows: LabelledRows, statistic: Statistic, quiet: bool = False) -> WhiteRows:
-    """The rows in the units of LDA. `statistic` has their moments."""
+def white_rows(rows: LabelledRows, statistic: Any, quiet: bool = False) -> WhiteRows:
+    """The rows in the units of LDA. `statistic` has their full moments."""
     lda = FullGaussian(pooling=1.0)
     frame = lda.estimate_quietly(statistic) if quiet else lda.estimate(statistic)
     with one_blas_thread:
@@ -53,55 +54,57 @@ def fit_mixture(white: WhiteRows, wanted: np.ndarray, settings: MixtureSettings)
     return _params(found, white)
 
 
-def _best_run(white: WhiteRows, wanted: np.ndarray, settings: MixtureSettings) -> Climbed:
+def _best_run(white: WhiteRows, wanted: np.ndarray, settings: MixtureSettings) -> EMRun:
     """The long run of EM from the best of several short runs."""
     runs = []
-    shared = _shared_prior(white, settings.regularisation)
+    shared = _shared_prior(white, settings)
     for number in range(settings.restarts if (wanted > 1).any() else 1):
         first = start(white, wanted, [settings.seed, number], FLOOR)
-        run = climb(white, first, shared, FLOOR, settings.tol, SHORT_RUN)
+        run = run_em(white, first, shared, FLOOR, settings.tol, SHORT_RUN)
         if not settings.shared:
             own = run.components.with_own_covariances()
-            prior = _own_prior(white, settings.regularisation, wanted, own)
-            run = climb(white, own, prior, FLOOR, settings.tol, SHORT_RUN)
+            prior = _own_prior(white, settings, wanted, own)
+            run = run_em(white, own, prior, FLOOR, settings.tol, SHORT_RUN)
         runs.append(run)
+    if len(runs) == 1 and run.converged:
+        return run
     if settings.shared:
         best = max(runs, key=lambda run: float(run.objective.sum())).components
-        return climb(white, best, shared, FLOOR, settings.tol, settings.max_iter)
+        return run_em(white, best, shared, FLOOR, settings.tol, settings.max_iter)
     which = np.argmax([run.objective for run in runs], axis=0).tolist()  # the best for each class
     chosen = [runs[i].components for i in which]
-    mine = [of.owner == c for c, of in enumerate(chosen)]
-    best = Components(
-        *(np.concatenate([getattr(of, name)[at] for of, at in zip(chosen, mine, strict=True)])
-          for name in ("owner", "share", "mean", "covariance"))
-    )  # fmt: skip
-    prior = _own_prior(white, settings.regularisation, wanted, best)
-    return climb(white, best, prior, FLOOR, settings.tol, settings.max_iter)
+    best = Components.joined(
+        [of.take(np.flatnonzero(of.owner == c)) for c, of in enumerate(chosen)]
+    )
+    prior = _own_prior(white, settings, wanted, best)
+    return run_em(white, best, prior, FLOOR, settings.tol, settings.max_iter)
 
 
-def _shared_prior(white: WhiteRows, regularisation: float) -> Prior:
+def _shared_prior(white: WhiteRows, settings: MixtureSettings) -> CovariancePrior:
     """The prior of a shared covariance: the variances within classes, without correlations."""
-    share = DIAGONAL_SHARE * regularisation
-    target = white.diagonal_of(np.eye(white.first.shape[1]))
-    return Prior(share / (1 - share) * white.class_weight, target)
+    share = DIAGONAL_SHARE * settings.regularisation
+    target = white.diagonal_of(np.eye(white.first.shape[1]), settings.sphere)
+    return CovariancePrior(share / (1 - share) * white.class_weight, target)
 
 
 def _own_prior(
-    white: WhiteRows, regularisation: float, wanted: np.ndarray, now: Components
-) -> Prior:
+    white: WhiteRows, settings: MixtureSettings, wanted: np.ndarray, now: Components
+) -> CovariancePrior:
     """The prior of own covariances: the pooled covariance of the components, and its diagonal.
 
     It has the weight λ/(1 − λ) · n_k/G_k, with G_k components in a class of n_k rows.
     """
     pooled = now.pooled(white.class_weight)
-    target = (1 - DIAGONAL_SHARE) * pooled + DIAGONAL_SHARE * white.diagonal_of(pooled)
-    odds = regularisation / (1 - regularisation)
-    return Prior(odds * white.class_weight / wanted, target)
+    diagonal = white.diagonal_of(pooled, settings.sphere)
+    target = (1 - DIAGONAL_SHARE) * pooled + DIAGONAL_SHARE * diagonal
+    odds = settings.regularisation / (1 - settings.regularisation)
+    return CovariancePrior(odds * white.class_weight / wanted, target)
 
 
-def _params(found: Climbed, white: WhiteRows) -> MixtureParams:
-    """The components in the units of the columns."""
+def _params(found: EMRun, white: WhiteRows) -> MixtureParams:
+    """The components in the units of the columns. Large components of a class are first."""
     now, frame, weight = found.components, white.frame, white.class_weight
+    now = now.take(np.lexsort((-now.share, now.owner)))
     owner, at = now.owner, np.flatnonzero(frame.used)
     W, root = white.units
     offset = frame.offset[owner]

@@ -14,10 +14,16 @@ from verosim.axes.groups import plain_label
 from verosim.data import ArraySource
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
-from verosim.densities.mixture import Mixture, MixtureParams
+from verosim.densities.mixture import MixtureDensity, MixtureParams
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.checks import generator
-from verosim.estimators.mixture.choice import REGULARISATION, Choice, Tried, choose, numbers_to_try
+from verosim.estimators.mixture.choice import (
+    REGULARISATION,
+    Alternatives,
+    Tried,
+    choose,
+    numbers_to_try,
+)
 from verosim.estimators.mixture.fitting import MixtureSettings, fit_mixture, white_rows
 from verosim.estimators.mixture.rows import LabelledRows
 from verosim.estimators.robust import Refused
@@ -45,6 +51,7 @@ class MixtureSpec(Spec):
     components: Any = CHOSEN
     covariance: str = CHOSEN
     regularisation: Any = CHOSEN
+    target: str = CHOSEN
     max_iter: int = 200
     tol: float = 1e-5
     restarts: int = 3
@@ -57,8 +64,8 @@ class MixtureSpec(Spec):
 
     @property
     def statistic_settings(self) -> dict[str, Any]:
-        names = ("components", "covariance", "regularisation", "max_iter", "tol", "restarts",
-                 "random_state")  # fmt: skip
+        names = ("components", "covariance", "regularisation", "target", "max_iter", "tol",
+                 "restarts", "random_state")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -92,12 +99,14 @@ class MixtureSpec(Spec):
     ) -> dict[str, Any]:
         axes = statistic.axes
         rows = LabelledRows.of(source, axes.groups)
-        choice = self._choice(axes.groups.classes, statistic.rows[:, 0])
+        choice = self._choice(axes.groups.classes, rows.counts(len(axes.groups.classes)))
         settings = MixtureSettings(
-            choice.shared[0], choice.regularisation[0], int(self.max_iter), float(self.tol),
-            int(self.restarts), int(generator(self.random_state).integers(1 << 62)),
+            choice.shared[0], choice.regularisation[0], choice.sphere[0], int(self.max_iter),
+            float(self.tol), int(self.restarts),
+            int(generator(self.random_state).integers(1 << 62)),
         )  # fmt: skip
-        wanted, losses = choice.components[0], {}
+        wanted = choice.components[0]
+        losses: Mapping[Tried, float] = {}
         if choice.is_open:
             zero = Moments(axes, layout="full")
             losses, settings, wanted = choose(rows, zero, self._log_prior_of, choice, settings)
@@ -110,12 +119,13 @@ class MixtureSpec(Spec):
             )
         return {"found": FoundMixture(params, settings, losses)}
 
-    def _choice(self, classes: np.ndarray, rows: np.ndarray) -> Choice:
-        """The values to choose from, for classes with these numbers of rows (C,)."""
-        covariance, amount = self.covariance, self.regularisation
-        return Choice(
+    def _choice(self, classes: np.ndarray, rows: np.ndarray) -> Alternatives:
+        """The values to choose from, for classes with these numbers of different rows (C,)."""
+        covariance, amount, target = self.covariance, self.regularisation, self.target
+        return Alternatives(
             (True, False) if covariance == CHOSEN else (covariance == "shared",),
             REGULARISATION if isinstance(amount, str) else (float(amount),),
+            (False, True) if target == CHOSEN and amount != 0 else (target == "sphere",),
             numbers_to_try(rows)
             if isinstance(self.components, str)
             else [np.minimum(self.wanted(classes), rows)],
@@ -130,15 +140,16 @@ class MixtureSpec(Spec):
         return replace(self, found=tuned["found"]) if "found" in tuned else self
 
     @cached_property
-    def density(self) -> Mixture:
+    def density(self) -> MixtureDensity:
         self.check_mixture()
-        return Mixture(None if self.found is None else self.found.params)
+        return MixtureDensity(None if self.found is None else self.found.params)
 
     def check_mixture(self) -> None:
         """Check the settings."""
         one_of("covariance", self.covariance, ("shared", "own", CHOSEN))
         if self.regularisation != CHOSEN:
             share("regularisation", self.regularisation, zero=True)
+        one_of("target", self.target, ("diagonal", "sphere", CHOSEN))
         whole("max_iter", self.max_iter, least=1)
         finite("tol", self.tol, least=0)
         whole("restarts", self.restarts, least=1)
@@ -165,7 +176,7 @@ class MixtureSpec(Spec):
         missing = [label for label in classes.tolist() if label not in self.components]
         if missing:
             raise VerosimError(
-                f"components has no number for class {missing[0]!r}.",
+                f"components must have a number for each class; there is none for {missing[0]!r}.",
                 "Give one number of components per class, or one number for all classes.",
             )
         return np.array([int(self.components[label]) for label in classes.tolist()])

@@ -40,7 +40,8 @@ def start(rows: WhiteRows, wanted: np.ndarray, seed: list[int], floor: float) ->
     mean = np.concatenate([mean for _, mean in found])
     between = np.einsum("g,gi,gj->ij", weight, mean, mean)
     covariance = (rows.second.sum(axis=0) - between)[None] / rows.class_weight.sum()
-    return Components(owner, weight / rows.class_weight[owner], mean, floored(covariance, floor))
+    share = weight / rows.class_weight[owner]
+    return Components(owner, share, mean, floored(covariance, floor), shared=True)
 
 
 def clusters(
