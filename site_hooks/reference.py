@@ -48,9 +48,10 @@ GROUPS = (
     Group(
         "gaussian",
         "Gaussian models",
-        "Each class has a Gaussian density. The models differ in the covariance. "
+        "Each class has a Gaussian density, or a [mixture](../models/mixtures.md) of Gaussians. "
+        "The models differ in the covariance. "
         f"[Which one to use](../models/gaussian.md). {ESTIMATOR}",
-        names_in("verosim", "LDA QDA RDA GaussianNB NaiveLDA"),
+        names_in("verosim", "LDA QDA RDA MDA GaussianNB NaiveLDA"),
     ),
     Group(
         "discrete",

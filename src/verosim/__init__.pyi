@@ -15,6 +15,7 @@ from verosim.errors import VerosimWarning as VerosimWarning
 from verosim.estimators import AODE as AODE
 from verosim.estimators import KDB as KDB
 from verosim.estimators import LDA as LDA
+from verosim.estimators import MDA as MDA
 from verosim.estimators import QDA as QDA
 from verosim.estimators import RDA as RDA
 from verosim.estimators import TAN as TAN

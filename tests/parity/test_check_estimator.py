@@ -29,6 +29,8 @@ VARIANTS = [
     verosim.AODE(bins="auto", weighted=False),
     verosim.KDB(k=3, bins=5, m=2.0),
     verosim.TAN(bins=8, smoothing="laplace"),
+    verosim.MDA(components=2, covariance="own", regularisation=0.1, target="diagonal"),
+    verosim.MDA(components=3, covariance="shared", regularisation=0.0),
 ]
 WRAPPERS = [
     verosim.Calibrated(verosim.GaussianNB()),

@@ -9,6 +9,7 @@ from verosim.estimators.histogram_nb import HistogramNB
 from verosim.estimators.joint_histogram import JointHistogram
 from verosim.estimators.kdb import KDB
 from verosim.estimators.lda import LDA
+from verosim.estimators.mda import MDA
 from verosim.estimators.multinomial_nb import MultinomialNB
 from verosim.estimators.naive_lda import NaiveLDA
 from verosim.estimators.qda import QDA
@@ -21,6 +22,7 @@ __all__ = [
     "AODE",
     "KDB",
     "LDA",
+    "MDA",
     "QDA",
     "RDA",
     "TAN",

@@ -28,6 +28,7 @@ from verosim.kernels.logistic import softmax_pass as softmax_pass
 from verosim.kernels.logistic import softmax_pass_sparse as softmax_pass_sparse
 from verosim.kernels.missing_cells import fill_missing_cells as fill_missing_cells
 from verosim.kernels.missing_cells import score_shown as score_shown
+from verosim.kernels.mixtures import sum_components as sum_components
 from verosim.kernels.moments import absorb_diagonal as absorb_diagonal
 from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sparse
 from verosim.kernels.moments import centre_groups as centre_groups

@@ -122,6 +122,15 @@ class Spec(ABC):
         """The rows to learn from: all rows, unless the model leaves some out."""
         return source
 
+    def found_in_rows(
+        self, source: ArraySource | TableSource, statistic: Statistic
+    ) -> dict[str, Any]:
+        """Fitted values that are not functions of sums, by name. Most models have none.
+
+        `resolved` receives these values. A model that has some cannot add or remove rows.
+        """
+        return {}
+
     def rule(self, params: Any, statistic: Statistic, streaming: bool = False) -> Decision:
         """The decision rule: Bayes' rule."""
         weight, rows = statistic.weight[:, 0], statistic.rows[:, 0]
