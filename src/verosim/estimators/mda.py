@@ -38,8 +38,9 @@ class MDA(GenerativeClassifier):
     components : int, dict or "cv", default="cv"
         The number of components of each class. A dict maps each label to a number. "cv" tries 1, 2,
         3, 5 and 8 for all classes, with at least 10 rows per component, as long as the log-loss on
-        held-out rows falls by more than one standard error. A class can have fewer components than its number: it has at most as
-        many as it has different rows, and a component that loses its rows is removed.
+        held-out rows falls by more than one standard error. A class can have fewer components than
+        its number: it has at most as many as it has different rows, and a component that loses its
+        rows is removed.
     covariance : {"shared", "own", "cv"}, default="cv"
         "shared" uses one covariance for all components of all classes. "own" uses one covariance
         per component. "cv" chooses by the log-loss on held-out rows.
