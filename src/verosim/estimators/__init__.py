@@ -9,6 +9,7 @@ from verosim.estimators.histogram_nb import HistogramNB
 from verosim.estimators.joint_histogram import JointHistogram
 from verosim.estimators.kdb import KDB, TAN
 from verosim.estimators.lda import LDA
+from verosim.estimators.lifted_lda import LiftedLDA
 from verosim.estimators.multinomial_nb import MultinomialNB
 from verosim.estimators.naive_lda import NaiveLDA
 from verosim.estimators.qda import QDA
@@ -29,6 +30,7 @@ __all__ = [
     "GaussianNB",
     "HistogramNB",
     "JointHistogram",
+    "LiftedLDA",
     "MultinomialNB",
     "NaiveBayes",
     "NaiveLDA",

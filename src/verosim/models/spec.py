@@ -189,6 +189,11 @@ class Spec(ABC):
         finite("alpha", alpha, least=0)
         return float(alpha)
 
+    @property
+    def is_density(self) -> bool:
+        """Whether the model is a density of the columns, with `log_density` and `sample`."""
+        return True
+
     def check_updates(self, verb: str) -> None:  # noqa: B027  most models allow updates
         """Raise an error if rows cannot be added to the model or removed from it."""
 

@@ -22,6 +22,7 @@ from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.stream import check_length
 from verosim.errors import VerosimError
+from verosim.estimators.density_method import check_density
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.scores import weighted_mean
 from verosim.models.settings import share
@@ -212,6 +213,7 @@ class Reject(Wrapper):
             )
         self.log_least_ = -np.inf
         if self.novelty:
+            check_density(training.spec, "novelty", "Use novelty=None.")
             held, _ = out_of_fold(training.engine(), lambda rule, rows: rule.evidence(rows))
             self.log_least_ = _low_quantile(held.scores, held.row_weights, self.novelty)
         self.model_ = model
