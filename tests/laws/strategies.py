@@ -18,14 +18,15 @@ from verosim.axes import (
     JointBins,
 )
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
+from verosim.data.lift import Lift
 from verosim.engines import summarise
-from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
+from verosim.stats import Counts, LiftedMoments, Moments, Patterns, Product, Statistic, Tokens
 from verosim.testing import statistic_of
 
 NUMERIC = ("diagonal", "full", "pooled")
 KINDS = (
     *NUMERIC, "patterns", "codes", "words", "bins", "cells", "presence", "amount", "tokens",
-    "product",
+    "lifted", "product",
 )  # fmt: skip
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
@@ -66,6 +67,10 @@ def cells(axes: Axes) -> Counts:
     return Counts(axes.with_codes(JointBins(bins(axes).axes.codes, Categories.empty(1))))
 
 
+def lifted(axes: Axes) -> LiftedMoments:
+    return LiftedMoments.plan(axes, Lift(axes.size("column"), 2, 0.1, 0))
+
+
 PLANS = {
     "diagonal": lambda axes: Moments(axes, layout="diagonal"),
     "full": lambda axes: Moments(axes, layout="full"),
@@ -77,6 +82,7 @@ PLANS = {
     "presence": lambda axes: Counts(axes, what="presence"),
     "amount": lambda axes: Counts(axes, what="amount"),
     "counts": lambda axes: Moments(axes, layout="diagonal"),
+    "lifted": lifted,
 }
 
 SPECIAL = np.array([0.0, 1e-3, 50.0, -1.0, 1.0])
@@ -107,7 +113,7 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
         X = np.abs(X)
     elif kind == "codes":
         X = np.round(X)
-    if kind not in ("full", "pooled", "cells") and holes:
+    if kind not in ("full", "pooled", "cells", "lifted") and holes:
         X[rng.random((n, d)) < 0.3] = np.nan
     y = rng.choice(list("abc"), n).tolist()
     weights = rng.choice(WEIGHTS, n) if weighted else None

@@ -24,7 +24,7 @@ from verosim.data.column_kinds import (
     known_kinds,
 )
 from verosim.data.design_columns import DesignColumn
-from verosim.errors import ONE_SCHEMA_HINT, VerosimError, listed
+from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, listed
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind
@@ -306,8 +306,7 @@ class Schema:
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
             )
             design = tuple(DesignColumn(**_tuples(one)) for one in raw.pop("design", ()))
-            more = {"cells": cells, "structures": structures, "design": design}
-            return cls(columns, **_tuples(raw), **more)
+            return cls(columns, **_tuples(raw), cells=cells, structures=structures, design=design)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
                 f"The file {str(path)!r} is not a schema: {error}.",
@@ -366,7 +365,7 @@ class Schema:
             raise VerosimError(
                 f"Column {apart[0] if apart else self.design[-1].column!r} is encoded in another "
                 "way in this model than in the other model.",
-                ONE_SCHEMA_HINT,
+                FITTED_SCHEMA_HINT,
             )
 
     def __str__(self) -> str:

@@ -102,6 +102,13 @@ class ClassScores(ABC):
         """The scores as linear functions of a complete row; None if they are not linear."""
         return None
 
+    def expansion(self, statistic: Any) -> Expansion:
+        """The features in which the scores are linear, with the names of the columns."""
+        raise VerosimError(
+            "The scores of this model are not linear in known features.",
+            "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
+        )
+
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """Raise an error that names the bad cell if a score is not finite."""
         if np.isfinite(scores).all():
@@ -176,13 +183,6 @@ class Params(ClassScores):
     def one_covariance(self) -> bool:
         """Whether all classes of a Gaussian have the same covariance."""
         return False
-
-    def expansion(self, statistic: Any) -> Expansion:
-        """The features in which log p(x | k) is linear, with the names of the columns."""
-        raise VerosimError(
-            "The scores of this model are not linear in known features.",
-            "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
-        )
 
     def named_parts(self) -> Iterator[tuple[str, Params]]:
         """The independent parts with their names; ("", self) if there is only one part."""

@@ -53,7 +53,7 @@ class LiftedScores(ClassScores):
 class LiftedGaussian(Density):
     """Gaussians of the features with one covariance for all classes."""
 
-    ridge: float = 0.03  # r
+    ridge: float = 0.3  # r
 
     def estimate(self, statistic: LiftedMoments) -> LiftedScores:  # type: ignore[override]
         return self.solve(statistic, Scatter(statistic))

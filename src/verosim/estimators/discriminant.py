@@ -18,6 +18,7 @@ from verosim.densities import Convergence, EMGaussian, FullGaussian
 from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError
 from verosim.estimators.gaussian import GaussianClassifier, GaussianSpec
+from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Moments, Patterns, Statistic
 
@@ -77,6 +78,9 @@ class FullSpec(GaussianSpec):
         with one_blas_thread:  # the matrices of EM are many and small
             return super().estimate(statistic)
 
+    def check_merges(self, other: Spec) -> None:
+        self.check_same(other, ["encode"])
+
     # The setting `missing` may change after the fit. Complete rows are a statistic with one
     # pattern of missing cells, so each form can be converted to the other.
 
@@ -132,7 +136,8 @@ class LDASpec(FullSpec):
 def convergence(model: GaussianClassifier) -> Convergence:
     """The progress of EM: iterations, the log-likelihood at each, and whether it converged."""
     state = model.fitted("convergence_")
-    if not state.spec.uses_em:
+    spec: Any = state.spec
+    if not spec.uses_em:
         raise AttributeError('convergence_ exists only with missing="marginalise".')
     found: Convergence = state.params.convergence
     return found

@@ -35,7 +35,7 @@ class LiftedSpec(Spec):
 
     n_features: Any = 600
     scale: Any = 1.5
-    ridge: Any = 0.03
+    ridge: Any = 0.3
     random_state: Any = 0
 
     reads_values = True
@@ -49,6 +49,9 @@ class LiftedSpec(Spec):
     @property
     def is_density(self) -> bool:
         return False
+
+    def check_merges(self, other: Spec) -> None:
+        self.check_same(other, list(self.statistic_settings))
 
     def check_lift(self) -> None:
         """Check the settings of the random features."""
@@ -113,7 +116,7 @@ class LiftedLDA(GenerativeClassifier):
     scale : float, default=1.5
         The width of the kernel, in units of the median squared distance m. A smaller number gives
         boundaries with finer detail.
-    ridge : float, default=0.03
+    ridge : float, default=0.3
         The number r > 0 that is added to the diagonal of the covariance. The variance of a feature
         is at most 1. A larger number gives smoother boundaries.
     random_state : int, default=0
@@ -173,7 +176,7 @@ class LiftedLDA(GenerativeClassifier):
         self,
         n_features: int = 600,
         scale: float = 1.5,
-        ridge: float = 0.03,
+        ridge: float = 0.3,
         random_state: int = 0,
         priors: Priors = None,
     ) -> None:
@@ -195,4 +198,5 @@ class LiftedLDA(GenerativeClassifier):
     def encoded_names_(self) -> np.ndarray:
         """(p,) the names of the columns of the design matrix."""
         state = self.fitted("encoded_names_")
+        assert state.schema is not None
         return np.array(list(state.spec.reader(state.schema).columns), dtype=object)

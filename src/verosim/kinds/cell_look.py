@@ -30,19 +30,6 @@ LEAST_GROUP = 3  # columns that make a group
 
 def with_cells(schema: Schema, table: Table, weights: Any) -> Schema:
     """The schema with the cells of its columns, from the first rows of the table."""
-    reader, blocks, weight = first_blocks(schema, table, weights)
-    columns = list(_columns(reader, blocks, weight))
-    order = {column.name: at for at, column in enumerate(schema.columns)}
-    columns.sort(key=lambda column: order[column.columns[0]])
-    flags = dict(_flags(reader, blocks, columns))
-    kept = weight > 0
-    return replace(schema, cells=tuple(_grouped(columns, flags, kept)))
-
-
-def first_blocks(
-    schema: Schema, table: Table, weights: Any
-) -> tuple[MixedReader, list[Parts], np.ndarray]:
-    """The first rows of a table without its texts: the reader, the blocks and (n,) the weights."""
     reader = cellular(schema)
     blocks: list[Parts] = []
     weight: list[np.ndarray] = []
@@ -54,7 +41,12 @@ def first_blocks(
         weight.append(found if len(found) else np.ones(n))
         blocks.append(reader.block(rows))
         done += n
-    return reader, blocks, np.concatenate(weight)
+    columns = list(_columns(reader, blocks, np.concatenate(weight)))
+    order = {column.name: at for at, column in enumerate(schema.columns)}
+    columns.sort(key=lambda column: order[column.columns[0]])
+    flags = dict(_flags(reader, blocks, columns))
+    kept = np.concatenate(weight) > 0
+    return replace(schema, cells=tuple(_grouped(columns, flags, kept)))
 
 
 def _columns(
@@ -63,8 +55,7 @@ def _columns(
     for part in reader.parts:
         for j, (name, owner) in enumerate(zip(part.columns, part.owners, strict=True)):
             if isinstance(blocks[0][part.name], CodedColumns):
-                ranked = by_frequency([block[part.name] for block in blocks], j, weight)
-                values = tuple(sorted(ranked[:MOST_VALUES]))
+                values = _frequent([block[part.name] for block in blocks], j, weight)
                 yield CellColumn(name, (owner,), part.name, values=values)
             elif part.kind == BOOLEANS:
                 yield CellColumn(name, (owner,), part.name, edges=(0.0, 0.5, 1.0))
@@ -74,8 +65,8 @@ def _columns(
                 yield CellColumn(name, (owner,), part.name, edges=edges)
 
 
-def by_frequency(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> list[str]:
-    """The texts of column j, the most frequent first."""
+def _frequent(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> tuple[str, ...]:
+    """The most frequent texts of column j, in the order of the alphabet."""
     found: dict[str, float] = {}
     done = 0
     for block in blocks:
@@ -85,7 +76,8 @@ def by_frequency(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> 
             if text is not None and one > 0:
                 found[text] = found.get(text, 0.0) + one
         done += len(index)
-    return sorted(found, key=lambda text: (-found[text], text))
+    ranked = sorted(found, key=lambda text: (-found[text], text))
+    return tuple(sorted(ranked[:MOST_VALUES]))
 
 
 def _flags(

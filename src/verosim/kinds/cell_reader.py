@@ -54,12 +54,11 @@ class CellReader(Reader):
         parts = self.mixed.parts
         block = self.mixed.block(rows)
         for part in parts:
-            check_finite(part, rows, block[part.name])
+            _check_finite(part, rows, block[part.name])
         return as_cells(self.schema.cells, parts, block)
 
 
-def check_finite(part: Part, rows: Rows, block: Any) -> None:
-    """Raise an error that names the first infinite cell of a block of numbers."""
+def _check_finite(part: Part, rows: Rows, block: Any) -> None:
     if isinstance(block, np.ndarray) and np.isinf(block).any():
         i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
         raise VerosimError(

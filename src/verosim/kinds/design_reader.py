@@ -23,7 +23,7 @@ from verosim.data.sources import Parts
 from verosim.data.tables import Rows
 from verosim.errors import VerosimError
 from verosim.kinds.base import Part
-from verosim.kinds.cell_reader import cellular, check_finite
+from verosim.kinds.cell_reader import cellular
 from verosim.kinds.reader import MixedReader
 
 CLIP = 0.005  # normal scores are those of the levels from 0.005 to 0.995
@@ -51,7 +51,7 @@ class DesignReader(Reader):
         self.forms, self.every = forms, every
 
     @cached_property
-    def columns(self) -> Columns:  # type: ignore[override]
+    def columns(self) -> Columns:
         names = [n for one in self.schema.design for n in one.names(self.forms, self.every)]
         return Columns(len(names), tuple(names))
 
@@ -75,6 +75,17 @@ class DesignReader(Reader):
         return design_rows(
             self.schema.design, place, rows.batch.num_rows, self.forms, self.every
         )  # fmt: skip
+
+
+def check_finite(part: Part, rows: Rows, block: Any) -> None:
+    """Raise an error that names the first infinite cell of a block of numbers."""
+    if isinstance(block, np.ndarray) and np.isinf(block).any():
+        i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
+        raise VerosimError(
+            f"Input X contains infinity or a value too large: column {part.columns[j]!r}, "
+            f"{rows.place(i)}.",
+            "Replace it by a missing value, or drop the row.",
+        )
 
 
 def placed(parts: tuple[Part, ...], block: Parts) -> dict[str, Place]:

@@ -72,6 +72,9 @@ class RejectRule(Rule):
 
     def reasons(self, X: Any) -> np.ndarray:
         """(n,) the reason why each row is rejected; "" if it is not rejected."""
+        if self.log_least == -np.inf:  # no row is novel, and a density is not needed
+            log_p = self.inner.log_posterior(X)
+            return self.reasons_of(np.zeros(len(log_p)), log_p)
         log_p, evidence = self.inner.posterior_and_density(X)
         return self.reasons_of(evidence, log_p)
 
