@@ -50,7 +50,7 @@ GROUPS = (
         "Gaussian models",
         "Each class has a Gaussian density. The models differ in the covariance. "
         f"[Which one to use](../models/gaussian.md). {ESTIMATOR}",
-        names_in("verosim", "LDA QDA RDA GaussianNB NaiveLDA"),
+        names_in("verosim", "LDA QDA RDA GaussianNB NaiveLDA LiftedLDA"),
     ),
     Group(
         "discrete",
