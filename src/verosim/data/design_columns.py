@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NUMBER, FLAG, CATEGORY = "number", "flag", "category"
+NUMBER_COLUMN, FLAG_COLUMN, CATEGORY_COLUMN = "number", "flag", "category"
 MOST_ONE_HOT = 60  # values of a category that have a column of their own
 LEVELS = 101  # quantiles that describe the distribution of a number
 
@@ -41,10 +41,10 @@ class DesignColumn:
         a column only if `every` is true.
         """
         out = []
-        if self.kind == NUMBER:
+        if self.kind == NUMBER_COLUMN:
             labels = {STANDARD: self.name, SCORE: f"{self.name} (normal score)"}
             out += [labels[form] for form in forms]
-        elif self.kind == FLAG:
+        elif self.kind == FLAG_COLUMN:
             out.append(self.name)
         else:
             out += [f"{self.name} = {value}" for value in self.shown(every)]

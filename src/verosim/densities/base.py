@@ -102,13 +102,6 @@ class ClassScores(ABC):
         """The scores as linear functions of a complete row; None if they are not linear."""
         return None
 
-    def expansion(self, statistic: Any) -> Expansion:
-        """The features in which the scores are linear, with the names of the columns."""
-        raise VerosimError(
-            "The scores of this model are not linear in known features.",
-            "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
-        )
-
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """Raise an error that names the bad cell if a score is not finite."""
         if np.isfinite(scores).all():
@@ -136,6 +129,14 @@ def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> 
         "values."
     )
     return VerosimError(f"Input X contains {name} in {where}.", hint)
+
+
+def no_known_features() -> VerosimError:
+    """The error for a model that is not linear in features of its columns."""
+    return VerosimError(
+        "The scores of this model are not linear in known features.",
+        "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
+    )
 
 
 class Params(ClassScores):
@@ -183,6 +184,10 @@ class Params(ClassScores):
     def one_covariance(self) -> bool:
         """Whether all classes of a Gaussian have the same covariance."""
         return False
+
+    def expansion(self, statistic: Any) -> Expansion:
+        """The features in which log p(x | k) is linear, with the names of the columns."""
+        raise no_known_features()
 
     def named_parts(self) -> Iterator[tuple[str, Params]]:
         """The independent parts with their names; ("", self) if there is only one part."""

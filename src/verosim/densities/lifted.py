@@ -19,8 +19,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from verosim.data.lift import Lift
 from verosim.data.sources import as_block
-from verosim.densities.base import ClassScores, Density, LinearForm
+from verosim.densities.base import ClassScores, Density, LinearForm, no_known_features
 from verosim.densities.central import Scatter
+from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, lifted
 from verosim.stats import LiftedMoments
 
@@ -43,6 +44,10 @@ class LiftedScores(ClassScores):
 
     def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         return self.form.scores(block, out)
+
+    def expansion(self, statistic: Any) -> Expansion:
+        """The features are random functions of all columns, so they have no names."""
+        raise no_known_features()
 
     @property
     def linear_form(self) -> LinearForm:

@@ -15,11 +15,11 @@ import numpy as np
 
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data.design_columns import (
-    CATEGORY,
-    FLAG,
+    CATEGORY_COLUMN,
+    FLAG_COLUMN,
     LEVELS,
     MOST_ONE_HOT,
-    NUMBER,
+    NUMBER_COLUMN,
     DesignColumn,
 )
 from verosim.data.readers import no_columns
@@ -66,7 +66,7 @@ def first_blocks(
     return reader, blocks, np.concatenate(weight)
 
 
-def by_frequency(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> list[str]:
+def ranked_texts(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> list[str]:
     """The texts of column j, the most frequent first."""
     found: dict[str, float] = {}
     done = 0
@@ -103,20 +103,20 @@ def _columns(
             gone = np.concatenate([part.kind.missing(block, j) for block in cells])
             missing = bool(gone[kept].any())
             if isinstance(cells[0], CodedColumns):
-                ranked = by_frequency(cells, j, weight)
+                ranked = ranked_texts(cells, j, weight)
                 yield DesignColumn(
-                    name, owner, part.name, CATEGORY, values=tuple(ranked[:MOST_ONE_HOT]),
+                    name, owner, part.name, CATEGORY_COLUMN, values=tuple(ranked[:MOST_ONE_HOT]),
                     others=len(ranked) > MOST_ONE_HOT, missing=missing,
                 )  # fmt: skip
                 continue
             x = np.concatenate([block[:, j] for block in cells])
             if part.kind == BOOLEANS:
-                yield DesignColumn(name, owner, part.name, FLAG, missing=missing)
+                yield DesignColumn(name, owner, part.name, FLAG_COLUMN, missing=missing)
                 continue
             there = kept & np.isfinite(x)
             mean, deviation, quantiles = _distribution(x[there], weight[there])
             yield DesignColumn(
-                name, owner, part.name, NUMBER, mean, deviation, quantiles, missing=missing
+                name, owner, part.name, NUMBER_COLUMN, mean, deviation, quantiles, missing=missing
             )
 
 

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
-from verosim.data.design_columns import FLAG, NUMBER, SCORE, STANDARD, DesignColumn
+from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, STANDARD, DesignColumn
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
@@ -70,14 +70,14 @@ class DesignReader(Reader):
     def block(self, rows: Rows) -> np.ndarray:
         block = self.mixed.block(rows)
         for part in self.mixed.parts:
-            check_finite(part, rows, block[part.name])
+            check_no_infinity(part, rows, block[part.name])
         place = placed(self.mixed.parts, block)
         return design_rows(
             self.schema.design, place, rows.batch.num_rows, self.forms, self.every
         )  # fmt: skip
 
 
-def check_finite(part: Part, rows: Rows, block: Any) -> None:
+def check_no_infinity(part: Part, rows: Rows, block: Any) -> None:
     """Raise an error that names the first infinite cell of a block of numbers."""
     if isinstance(block, np.ndarray) and np.isinf(block).any():
         i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
@@ -106,9 +106,9 @@ def design_rows(
     first = 0
     for one, width in zip(design, widths, strict=True):
         part = out[:, first : first + width]
-        if one.kind == NUMBER:
+        if one.kind == NUMBER_COLUMN:
             _fill_number(part, one, *place[one.name], forms)
-        elif one.kind == FLAG:
+        elif one.kind == FLAG_COLUMN:
             _fill_flag(part, one, *place[one.name])
         else:
             _fill_category(part, one, *place[one.name], every)
