@@ -25,6 +25,7 @@ from verosim.errors import VerosimError
 from verosim.kinds.base import Part
 from verosim.kinds.cell_reader import cellular
 from verosim.kinds.reader import MixedReader
+from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 CLIP = 0.005  # normal scores are those of the levels from 0.005 to 0.995
 
@@ -81,11 +82,8 @@ def check_no_infinity(part: Part, rows: Rows, block: Any) -> None:
     """Raise an error that names the first infinite cell of a block of numbers."""
     if isinstance(block, np.ndarray) and np.isinf(block).any():
         i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
-        raise VerosimError(
-            f"Input X contains infinity or a value too large: column {part.columns[j]!r}, "
-            f"{rows.place(i)}.",
-            "Replace it by a missing value, or drop the row.",
-        )
+        where = f"column {part.columns[j]!r}, {rows.place(i)}"
+        raise VerosimError(f"Input X contains infinity in {where}.", INFINITE_CELL_HINT)
 
 
 def placed(parts: tuple[Part, ...], block: Parts) -> dict[str, Place]:
