@@ -51,7 +51,7 @@ GROUPS = (
         "Each class has a Gaussian density, or a [mixture](../models/mixtures.md) of Gaussians. "
         "The models differ in the covariance. "
         f"[Which one to use](../models/gaussian.md). {ESTIMATOR}",
-        names_in("verosim", "LDA QDA RDA MDA GaussianNB NaiveLDA"),
+        names_in("verosim", "LDA QDA RDA MDA GaussianNB NaiveLDA LiftedLDA"),
     ),
     Group(
         "discrete",

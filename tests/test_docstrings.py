@@ -163,6 +163,8 @@ def fitted(name: str) -> tuple:
         models.append(make().fit(frame.assign(y=y), "y"))
     if hasattr(make, "convergence_") and "missing" in inspect.signature(make).parameters:
         models.append(make(missing="marginalise").fit(frame.mask(frame > 7), y))
+    if "encode" in inspect.signature(make).parameters:
+        models.append(make(encode="onehot").fit(frame, y))
     return tuple(models)
 
 

@@ -25,6 +25,7 @@ from verosim.estimators import ComplementNB as ComplementNB
 from verosim.estimators import GaussianNB as GaussianNB
 from verosim.estimators import HistogramNB as HistogramNB
 from verosim.estimators import JointHistogram as JointHistogram
+from verosim.estimators import LiftedLDA as LiftedLDA
 from verosim.estimators import MultinomialNB as MultinomialNB
 from verosim.estimators import NaiveBayes as NaiveBayes
 from verosim.estimators import NaiveLDA as NaiveLDA

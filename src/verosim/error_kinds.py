@@ -109,6 +109,11 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
             'LDA().fit(X, y).sample(3, y="middle")',
         ),
         ErrorKind(
+            "Not a density",
+            "The model reads columns as features, so it has no density of the columns.",
+            "LiftedLDA().fit(X, y).log_density(X)",
+        ),
+        ErrorKind(
             "Priors",
             "Priors are one number for each class, not negative, and their sum is 1.",
             "LDA(priors=[0.5, 0.6]).fit(X, y)",

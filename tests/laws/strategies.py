@@ -20,15 +20,26 @@ from verosim.axes import (
     JointBins,
 )
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
+from verosim.data.lift import Lift
 from verosim.engines import summarise
-from verosim.stats import Contexts, Counts, Moments, Pairs, Patterns, Product, Statistic, Tokens
+from verosim.stats import (
+    Contexts,
+    Counts,
+    LiftedMoments,
+    Moments,
+    Pairs,
+    Patterns,
+    Product,
+    Statistic,
+    Tokens,
+)  # fmt: skip
 from verosim.testing import statistic_of
 
 NUMERIC = ("diagonal", "full", "pooled")
 BYTES = ("pairs", "contexts", "chains")  # statistics of tables that were read as cells
 KINDS = (
     *NUMERIC, "patterns", "codes", "words", "bins", "cells", "presence", "amount", "tokens",
-    "pairs", "contexts", "chains", "product",
+    "pairs", "contexts", "chains", "lifted", "product",
 )  # fmt: skip
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
@@ -97,6 +108,10 @@ def chains(axes: Axes) -> Contexts:
     return Contexts(axes.with_codes(ContextCodes(byte_codes(d), parents)))
 
 
+def lifted(axes: Axes) -> LiftedMoments:
+    return LiftedMoments.plan(axes, Lift(axes.size("column"), 2, 0.1, 0))
+
+
 PLANS = {
     "diagonal": lambda axes: Moments(axes, layout="diagonal"),
     "full": lambda axes: Moments(axes, layout="full"),
@@ -111,6 +126,7 @@ PLANS = {
     "pairs": pairs,
     "contexts": contexts,
     "chains": chains,
+    "lifted": lifted,
 }
 
 SPECIAL = np.array([0.0, 1e-3, 50.0, -1.0, 1.0])
@@ -143,7 +159,7 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
         X = np.round(X)
     elif kind in BYTES:
         X = np.clip(np.round(X) + 4, 0, 9).astype(np.uint8)
-    if kind not in ("full", "pooled", "cells", *BYTES) and holes:
+    if kind not in ("full", "pooled", "cells", "lifted", *BYTES) and holes:
         X[rng.random((n, d)) < 0.3] = np.nan
     y = rng.choice(list("abc"), n).tolist()
     weights = rng.choice(WEIGHTS, n) if weighted else None

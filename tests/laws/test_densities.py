@@ -16,6 +16,7 @@ DENSITIES = {
     "QDA": (densities.FullGaussian(), "full"),
     "LDA": (densities.FullGaussian(pooling=1.0), "full"),
     "RDA": (densities.FullGaussian(pooling=0.3, shrinkage=0.2), "full"),
+    "RDA, auto": (densities.FullGaussian(pooling="auto", shrinkage=0.2), "full"),
     "Categorical": (densities.Categorical(0.5), "codes"),
     "Histogram": (densities.Histogram(1.0), "bins"),
     "JointHistogram": (densities.JointHistogramDensity(1.0), "cells"),

@@ -18,6 +18,8 @@ VARIANTS = [
     verosim.QDA(missing="marginalise"),
     verosim.LDA(missing="marginalise", shrinkage=0.1),
     verosim.RDA(missing="marginalise", covariance="unbiased"),
+    verosim.LDA(encode="onehot", shrinkage=0.02),
+    verosim.RDA(pooling="auto", encode="normal"),
     verosim.GaussianNB(covariance="unbiased", shrinkage=0.1, priors="laplace"),
     verosim.QDA(robust=True),
     verosim.LDA(robust=True),

@@ -20,6 +20,7 @@ from verosim.densities.full import FullGaussian
 from verosim.densities.full_params import FullParams
 from verosim.densities.gaussian import DiagonalGaussian, DiagonalParams
 from verosim.densities.histogram import Histogram, JointHistogramDensity
+from verosim.densities.lifted import LiftedGaussian, LiftedScores
 from verosim.densities.one_dependence import OneDependence
 from verosim.densities.poisson import Poisson
 from verosim.densities.product import ProductDensity
@@ -41,6 +42,8 @@ __all__ = [
     "FullParams",
     "Histogram",
     "JointHistogramDensity",
+    "LiftedGaussian",
+    "LiftedScores",
     "LinearForm",
     "Multinomial",
     "OneDependence",

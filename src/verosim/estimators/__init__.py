@@ -9,6 +9,7 @@ from verosim.estimators.histogram_nb import HistogramNB
 from verosim.estimators.joint_histogram import JointHistogram
 from verosim.estimators.kdb import KDB
 from verosim.estimators.lda import LDA
+from verosim.estimators.lifted_lda import LiftedLDA
 from verosim.estimators.mda import MDA
 from verosim.estimators.multinomial_nb import MultinomialNB
 from verosim.estimators.naive_lda import NaiveLDA
@@ -32,6 +33,7 @@ __all__ = [
     "GaussianNB",
     "HistogramNB",
     "JointHistogram",
+    "LiftedLDA",
     "MultinomialNB",
     "NaiveBayes",
     "NaiveLDA",

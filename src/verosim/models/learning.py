@@ -119,6 +119,7 @@ def merge(spec: Spec, state: State, other: State) -> State:
     """The state of the rows of both states, with the settings of the first."""
     for one in (state, other):
         one.spec.check_updates("merge")
+    state.spec.check_merges(other.spec)
     mine, theirs = state.schema, other.schema
     if mine is not None and theirs is not None:
         mine.check_merges(theirs)

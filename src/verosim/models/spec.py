@@ -200,6 +200,24 @@ class Spec(ABC):
         finite("alpha", alpha, least=0)
         return float(alpha)
 
+    @property
+    def is_density(self) -> bool:
+        """Whether the model is a density of the columns, with `log_density` and `sample`."""
+        return True
+
+    def check_merges(self, other: Spec) -> None:  # noqa: B027  statistics are compared too
+        """Raise an error if the sums of another model have another meaning."""
+
+    def check_same(self, other: Spec, names: Sequence[str]) -> None:
+        """Raise an error if a setting differs in another model, or does not exist there."""
+        for name in names:
+            mine, theirs = getattr(self, name), getattr(other, name, None)
+            if not same(mine, theirs):
+                raise VerosimError(
+                    f"{name} is {mine!r} in this model and {theirs!r} in the other model.",
+                    f"Fit both models with the same {name}.",
+                )
+
     def check_updates(self, verb: str) -> None:  # noqa: B027  most models allow updates
         """Raise an error if rows cannot be added to the model or removed from it."""
 

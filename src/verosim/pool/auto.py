@@ -20,6 +20,7 @@ from verosim.data.adapters import is_stream
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.density_method import check_density
 from verosim.folds import first_warning_only, inputs_of
 from verosim.folds.inputs import without_split_columns
 from verosim.folds.scores import LOG_LOSS
@@ -405,6 +406,7 @@ def bic(model: GenerativeClassifier) -> float:
     [646.7, 597.2]
     """
     state = model.checked_state()
+    check_density(state.spec, "bic", "Compare models by held-out scores: cross_validate.")
     there = model.class_count_ > 0
     log_x = state.params.generative.log_likelihood(state.current)[there].sum()
     log_y = (model.class_count_ * state.rule.log_prior)[there].sum()
