@@ -260,7 +260,7 @@ def test_rows_with_no_one_or_two_ones(rng):
 
 
 def test_a_rare_one_hot_column_that_the_first_rows_lack(rng, monkeypatch):
-    monkeypatch.setattr("verosim.kinds.cell_look.FIRST_LOOK_ROWS", 200)
+    monkeypatch.setattr("verosim.kinds.first_rows.FIRST_LOOK_ROWS", 200)
     table, soil, _ = one_hot(rng)
     assert soil[:200].max() == 3
     model = fitted(AODE(), pa.Table.from_batches(table.to_batches(100)))

@@ -22,7 +22,7 @@ from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Moments, Patterns, Statistic
 
-AUTO = "auto"  # with this value, the pooling of a class depends on its number of rows
+BY_CLASS_SIZE = "auto"  # with this value, the pooling of a class depends on its number of rows
 SCATTER_BUDGET = 1 << 26  # numbers; with more, LDA keeps one scatter for all classes
 
 
@@ -107,7 +107,7 @@ class RDASpec(FullSpec):
 
     def checked_pooling(self, pooling: Any) -> float | str:
         if isinstance(pooling, str):
-            one_of("pooling", pooling, (AUTO, "cv"))
+            one_of("pooling", pooling, (BY_CLASS_SIZE, "cv"))
             return pooling
         return super().checked_pooling(pooling)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verosim.estimators.discriminant import AUTO, RDASpec, convergence
+from verosim.estimators.discriminant import BY_CLASS_SIZE, RDASpec, convergence
 from verosim.estimators.encoded import EncodedRDASpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
 
@@ -169,7 +169,7 @@ class RDA(GaussianClassifier):
         """The pooling in use: a number, or with "auto" (C,) the share of the pooled covariance."""
         state = self.fitted("pooling_")
         pooling = state.spec.setting("pooling")
-        if pooling != AUTO:
+        if pooling != BY_CLASS_SIZE:
             return float(pooling)
         p = int(state.params.used.sum())
         return p / (p + state.class_weight)

@@ -18,11 +18,9 @@ from verosim.axes.capped_categories import CodedColumns
 from verosim.data.cell_columns import MOST_CATEGORY_CELLS, MOST_NUMBER_CELLS, CellColumn
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
-from verosim.data.stream import weights_of
 from verosim.data.tables import Table
 from verosim.kinds.boolean import BOOLEANS
-from verosim.kinds.cell_reader import cellular
-from verosim.kinds.look import FIRST_LOOK_ROWS
+from verosim.kinds.first_rows import first_blocks, ranked_texts
 from verosim.kinds.reader import MixedReader
 
 LEAST_GROUP = 3  # columns that make a group
@@ -30,23 +28,12 @@ LEAST_GROUP = 3  # columns that make a group
 
 def with_cells(schema: Schema, table: Table, weights: Any) -> Schema:
     """The schema with the cells of its columns, from the first rows of the table."""
-    reader = cellular(schema)
-    blocks: list[Parts] = []
-    weight: list[np.ndarray] = []
-    done = 0
-    for rows in table.head(FIRST_LOOK_ROWS):
-        n = rows.batch.num_rows
-        given = weights[done : done + n] if isinstance(weights, np.ndarray) else weights
-        found = weights_of(given, rows)
-        weight.append(found if len(found) else np.ones(n))
-        blocks.append(reader.block(rows))
-        done += n
-    columns = list(_columns(reader, blocks, np.concatenate(weight)))
+    reader, blocks, weight = first_blocks(schema, table, weights)
+    columns = list(_columns(reader, blocks, weight))
     order = {column.name: at for at, column in enumerate(schema.columns)}
     columns.sort(key=lambda column: order[column.columns[0]])
     flags = dict(_flags(reader, blocks, columns))
-    kept = np.concatenate(weight) > 0
-    return replace(schema, cells=tuple(_grouped(columns, flags, kept)))
+    return replace(schema, cells=tuple(_grouped(columns, flags, weight > 0)))
 
 
 def _columns(
@@ -55,7 +42,8 @@ def _columns(
     for part in reader.parts:
         for j, (name, owner) in enumerate(zip(part.columns, part.owners, strict=True)):
             if isinstance(blocks[0][part.name], CodedColumns):
-                values = _frequent([block[part.name] for block in blocks], j, weight)
+                ranked = ranked_texts([block[part.name] for block in blocks], j, weight)
+                values = tuple(sorted(ranked[:MOST_CATEGORY_CELLS]))
                 yield CellColumn(name, (owner,), part.name, values=values)
             elif part.kind == BOOLEANS:
                 yield CellColumn(name, (owner,), part.name, edges=(0.0, 0.5, 1.0))
@@ -72,21 +60,6 @@ def _number_edges(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return quantile_edges(values, mass, MOST_NUMBER_CELLS)
     halfway = values[:-1] / 2 + values[1:] / 2
     return np.unique(np.concatenate([values[:1], halfway, values[-1:]]))
-
-
-def _frequent(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> tuple[str, ...]:
-    """The most frequent texts of column j, in the order of the alphabet."""
-    found: dict[str, float] = {}
-    done = 0
-    for block in blocks:
-        index, texts = block.indexes[j], block.texts[j]
-        mass = np.bincount(index, weight[done : done + len(index)], len(texts))
-        for text, one in zip(texts, mass.tolist(), strict=True):
-            if text is not None and one > 0:
-                found[text] = found.get(text, 0.0) + one
-        done += len(index)
-    ranked = sorted(found, key=lambda text: (-found[text], text))
-    return tuple(sorted(ranked[:MOST_CATEGORY_CELLS]))
 
 
 def _flags(
