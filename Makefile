@@ -1,4 +1,4 @@
-# Everything sets itself up: Python 3.11 and make are enough.
+# Everything sets itself up: Python 3.11 or newer and make are enough.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready

@@ -48,9 +48,10 @@ GROUPS = (
     Group(
         "gaussian",
         "Gaussian models",
-        "Each class has a Gaussian density. The models differ in the covariance. "
+        "Each class has a Gaussian density, or a [mixture](../models/mixtures.md) of Gaussians. "
+        "The models differ in the covariance. "
         f"[Which one to use](../models/gaussian.md). {ESTIMATOR}",
-        names_in("verosim", "LDA QDA RDA GaussianNB NaiveLDA"),
+        names_in("verosim", "LDA QDA RDA MDA GaussianNB NaiveLDA LiftedLDA"),
     ),
     Group(
         "discrete",
@@ -62,6 +63,13 @@ GROUPS = (
             "verosim",
             "CategoricalNB BernoulliNB MultinomialNB ComplementNB HistogramNB JointHistogram",
         ),
+    ),
+    Group(
+        "dependence",
+        "Dependent columns",
+        "Models of tables in which a column depends on the class and on other columns. "
+        f"[Which one to use](../models/dependence.md). {ESTIMATOR}",
+        names_in("verosim", "TAN KDB AODE"),
     ),
     Group(
         "tables_and_text",

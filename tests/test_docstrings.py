@@ -161,8 +161,10 @@ def fitted(name: str) -> tuple:
     models = [make().fit(frame.to_numpy(), y), make().fit(frame, y)]
     if hasattr(make, "schema_") and name != "SemiSupervised":
         models.append(make().fit(frame.assign(y=y), "y"))
-    if hasattr(make, "convergence_") and name != "SemiSupervised":
+    if hasattr(make, "convergence_") and "missing" in inspect.signature(make).parameters:
         models.append(make(missing="marginalise").fit(frame.mask(frame > 7), y))
+    if "encode" in inspect.signature(make).parameters:
+        models.append(make(encode="onehot").fit(frame, y))
     return tuple(models)
 
 

@@ -21,6 +21,7 @@ import pytest
 from mkdocs.exceptions import PluginError
 from site_hooks.docstrings import PlainTypes
 from site_hooks.math import with_mathml
+from site_hooks.prompts import code_of, with_code_to_copy
 from site_hooks.reference import GROUPS, methods, public_names, value_of
 from site_hooks.tables import with_figures
 
@@ -95,6 +96,31 @@ def test_short_figures_are_not_broken():
     assert found.count('<td class="figure">') == 2
     long = "<td>One of the 24 studies, in a sentence.</td>"
     assert with_figures(long) == long
+
+
+# Code to copy ----------------------------------------------------------------------------------
+
+
+def test_code_without_prompts_and_output():
+    session = """
+    >>> for i in range(2):
+    ...     print(i)
+    0
+    1
+    >>> x = [1,
+    ...      2]
+    >>> x
+    [1, 2]
+    """
+    assert code_of(session) == "for i in range(2):\n    print(i)\n\nx = [1,\n     2]\nx\n"
+
+
+def test_the_copy_button_gets_the_code():
+    block = '<div class="language-pycon highlight"><pre><span></span><code>{}</code></pre></div>'
+    session = block.format('<span class="gp">&gt;&gt;&gt; </span>&quot;a&quot;\n&#39;a&#39;\n')
+    assert 'highlight" data-copy="&quot;a&quot;\n">' in with_code_to_copy(session)
+    command = block.format("pip install .\n")
+    assert with_code_to_copy(command) == command
 
 
 # Measured tables and links of the repository -----------------------------------------------------

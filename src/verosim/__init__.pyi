@@ -15,6 +15,7 @@ from verosim.errors import VerosimWarning as VerosimWarning
 from verosim.estimators import AODE as AODE
 from verosim.estimators import KDB as KDB
 from verosim.estimators import LDA as LDA
+from verosim.estimators import MDA as MDA
 from verosim.estimators import QDA as QDA
 from verosim.estimators import RDA as RDA
 from verosim.estimators import TAN as TAN
@@ -24,6 +25,7 @@ from verosim.estimators import ComplementNB as ComplementNB
 from verosim.estimators import GaussianNB as GaussianNB
 from verosim.estimators import HistogramNB as HistogramNB
 from verosim.estimators import JointHistogram as JointHistogram
+from verosim.estimators import LiftedLDA as LiftedLDA
 from verosim.estimators import MultinomialNB as MultinomialNB
 from verosim.estimators import NaiveBayes as NaiveBayes
 from verosim.estimators import NaiveLDA as NaiveLDA

@@ -56,7 +56,8 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
         ),
         ErrorKind(
             "Missing value",
-            "The model cannot skip a missing value. Generative models of tables can.",
+            "The model cannot skip a missing value. `NaiveBayes` and the naive models can. `LDA`, "
+            '`QDA` and `RDA` need `missing="marginalise"`.',
             "LogisticRegression().fit([[1.0], [np.nan], [3.0]], [0, 0, 1])",
         ),
         ErrorKind(
@@ -66,7 +67,7 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
         ),
         ErrorKind(
             "Text where numbers are needed",
-            "The model reads numbers, and a cell holds text.",
+            "The model reads numbers, and a cell contains text.",
             'LDA().fit([["red", 1.0], ["blue", 2.0]], [0, 1])',
         ),
         ErrorKind(
@@ -98,13 +99,19 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
         ),
         ErrorKind(
             "One class only",
-            "A model that is fitted to a boundary needs two classes.",
+            "A linear model needs two classes. A generative model needs them in `fit` with a table "
+            "and the name of its target; `partial_fit`, and `fit` with an array, accept one class.",
             'LogisticRegression().fit(X, ["low"] * 6)',
         ),
         ErrorKind(
             "Unknown class",
             "The label is not one of `classes_`.",
             'LDA().fit(X, y).sample(3, y="middle")',
+        ),
+        ErrorKind(
+            "Not a density",
+            "The model reads columns as features, so it has no density of the columns.",
+            "LiftedLDA().fit(X, y).log_density(X)",
         ),
         ErrorKind(
             "Priors",
@@ -130,7 +137,7 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
         ),
         ErrorKind(
             "Value of another kind",
-            "A column of numbers holds text when more rows are read.",
+            "A column of numbers contains text when more rows are read.",
             """
             model = NaiveBayes().fit(table, "paid")
             model.predict({"age": ["unknown"], "city": ["Lima"]})
@@ -240,7 +247,7 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
         ),
         ErrorKind(
             "Lost digits",
-            "Most of the weight was forgotten, so fewer digits are correct than after a new fit.",
+            "Very large values were forgotten, so few digits of the variance are correct.",
             """
             model = GaussianNB().fit(X, y).partial_fit(1e9 * X, y)
             model.forget(1e9 * X, y)

@@ -11,6 +11,9 @@ import warnings
 
 # Models with different bins or categories cannot be merged.
 ONE_SCHEMA_HINT = "Fit both models with the same schema: fit(…, schema=verosim.look(source))."
+FITTED_SCHEMA_HINT = (
+    "Fit the other model with the schema of the first: fit(…, schema=model.schema_)."
+)
 
 
 class VerosimError(ValueError):

@@ -186,8 +186,14 @@ def test_columns_that_do_not_match():
 
 def test_text_where_numbers_belong():
     table = pd.DataFrame({"age": [1.0, 2.0], "city": ["Lima", "Quito"]})
-    with pytest.raises(E, match=r"Column 'city', row 0: 'Lima' is not a number.*CategoricalNB"):
+    with pytest.raises(E, match=r"Column 'city', row 0: 'Lima' is not a number\. .*CategoricalNB"):
         verosim.GaussianNB().fit(table, [0, 1])
+    with pytest.raises(E, match=r"Column 'x0', row 0: 'red' is not a number\. "):
+        verosim.LDA().fit(np.array([["red"], ["blue"]]), [0, 1])
+    with pytest.raises(
+        TypeError, match=r"'x1', row 0: \{\} is not .* argument must be a string of dig"
+    ):
+        verosim.LDA().fit(np.array([[1.0, {}], [2.0, 3.0]], dtype=object), [0, 1])
 
 
 def test_not_fitted():

@@ -443,7 +443,8 @@ def test_later_rows_that_do_not_parse(tmp_path):
     path = tmp_path / "late.csv"
     path.write_text("x,y\n" + "1,a\n2,b\n" * 40_000 + "oops,a\n")
     message = refused("Column 'x', row 80000 of late.csv: 'oops' is not a number", path)
-    assert "na=['oops']" in message
+    assert "Leave the cell empty or fit with na=['oops']" in message
+    assert "fit NaiveBayes(columns={'x': 'category'})" in message
     assert verosim.NaiveBayes().fit(path, "y", na="oops").class_count_.sum() == 80_001
     path.write_text("x,y\n" + "1,1\n2,2\n" * 40_000 + "3,maybe\n")
     refused("target 'y' is 'maybe' in row 80000 of late.csv", path)

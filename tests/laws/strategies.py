@@ -12,20 +12,34 @@ from verosim.axes import (
     Bins,
     CappedCategories,
     Categories,
+    CellCodes,
     CodedColumns,
     Columns,
+    ContextCodes,
     Groups,
     JointBins,
 )
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
+from verosim.data.lift import Lift
 from verosim.engines import summarise
-from verosim.stats import Counts, Moments, Patterns, Product, Statistic, Tokens
+from verosim.stats import (
+    Contexts,
+    Counts,
+    LiftedMoments,
+    Moments,
+    Pairs,
+    Patterns,
+    Product,
+    Statistic,
+    Tokens,
+)  # fmt: skip
 from verosim.testing import statistic_of
 
 NUMERIC = ("diagonal", "full", "pooled")
+BYTES = ("pairs", "contexts", "chains")  # statistics of tables that were read as cells
 KINDS = (
     *NUMERIC, "patterns", "codes", "words", "bins", "cells", "presence", "amount", "tokens",
-    "product",
+    "pairs", "contexts", "chains", "lifted", "product",
 )  # fmt: skip
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
@@ -48,7 +62,7 @@ class Rows:
         more = {"folds": self.folds, "n_folds": 2} if folded else {}
         return statistic_of(
             self.X, self.y, plan=PLANS[self.kind], weights=self.weights,
-            raw=self.kind == "codes", **more,
+            raw=self.kind in ("codes", *BYTES), **more,
         )  # fmt: skip
 
 
@@ -66,6 +80,38 @@ def cells(axes: Axes) -> Counts:
     return Counts(axes.with_codes(JointBins(bins(axes).axes.codes, Categories.empty(1))))
 
 
+def byte_codes(d: int) -> CellCodes:
+    """Cells 0 … 9 of every column: in pairs, from the second column on in threes; 9 is missing."""
+    maps = np.full((d, 256), 0)
+    for j in range(d):
+        step = 2 + (j > 0)
+        maps[j, :9] = np.arange(9) // step
+        maps[j, 9:] = 9 // step + 1
+    return CellCodes(maps, maps.max(axis=1) + 1, cells=np.full(d, 10))
+
+
+def pairs(axes: Axes) -> Pairs:
+    return Pairs(axes.with_codes(byte_codes(axes.size("column"))))
+
+
+def contexts(axes: Axes) -> Contexts:
+    """Every column depends on the column before it."""
+    d = axes.size("column")
+    parents = tuple((j - 1,) if j else () for j in range(d))
+    return Contexts(axes.with_codes(ContextCodes(byte_codes(d), parents)))
+
+
+def chains(axes: Axes) -> Contexts:
+    """Every column depends on all columns before it."""
+    d = axes.size("column")
+    parents = tuple(tuple(range(j)) for j in range(d))
+    return Contexts(axes.with_codes(ContextCodes(byte_codes(d), parents)))
+
+
+def lifted(axes: Axes) -> LiftedMoments:
+    return LiftedMoments.plan(axes, Lift(axes.size("column"), 2, 0.1, 0))
+
+
 PLANS = {
     "diagonal": lambda axes: Moments(axes, layout="diagonal"),
     "full": lambda axes: Moments(axes, layout="full"),
@@ -77,6 +123,10 @@ PLANS = {
     "presence": lambda axes: Counts(axes, what="presence"),
     "amount": lambda axes: Counts(axes, what="amount"),
     "counts": lambda axes: Moments(axes, layout="diagonal"),
+    "pairs": pairs,
+    "contexts": contexts,
+    "chains": chains,
+    "lifted": lifted,
 }
 
 SPECIAL = np.array([0.0, 1e-3, 50.0, -1.0, 1.0])
@@ -107,7 +157,9 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
         X = np.abs(X)
     elif kind == "codes":
         X = np.round(X)
-    if kind not in ("full", "pooled", "cells") and holes:
+    elif kind in BYTES:
+        X = np.clip(np.round(X) + 4, 0, 9).astype(np.uint8)
+    if kind not in ("full", "pooled", "cells", "lifted", *BYTES) and holes:
         X[rng.random((n, d)) < 0.3] = np.nan
     y = rng.choice(list("abc"), n).tolist()
     weights = rng.choice(WEIGHTS, n) if weighted else None

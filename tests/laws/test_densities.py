@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.laws.strategies import PLANS
+from tests.laws.strategies import BYTES, PLANS
 from verosim import densities, testing
 
 DENSITIES = {
@@ -16,6 +16,7 @@ DENSITIES = {
     "QDA": (densities.FullGaussian(), "full"),
     "LDA": (densities.FullGaussian(pooling=1.0), "full"),
     "RDA": (densities.FullGaussian(pooling=0.3, shrinkage=0.2), "full"),
+    "RDA, auto": (densities.FullGaussian(pooling="auto", shrinkage=0.2), "full"),
     "Categorical": (densities.Categorical(0.5), "codes"),
     "Histogram": (densities.Histogram(1.0), "bins"),
     "JointHistogram": (densities.JointHistogramDensity(1.0), "cells"),
@@ -23,7 +24,13 @@ DENSITIES = {
     "Multinomial": (densities.Multinomial(1.0), "amount"),
     "Complement": (densities.Complement(1.0), "amount"),
     "Poisson": (densities.Poisson(1.0), "counts"),
+    "OneDependence": (densities.OneDependence(), "pairs"),
+    "UniformOneDependence": (densities.OneDependence(weighted=False), "pairs"),
+    "BackedOffContexts": (densities.ContextDensity(m=20.0), "contexts"),
+    "PlainChains": (densities.ContextDensity(m=0.0), "chains"),
+    "LaplaceChains": (densities.ContextDensity("laplace", alpha=0.5), "chains"),
 }
+NO_LIKELIHOOD = ("Poisson", "OneDependence", "UniformOneDependence")  # not from their sums
 
 
 @pytest.mark.parametrize("name", DENSITIES)
@@ -43,14 +50,16 @@ def test_laws(name, seed, offset):
         X = np.round(X)
     elif kind in ("amount", "counts"):
         X = np.abs(np.round(3 * X))
-    statistic = testing.statistic_of(X, y, plan=PLANS[kind], raw=kind == "codes")
+    elif kind in BYTES:
+        X = np.clip(np.round(2 * X + 4), 0, 9).astype(np.uint8)
+    statistic = testing.statistic_of(X, y, plan=PLANS[kind], raw=kind in ("codes", *BYTES))
     testing.reads_only(density, statistic)
-    if name != "Poisson":  # whose likelihood has Σ log x!, which is no sum that is kept
+    if name not in NO_LIKELIHOOD:
         testing.agrees_with_its_statistic(density, statistic, X, y)
     testing.adds_up_by_column(density, statistic, X)
     testing.ratio_is_density(density, statistic, X)
     testing.columns_stand_alone(density, statistic, X)
-    if name != "JointHistogram":  # whose features would be its cells
+    if name != "JointHistogram" and kind not in BYTES:  # their features would be their cells
         testing.features_are_linear(density, statistic, X)
     testing.leaves_one_out(density, statistic, X[:5], y[:5])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.laws.strategies import PLANS
+from tests.laws.strategies import BYTES, PLANS
 from verosim import testing
 from verosim.axes import Axes, Columns, Groups
 from verosim.data import ArraySource, Parts, as_matrix, encode_labels
@@ -25,9 +25,12 @@ def test_threads(kind, threads, rng):
     X = rng.normal(size=(n, d)) + 1e4
     if kind == "codes":
         X = rng.integers(0, 40, (n, d))
+    elif kind in BYTES:
+        X = rng.integers(0, 10, (n, d), dtype=np.uint8)
     y = rng.choice(["a", "b", "c"], n, p=[0.98, 0.01, 0.01])
     codes, labels = encode_labels(y)
-    source = ArraySource(X, codes, rng.choice([0.0, 0.5, 1.0], n), raw=kind == "codes")
+    raw = kind in ("codes", *BYTES)
+    source = ArraySource(X, codes, rng.choice([0.0, 0.5, 1.0], n), raw=raw)
     with use_threads(threads):
         testing.adds_like_one_thread(summarise, source, PLANS[kind](axes(labels, d)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -84,6 +85,15 @@ def test_fingerprints_tell_states_apart(kind, tables, data):
 def test_restores(kind, tables, data):
     for folded in (False, True):
         testing.restores(statistic(kind, tables[0], folded))
+
+
+@law(2)
+def test_pickles(kind, tables, data):
+    """A copy from another process adds like the first."""
+    a, b = (statistic(kind, t) for t in tables)
+    again = pickle.loads(pickle.dumps(a))
+    assert again.fingerprint() == a.fingerprint()
+    assert (again + b).fingerprint() == (a + b).fingerprint()
 
 
 @law(2)

@@ -18,6 +18,8 @@ VARIANTS = [
     verosim.QDA(missing="marginalise"),
     verosim.LDA(missing="marginalise", shrinkage=0.1),
     verosim.RDA(missing="marginalise", covariance="unbiased"),
+    verosim.LDA(encode="onehot", shrinkage=0.02),
+    verosim.RDA(pooling="auto", encode="normal"),
     verosim.GaussianNB(covariance="unbiased", shrinkage=0.1, priors="laplace"),
     verosim.QDA(robust=True),
     verosim.LDA(robust=True),
@@ -26,6 +28,11 @@ VARIANTS = [
     verosim.NaiveLDA(robust=True),
     verosim.HistogramNB(strategy="uniform", priors="uniform"),
     verosim.ComplementNB(norm=True),
+    verosim.AODE(bins="auto", weighted=False),
+    verosim.KDB(k=3, bins=5, m=2.0),
+    verosim.TAN(bins=8, smoothing="laplace"),
+    verosim.MDA(components=2, covariance="own", regularisation=0.1, target="diagonal"),
+    verosim.MDA(components=3, covariance="shared", regularisation=0.0),
 ]
 WRAPPERS = [
     verosim.Calibrated(verosim.GaussianNB()),

@@ -18,15 +18,26 @@ def edges_of(
     values: np.ndarray, weights: np.ndarray, bins: int, strategy: str = "quantile"
 ) -> np.ndarray:
     """The edges of the bins of some numbers. A weight of 2 counts as the number twice."""
-    kept = np.isfinite(values) & (weights > 0 if len(weights) else True)
-    values, weights = values[kept], weights[kept] if len(weights) else weights
-    if not len(values):
+    distinct, mass = distinct_values(values, weights)
+    if strategy == "uniform" and len(distinct):
+        return np.unique(np.linspace(distinct[0], distinct[-1], bins + 1))
+    return quantile_edges(distinct, mass, bins)
+
+
+def distinct_values(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different finite numbers of positive weight, sorted, and the weight of each."""
+    if not len(weights):
+        return np.unique(values[np.isfinite(values)], return_counts=True)
+    kept = np.isfinite(values) & (weights > 0)
+    distinct, where = np.unique(values[kept], return_inverse=True)
+    return distinct, np.bincount(where, weights[kept], len(distinct))
+
+
+def quantile_edges(distinct: np.ndarray, mass: np.ndarray, bins: int) -> np.ndarray:
+    """The edges of bins of about equal weight, from sorted numbers and their weights."""
+    if not len(distinct):
         return np.zeros(1)
-    if strategy == "uniform":
-        return np.unique(np.linspace(values.min(), values.max(), bins + 1))
     # An edge is halfway between two neighbouring values, so equal values share a bin.
-    distinct, where = np.unique(values, return_inverse=True)
-    mass = np.bincount(where, weights=weights if len(weights) else None)
     reached = np.cumsum(mass)
     steps = np.linspace(0, reached[-1], bins + 1)[1:-1]
     below = np.searchsorted(reached, steps * (1 - 1e-12))

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from verosim import kernels
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
-from verosim.errors import VerosimError
+from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
 
 CELLS = 256  # cells of a column at most: they are bytes
 
@@ -46,7 +47,9 @@ class CellCodes(Codes):
         return (self.maps + self.first[:-1, None]).astype(np.int32)
 
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
-        return self.places[np.arange(block.shape[1]), block], False
+        codes = np.empty(block.shape, dtype=np.int32)
+        kernels.encode_cells(block, self.places, codes)
+        return codes, False
 
     def union(self, other: CellCodes, columns: Columns) -> CellCodes:
         same = (self.sizes == other.sizes) & (self.maps == other.maps).all(axis=1)
@@ -54,7 +57,7 @@ class CellCodes(Codes):
             raise VerosimError(
                 f"Column {columns.name(int(np.argmin(same)))!r} has different bins or categories "
                 "in the two models.",
-                "Fit both with one schema: model.fit(…), then other.fit(…, schema=model.schema_).",
+                FITTED_SCHEMA_HINT,
             )
         return self
 

@@ -16,7 +16,7 @@ from verosim import kernels
 from verosim.axes.cell_codes import CellCodes
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
-from verosim.errors import VerosimError
+from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
 from verosim.kernels.constants import COLUMN_SHIFT
 
 MOST_PARENTS = 5  # a key has one byte for each of them
@@ -66,8 +66,7 @@ class ContextCodes(Codes):
             if mine != theirs:
                 raise VerosimError(
                     f"Column {columns.name(j)!r} has different parents in the two models.",
-                    "Fit both with one schema: model.fit(…), then "
-                    "other.fit(…, schema=model.schema_).",
+                    FITTED_SCHEMA_HINT,
                 )
         new = other.keys[self.find(other.keys) < 0]
         return self if not len(new) else self.with_keys(np.concatenate([self.keys, new]))
@@ -107,6 +106,6 @@ def filled_slots(keys: np.ndarray, size: int, room: int = 0) -> np.ndarray:
     count = 4
     while count < 2 * max(size, room) + 2:
         count *= 2
-    slots = np.full(count, -1, dtype=np.int64)
+    slots = np.full(count, -1, dtype=np.int32)
     kernels.fill_key_slots(keys[:size], slots)
     return slots

@@ -160,22 +160,26 @@ def _holds_text(X: Any) -> bool:
 def _as_numbers(X: np.ndarray, names: Any) -> np.ndarray:
     try:
         return X.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
         for i, j in np.ndindex(*X.shape):
             if is_missing(X[i, j]):
                 continue
             try:
                 float(X[i, j])
-            except (TypeError, ValueError):
-                message = (
-                    f"Column {str(names[j]) if names is not None else f'x{j}'!r}, row {i}: "
-                    f"{X[i, j]!r} is not a number; "
-                    "the argument must be a string or a number here."
-                )
-                hint = "Encode the column, or use CategoricalNB for tables of categories."
-                if isinstance(error, TypeError):
-                    raise _WrongType(message, hint) from None
-                raise VerosimError(message, hint) from None
+            except (TypeError, ValueError) as error:
+                cell = X[i, j].item() if isinstance(X[i, j], np.generic) else X[i, j]
+                name = str(names[j]) if names is not None else f"x{j}"
+                place = f"Column {name!r}, row {i}"
+                if isinstance(error, TypeError):  # check_estimator looks for "argument must be …"
+                    raise _WrongType(
+                        f"{place}: {cell!r} is not a number; the argument must be a string of "
+                        "digits or a number.",
+                        "Replace the cell by a number, or by NaN if it is missing.",
+                    ) from None
+                raise VerosimError(
+                    f"{place}: {cell!r} is not a number.",
+                    "Encode the column, or use CategoricalNB for tables of categories.",
+                ) from None
         return np.array(
             [[np.nan if is_missing(v) else float(v) for v in row] for row in X], dtype=np.float64
         )

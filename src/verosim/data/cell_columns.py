@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-MOST_CELLS = 240  # of numbers; 5 and 12 divide it, so coarser bins are unions of cells
-MOST_VALUES = 250  # of categories
+MOST_NUMBER_CELLS = 240  # 5 and 12 divide it, so coarser bins are unions of cells
+MOST_CATEGORY_CELLS = 250
 
 
 @dataclass(frozen=True)

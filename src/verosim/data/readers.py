@@ -64,14 +64,17 @@ class Reader(ABC):
         try:
             return read(rows.batch.column(at), self.na)
         except cells.Unreadable as error:
-            hint = f"Use na=[{str(error.value)!r}] if it means missing, or {self.other_way(column)}"
+            hint = (  # predict has no na=
+                f"Leave the cell empty or fit with na=[{str(error.value)!r}] if it means missing, "
+                f"or fit {self.other_way(column)}"
+            )
             hint = "Save the file as UTF-8." if error.wanted == "valid UTF-8" else hint
             place = f"Column {column.name!r}, {rows.place(error.row)}"
             raise error.named(place, hint) from None
 
     def other_way(self, column: Column) -> str:
-        """The end of a hint: another way to read the column."""
-        return f"ignore the column: {ignored(column)}."
+        """The end of a hint: how to fit so that the column is read in another way."""
+        return f"with {ignored(column)} to ignore the column."
 
 
 def ignored(column: Column) -> str:

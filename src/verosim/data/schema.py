@@ -23,7 +23,8 @@ from verosim.data.column_kinds import (
     kind_named,
     known_kinds,
 )
-from verosim.errors import ONE_SCHEMA_HINT, VerosimError, listed
+from verosim.data.design_columns import DesignColumn
+from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, listed
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind
@@ -124,6 +125,12 @@ class Schema:
         was fitted.
     structures : tuple of (str, Structure)
         The bins and parents that such models have chosen, by the settings of the model.
+    design : tuple of DesignColumn
+        How columns become a design matrix, by models with `encode` and by `LiftedLDA`. It is ()
+        before such a model was fitted.
+    distance : float
+        The median squared distance between two rows of the design matrix. It is 0 before a
+        `LiftedLDA` was fitted.
     names : tuple of str
         The names of the columns.
     used : tuple of Column
@@ -157,6 +164,8 @@ class Schema:
     named: bool = True
     cells: tuple[CellColumn, ...] = ()
     structures: tuple[tuple[str, Structure], ...] = ()
+    design: tuple[DesignColumn, ...] = ()
+    distance: float = 0.0
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -247,7 +256,7 @@ class Schema:
             for c in self.columns
         )
         labels = "text" if self.target in columns else self.target_type
-        return replace(self, columns=changed, target_type=labels, cells=(), structures=())
+        return with_columns(replace(self, target_type=labels), changed)
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file.
@@ -296,7 +305,8 @@ class Schema:
             structures = tuple(
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
             )
-            return cls(columns, **_tuples(raw), cells=cells, structures=structures)
+            design = tuple(DesignColumn(**_tuples(one)) for one in raw.pop("design", ()))
+            return cls(columns, **_tuples(raw), cells=cells, structures=structures, design=design)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
                 f"The file {str(path)!r} is not a schema: {error}.",
@@ -344,6 +354,26 @@ class Schema:
                     f"Column {name!r} is {here} in this model and {there} in the other model.",
                     ONE_SCHEMA_HINT,
                 )
+        if self.cells and other.cells and self.cells != other.cells:
+            known = {column.name: column for column in other.cells}
+            apart = next((c.name for c in self.cells if c != known.get(c.name)), "")
+            raise VerosimError(
+                f"Column {apart!r} has other cells in this model than in the other model.",
+                FITTED_SCHEMA_HINT,
+            )
+        self._check_same_design(other)
+
+    def _check_same_design(self, other: Schema) -> None:
+        """Raise an error if both schemas have a design matrix, and the two are different."""
+        if not self.design or not other.design:
+            return
+        apart = [a.column for a, b in zip(self.design, other.design, strict=False) if a != b]
+        if apart or len(self.design) != len(other.design):
+            raise VerosimError(
+                f"Column {apart[0] if apart else self.design[-1].column!r} is encoded in another "
+                "way in this model than in the other model.",
+                FITTED_SCHEMA_HINT,
+            )
 
     def __str__(self) -> str:
         head = ("column", "type", "role", "density", "why")
@@ -358,13 +388,19 @@ class Schema:
             for line in lines
         ]  # fmt: skip
         out.insert(1, "  ".join("─" * width for width in widths) + "  " + "─" * 3)
+        out += [
+            f"read as one category: {c.name} ({len(c.columns)} columns with exactly one 1 per row)"
+            for c in self.cells
+            if len(c.columns) > 1
+        ]
         if self.target is not None:
             out.append(f"target: {self.target!r} ({self.target_type})")
         if self.weight is not None:
             out.append(f"weights: {self.weight!r}")
         if self.na:
             out.append("missing values: empty cells, " + ", ".join(repr(t) for t in self.na))
-        asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note]
+        grouped = {name for c in self.cells if len(c.columns) > 1 for name in c.columns}
+        asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note and c.name not in grouped]
         if asked:
             out += ["to check:", *asked]
         out.append(f"from the first {self.looked:,} rows")
@@ -389,7 +425,14 @@ def for_table(
             near(lost[0], names),
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
-    return replace(schema, columns=columns, target=target, weight=weight)
+    return replace(with_columns(schema, columns), target=target, weight=weight)
+
+
+def with_columns(schema: Schema, columns: tuple[Column, ...]) -> Schema:
+    """The schema with other columns, without the choices that models made for the old ones."""
+    if columns == schema.columns:
+        return schema
+    return replace(schema, columns=columns, cells=(), structures=(), design=(), distance=0.0)
 
 
 def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:

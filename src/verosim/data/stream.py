@@ -38,6 +38,7 @@ class TableSource:
     target: Any = None
     weights: Any = None
     folds: TableFolds | None = None
+    ready: tuple[Chunk, ...] = ()  # the rows, if they were already read and converted
 
     def __post_init__(self) -> None:
         for given, what in self._given():
@@ -46,7 +47,7 @@ class TableSource:
 
     def folded(self, folds: TableFolds) -> TableSource:
         """The same rows with folds."""
-        return replace(self, folds=folds)
+        return replace(self, folds=folds, ready=())
 
     def _given(self) -> Iterator[tuple[Any, str]]:
         """The arrays that were given next to the table, with one entry per row."""
@@ -73,6 +74,9 @@ class TableSource:
 
     def chunks(self) -> Iterator[Chunk]:
         """The chunks of the table. They are read here and converted when `batch` is called."""
+        if self.ready:
+            yield from self.ready
+            return
         done = 0
         for chunk in self.pieces(self.wanted()):
             done += len(chunk)
@@ -112,6 +116,7 @@ class Chunk:
     weights: Any
     folds: TableFolds | None = None
     first: int = 0  # the number of its first row in the table
+    made: Batch | None = None  # the batch, if it was already made
 
     def __len__(self) -> int:
         return int(self.rows.batch.num_rows)
@@ -119,12 +124,18 @@ class Chunk:
     def block(self) -> Any:
         return self.reader.block(self.rows)
 
+    def converted(self) -> Chunk:
+        """The chunk with its batch."""
+        return replace(self, made=self.batch())
+
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
         """(codes (n,), sorted labels) of all rows of the chunk."""
         return target_codes(self.target, self.rows, self.reader.schema)
 
     def batch(self) -> Batch:
         """The rows as a batch with its own labels. Rows of zero weight are left out."""
+        if self.made is not None:
+            return self.made
         rows, target, folds = self.rows, self.target, self.folds
         weights = weights_of(self.weights, rows)
         numbers: range | np.ndarray = range(rows.start, rows.start + len(self))

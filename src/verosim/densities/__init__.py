@@ -12,6 +12,7 @@ from verosim.densities.base import (
     not_a_number,
 )
 from verosim.densities.columns import Bernoulli, Complement, Multinomial
+from verosim.densities.context_tables import ContextDensity
 from verosim.densities.discrete import Categorical
 from verosim.densities.em import Convergence, EMGaussian, EMParams
 from verosim.densities.features import Expansion
@@ -19,6 +20,8 @@ from verosim.densities.full import FullGaussian
 from verosim.densities.full_params import FullParams
 from verosim.densities.gaussian import DiagonalGaussian, DiagonalParams
 from verosim.densities.histogram import Histogram, JointHistogramDensity
+from verosim.densities.lifted import LiftedGaussian, LiftedScores
+from verosim.densities.one_dependence import OneDependence
 from verosim.densities.poisson import Poisson
 from verosim.densities.product import ProductDensity
 
@@ -27,6 +30,7 @@ __all__ = [
     "Categorical",
     "ClassScores",
     "Complement",
+    "ContextDensity",
     "Convergence",
     "Density",
     "DiagonalGaussian",
@@ -38,8 +42,11 @@ __all__ = [
     "FullParams",
     "Histogram",
     "JointHistogramDensity",
+    "LiftedGaussian",
+    "LiftedScores",
     "LinearForm",
     "Multinomial",
+    "OneDependence",
     "Params",
     "Poisson",
     "ProductDensity",

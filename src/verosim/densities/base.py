@@ -132,6 +132,14 @@ def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> 
     return VerosimError(f"Input X contains {name} in {where}.", hint)
 
 
+def no_known_features() -> VerosimError:
+    """The error for a model that is not linear in features of its columns."""
+    return VerosimError(
+        "The scores of this model are not linear in known features.",
+        "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
+    )
+
+
 class Params(ClassScores):
     """The estimated parameters of p(x | k) for C classes and d columns."""
 
@@ -180,10 +188,7 @@ class Params(ClassScores):
 
     def expansion(self, statistic: Any) -> Expansion:
         """The features in which log p(x | k) is linear, with the names of the columns."""
-        raise VerosimError(
-            "The scores of this model are not linear in known features.",
-            "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
-        )
+        raise no_known_features()
 
     @property
     def interactions(self) -> Interactions | None:

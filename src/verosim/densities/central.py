@@ -131,10 +131,22 @@ class Scatter(Centred):
         shift = (self.pivot - self.pivot[0]) + self.offset
         return (self.class_weight @ shift) / self.class_weight.sum(), shift
 
+    def shares(self, pooling: float | str) -> tuple[float, float]:
+        """The factors of the scatter of a class and of the pooled scatter in their mixture.
+
+        They are 1 − λ and λ for a number λ. With "auto" the pooled covariance counts as p rows of
+        every class, where p is the number of columns that vary:
+
+            Σ_k = (S_k + p S/W)/(W_k + p)
+        """
+        if isinstance(pooling, str):
+            return 1.0, float((self.total_variance > 0).sum() / self.class_weight.sum())
+        return 1 - pooling, pooling
+
     def mix(
-        self, c: int | None, pooling: float, estimator: str
+        self, c: int | None, pooling: float | str, estimator: str
     ) -> tuple[np.ndarray, float, float, np.ndarray]:
-        """Friedman's mixture of the scatter of class c and the pooled scatter.
+        """The mixture of the scatter of class c and the pooled scatter, by Friedman's formula.
 
         Returns the scatter (d, d), its weight, its degrees of freedom, and the largest values that
         its sums of squares had (d,). If c is None, the scatter is the pooled one.
@@ -150,12 +162,13 @@ class Scatter(Centred):
                 "over all classes.",
                 "Fit the model again with this setting.",
             )
-        own = float(self.class_weight[c])
+        weight = float(self.class_weight[c])
+        own, all_ = self.shares(pooling)
         return (
-            (1 - pooling) * self.each[c] + pooling * self.pooled,
-            (1 - pooling) * own + pooling * W,
-            (1 - pooling) * max(own - lost, 0.0) + pooling * (W - lost * K),
-            (1 - pooling) * self.peak[c] + pooling * self.pooled_peak,
+            own * self.each[c] + all_ * self.pooled,
+            own * weight + all_ * W,
+            own * max(weight - lost, 0.0) + all_ * (W - lost * K),
+            own * self.peak[c] + all_ * self.pooled_peak,
         )
 
     def pooled_variance(self, estimator: str) -> np.ndarray:
@@ -208,10 +221,11 @@ class Scatter(Centred):
         mean = float(np.trace(self.pooled)) / max(len(self.pooled), 1) / self.class_weight.sum()
         return mean if mean > 0 else 1.0
 
-    def mixed_quartic(self, c: int | None, pooling: float) -> float:
-        """Σw‖x − μ‖⁴ of Friedman's mixture for class c, or of all classes if c is None."""
+    def mixed_quartic(self, c: int | None, pooling: float | str) -> float:
+        """Σw‖x − μ‖⁴ of the mixture for class c, or of all classes if c is None."""
         pooled = float(self.quartics[self.present].sum())
-        return pooled if c is None else float((1 - pooling) * self.quartics[c] + pooling * pooled)
+        own, all_ = self.shares(pooling)
+        return pooled if c is None else float(own * self.quartics[c] + all_ * pooled)
 
 
 def above(spread: np.ndarray, noise: np.ndarray) -> np.ndarray:

@@ -53,7 +53,7 @@ class CodedRowParams(Params):
         """Cells are whole numbers that the reader made, so there is nothing to check."""
 
 
-def draw(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def drawn_positions(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(n,) one position for every row of (n, B) masses, in proportion to them."""
     reached = np.cumsum(mass, axis=1)
     wanted = rng.random(len(mass)) * reached[:, -1]

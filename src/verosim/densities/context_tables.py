@@ -3,12 +3,12 @@
     p(x | k) = Π_j p(x_j | k, parents of j)
 
     p_{−1}(x)      = (N(x) + ½) / (N + ½ B)
-    p_0(x | k)     = (N(x, k) + p_{−1}(x)) / (N(k) + 1)
+    p_0(x | k)     = (N(x, k) + m_0 p_{−1}(x)) / (N(k) + m_0),   m_0 = min(m, 1)
     p_t(x | k, c_t) = (N(x, k, c_t) + m p_{t−1}(x | k, c_{t−1})) / (N(k, c_t) + m)
 
-c_t are the first t parents, and p of all parents is used. With `m` = 0 and parents that were seen,
-these are plain shares of the rows. Smoothing "laplace" takes (N(x, k, c) + α) / (N(k, c) + α B)
-instead. B is the number of values of the column. A value that no row had adds nothing.
+c_t are the first t parents, and p of all parents is used. With `m` = 0 these are plain shares of
+the rows. Smoothing "laplace" takes (N(x, k, c) + α) / (N(k, c) + α B) instead. B is the number of
+values of the column. A value that no row had adds nothing.
 References: Friedman, Geiger & Goldszmidt (1997), Bayesian network classifiers; Petitjean et al.
 (2018), Accurate parameter estimation for Bayesian network classifiers using hierarchical Dirichlet
 processes.
@@ -26,12 +26,12 @@ from verosim import kernels
 from verosim.axes import ContextCodes
 from verosim.axes.contexts import filled_slots
 from verosim.densities.base import Density, into
-from verosim.densities.coded_rows import CodedRowParams, draw
+from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
 from verosim.errors import VerosimError
 from verosim.kernels.constants import ALL_PARENTS, ANY, CODE_BITS, COLUMN_SHIFT
 from verosim.stats import Contexts
-from verosim.stats.contexts import by_code
+from verosim.stats.growing import by_code
 
 LEAST_SHARE = 1e-30  # no logarithm is infinite
 
@@ -81,7 +81,7 @@ class ContextParams(CodedRowParams):
                 if self._seen(j, code):
                     block[:, j] = cell
                     mass[:, code] = np.exp(self._score(block, np.array([j]))[rows, classes])
-            out[:, j] = draw(mass, rng)
+            out[:, j] = drawn_positions(mass, rng)
             block[:, j] = np.array(first)[out[:, j]]
         return out
 
@@ -166,7 +166,7 @@ def _levels(codes: ContextCodes, count: np.ndarray) -> list[_Level]:
     for t, (own, counted) in enumerate(lower):
         deep = codes.depth[own >> np.int64(COLUMN_SHIFT)] >= t
         own, counted = own[deep], counted[deep]
-        below = np.zeros(len(own), dtype=np.int64)
+        below = np.arange(len(own))  # level 0: the share in all classes
         if t:
             found = np.empty(len(own), dtype=np.int64)
             last = out[-1].keys
@@ -180,32 +180,34 @@ def _levels(codes: ContextCodes, count: np.ndarray) -> list[_Level]:
     return out
 
 
-Tables = list[tuple[np.ndarray, np.ndarray]]  # keys (K,) and their logarithms (K, C)
+LogTables = list[tuple[np.ndarray, np.ndarray]]  # keys (K,) and their logarithms (K, C)
 
 
-def _backed_off(levels: list[_Level], seen: np.ndarray, weight: np.ndarray, m: float) -> Tables:
+def _backed_off(levels: list[_Level], seen: np.ndarray, weight: np.ndarray, m: float) -> LogTables:
     """log p_t of the codes of all levels, and log m / (N + m) of the contexts."""
-    tables: Tables = []
+    tables: LogTables = []
     share = np.empty((0, len(weight)))
     for t, level in enumerate(levels):
         if t == 0:
             overall = (level.count.sum(axis=1) + 0.5) / (weight.sum() + 0.5 * seen[level.column])
-            share = (level.count + overall[:, None]) / (weight + 1.0)
+            lower, towards = np.repeat(overall[:, None], len(weight), axis=1), min(m, 1.0)
         else:
-            inside, lower = level.context_count + m, share[level.below]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                own = (level.count + m * lower) / inside[level.context]
-                factor = np.log(m / inside)
-            # With m = 0, a class that never had the context has the shares of the level below.
-            share = np.where(inside[level.context] > 0, own, lower)
-            tables.append((level.context_keys, np.where(inside > 0, factor, 0.0)))
-        tables.append((level.keys, np.log(np.maximum(share, LEAST_SHARE))))
-    return [(keys, np.maximum(table, np.log(LEAST_SHARE))) for keys, table in tables]
+            lower, towards = share, m
+            inside = level.context_count + m
+            factor = np.divide(m, inside, out=np.ones_like(inside), where=inside > 0)
+            tables.append((level.context_keys, np.log(np.maximum(factor, LEAST_SHARE))))
+        share, log_share = np.empty(level.count.shape), np.empty(level.count.shape)
+        kernels.back_off(
+            level.count, level.below, level.context, level.context_count, lower, towards,
+            LEAST_SHARE, share, log_share,
+        )  # fmt: skip
+        tables.append((level.keys, log_share))
+    return tables
 
 
-def _laplace(levels: list[_Level], depth: np.ndarray, seen: np.ndarray, alpha: float) -> Tables:
+def _laplace(levels: list[_Level], depth: np.ndarray, seen: np.ndarray, alpha: float) -> LogTables:
     """log (N + α) / (N_context + α B) of the codes and, with N = 0, of the contexts."""
-    tables: Tables = []
+    tables: LogTables = []
     for t, level in enumerate(levels):
         last = depth[level.column] == t
         column, context = level.column[last], level.context[last]

@@ -4,8 +4,8 @@
     I(x_i; x_j | y) = Σ p(a, b, k) log p(a, b | k) / (p(a | k) p(b | k))
     I(x_i, x_j; y) − I(x_i; y) − I(x_j; y) = I(x_i; x_j | y) − I(x_i; x_j)
 
-`tree` is the maximum spanning tree of I(x_i; x_j | y), and `ranked_parents` gives every column the
-earlier columns that share most information with it, in the order of I(x; y).
+`spanning_tree` is the tree with the largest sum of I(x_i; x_j | y). `ranked_parents` gives every
+column the earlier columns that share most information with it, in the order of I(x; y).
 References: Friedman, Geiger & Goldszmidt (1997), Bayesian network classifiers; Sahami (1996),
 Learning limited dependence Bayesian classifiers; Chow & Liu (1968), Approximating discrete
 probability distributions with dependence trees.
@@ -32,8 +32,7 @@ class Information:
 
 def information(pairs: Pairs) -> Information:
     """The information of a statistic of pairs of one fold."""
-    table = pairs.table()[:, 0]  # (C, J, J)
-    single = np.einsum("cjj->cj", table)  # (C, J)
+    single = pairs.single()[:, 0]  # (C, J)
     weight = pairs.weight[:, 0]  # (C,)
     total, start = weight.sum(), pairs.codes.first[:-1]
     per_class = _x_log_x(weight).sum()
@@ -41,7 +40,10 @@ def information(pairs: Pairs) -> Information:
     gain = by_code - _x_log_x(single.sum(axis=0))
     with_class = (np.add.reduceat(gain, start) - per_class + _x_log_x(total)) / total
     columns = np.add.reduceat(by_code, start)  # (d,)
-    both = np.add.reduceat(np.add.reduceat(_x_log_x(table).sum(axis=0), start), start, axis=1)
+    both = np.zeros((len(start), len(start)))
+    for half in pairs.arrays["pair"][:, 0]:  # (J, J) of one class: only columns i ≤ j
+        both += np.add.reduceat(np.add.reduceat(_x_log_x(half), start), start, axis=1)
+    both = np.triu(both) + np.triu(both, 1).T
     within = (both - columns[:, None] - columns + per_class) / total
     return Information(np.maximum(with_class, 0.0), np.maximum(within, 0.0))
 
@@ -57,7 +59,7 @@ def ranked_parents(found: Information, most: int) -> Parents:
     return tuple(parents)
 
 
-def tree(found: Information) -> Parents:
+def spanning_tree(found: Information) -> Parents:
     """One parent for each column but the root: the maximum spanning tree (Prim's algorithm)."""
     d = len(found.with_class)
     root = int(np.argmax(found.with_class))

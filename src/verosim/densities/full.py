@@ -5,7 +5,8 @@
     Σ_k(λ, γ) = (1 − γ) Σ_k(λ) + γ (tr Σ_k(λ)/d) I              shrinkage γ
 
 S_k is the scatter of class k about its mean, W_k its weight, and S and W are the sums over classes.
-λ = 0 is QDA and λ = 1 is LDA.
+λ = 0 is QDA and λ = 1 is LDA. With pooling "auto" the pooled covariance S/W counts as d rows of
+every class: its share in class k is d/(d + W_k).
 Reference: Friedman (1989), Regularized discriminant analysis, Journal of the American Statistical
 Association 84, 165–175.
 """
@@ -57,7 +58,7 @@ class SharedScatter:
 class FullGaussian(Density):
     """Full Gaussians with Friedman's pooling and shrinkage; pooling 0 is QDA, pooling 1 is LDA."""
 
-    pooling: float = 0.0  # λ
+    pooling: float | str = 0.0  # λ, or "auto"
     covariance: str = "mle"  # "mle" or "unbiased"
     shrinkage: float | str | None = None  # γ, "ledoit_wolf" or "oas"
     floor: float = 0.0  # smallest variance, as a share of the total variance of the column

@@ -1,12 +1,12 @@
 """Averaged one-dependence estimators: every column is once the parent of all others.
 
-    p(x, k) = Σ_i v_i p(k, x_i) Π_{j≠i} p(x_j | k, x_i),   v_i ∝ I(x_i; y)
+    p(x | k) = Σ_i v_i p(x_i | k) Π_{j≠i} p(x_j | k, x_i),   v_i ∝ I(x_i; y)
 
-    p(k, x_i)       = (N(k, x_i) + 1/B_i) / (N + C)
     p(x_j | k, x_i) = (N(k, x_i, x_j) + p(x_j | k)) / (N(k, x_i) + 1)
     p(x_j | k)      = (N(k, x_j) + 1/B_j) / (N(k) + 1)
 
-B_i is the number of codes of column i. A value that no row had adds nothing.
+B_j is the number of values of column j in the rows. A value that no row had adds nothing, and its
+column is not a parent.
 References: Webb, Boughton & Wang (2005), Not so naive Bayes: aggregating one-dependence
 estimators; Jiang & Zhang (2006), Weightily averaged one-dependence estimators.
 """
@@ -20,7 +20,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.densities.base import Density, into
-from verosim.densities.coded_rows import CodedRowParams, draw
+from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.dependence import information
 from verosim.densities.smoothing import LEFTOVER
 from verosim.errors import VerosimError
@@ -31,8 +31,8 @@ from verosim.stats import Pairs
 class OneDependenceParams(CodedRowParams):
     """The tables of an averaged one-dependence estimator. J is the number of codes."""
 
-    log_parent: np.ndarray  # (J, C) log p(x_i | k), so that the prior is added outside
-    log_child: np.ndarray  # (J, J, C) log p(x_j | k, x_i)
+    log_parent: np.ndarray  # (J, C) log p(x_i | k), −inf for codes that no row has
+    log_child: np.ndarray  # (J, J, C) log p(x_j | k, x_i), 0 for codes x_j that no row has
     log_weight: np.ndarray  # (d,) log v_i
     known: np.ndarray  # (J,) whether some row has the code
 
@@ -62,13 +62,13 @@ class OneDependenceParams(CodedRowParams):
         for i in range(d):
             rows = np.flatnonzero(parent == i)
             mass = np.exp(self.log_parent[first[i] : first[i + 1]])[:, classes[rows]].T
-            out[rows, i] = draw(mass * self.known[first[i] : first[i + 1]], rng)
+            out[rows, i] = drawn_positions(mass, rng)
             at = first[i] + out[rows, i]
             for j in range(d):
                 if j != i:
                     table = self.log_child[at, first[j] : first[j + 1]]  # (rows, B_j, C)
                     mass = np.exp(table[np.arange(len(rows)), :, classes[rows]])
-                    out[rows, j] = draw(mass * self.known[first[j] : first[j + 1]], rng)
+                    out[rows, j] = drawn_positions(mass * self.known[first[j] : first[j + 1]], rng)
         return out
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
@@ -87,24 +87,26 @@ class OneDependence(Density):
 
     def estimate(self, statistic: Any) -> OneDependenceParams:
         pairs: Pairs = statistic
-        codes = pairs.codes
-        table = pairs.table()[:, 0]  # (C, J, J)
+        codes, d = pairs.codes, len(pairs.codes.sizes)
         weight = pairs.weight[:, 0]  # (C,)
-        table = np.where(table > LEFTOVER * weight.sum(), table, 0.0)
-        single = np.einsum("cjj->cj", table)  # (C, J)
-        known = single.sum(axis=0) > 0  # (J,)
+        known = pairs.arrays["cells"][0] > 0  # (J,)
         column = codes.column_of()
-        share = 1.0 / np.maximum(np.bincount(column[known], minlength=len(codes.sizes)), 1)[column]
-        log_parent = np.log((single + share) / (weight[:, None] + 1.0))
-        alone = (single + share) / (weight[:, None] + 1.0)
-        log_child = np.log((table + alone[:, None, :]) / (single[:, :, None] + 1.0))
-        log_child[:, :, ~known] = 0.0
-        d = len(codes.sizes)
+        share = 1.0 / np.maximum(np.bincount(column[known], minlength=d), 1)[column]
+        log_parent = np.full((codes.size, len(weight)), -np.inf)
+        log_child = np.zeros((codes.size, codes.size, len(weight)))
+        for c, table in enumerate(pairs.table()[:, 0]):  # (J, J)
+            table[table <= LEFTOVER * weight.sum()] = 0.0
+            single = np.diagonal(table)  # (J,)
+            alone = (single + share) / (weight[c] + 1.0)
+            log_parent[known, c] = np.log(alone[known])
+            log_child[:, :, c] = np.log((table + alone) / (single[:, None] + 1.0))
+        log_child[:, ~known] = 0.0
+        return OneDependenceParams(codes, log_parent, log_child, self._log_weight(pairs), known)
+
+    def _log_weight(self, pairs: Pairs) -> np.ndarray:
+        d = len(pairs.codes.sizes)
         value = information(pairs).with_class if self.weighted else np.ones(d)
         value = value / value.sum() if value.sum() > 0 else np.full(d, 1.0 / d)
         with np.errstate(divide="ignore"):
-            log_weight = np.log(value)
-        return OneDependenceParams(
-            codes, np.ascontiguousarray(log_parent.T),
-            np.ascontiguousarray(log_child.transpose(1, 2, 0)), log_weight, known,
-        )  # fmt: skip
+            out: np.ndarray = np.log(value)
+        return out

@@ -19,6 +19,7 @@ from verosim.data import encode_labels
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
+from verosim.estimators.density_method import DensityMethod
 from verosim.estimators.predictions import prediction_reader, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
@@ -76,6 +77,7 @@ class GenerativeClassifier(StatisticClassifier):
             raise AttributeError(f"{type(self).__name__} has no pseudo-count alpha.")
         return spec.pseudo_count()
 
+    @DensityMethod
     def log_joint(self, X: Source) -> np.ndarray:
         """Compute the log joint densities δ_k(x) = log π_k + log p(x | k).
 
@@ -91,6 +93,7 @@ class GenerativeClassifier(StatisticClassifier):
         """
         return self.evaluate(X, Rule.joint)
 
+    @DensityMethod
     def log_density(self, X: Source) -> np.ndarray:
         """Compute the log density log p(x) = log Σ_k π_k p(x | k) of each row.
 
@@ -124,13 +127,14 @@ class GenerativeClassifier(StatisticClassifier):
         -------
         pyarrow.RecordBatchReader
             The kept columns, then `prediction`, one posterior `p_<label>` per class, and
-            `log_density`.
+            `log_density` if the model is a density of the columns.
         """
         state = self.checked_state()
         self.check_columns(source)
         opened = open_table_to_score(state, source)
-        return prediction_reader(state.rule, state.classes, opened, keep)
+        return prediction_reader(state.rule, state.classes, opened, keep, state.spec.is_density)
 
+    @DensityMethod
     def sample(
         self, n: int = 1, y: Labels | None = None, random_state: RandomState = None
     ) -> tuple[Any, np.ndarray]:

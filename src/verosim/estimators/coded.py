@@ -6,7 +6,6 @@ schema. Two models with one schema can be merged.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,23 +16,28 @@ from verosim.data.cell_columns import Structure
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.data.tables import Table
-from verosim.densities.dependence import Information, Parents
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
 from verosim.kinds.cell_look import with_cells
 from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.cell_sampling import table_of_cells
-from verosim.kinds.look import look
-from verosim.kinds.structure import cell_codes, choose_structure
+from verosim.kinds.look import check_same_kinds, look
 from verosim.models import Spec
 from verosim.models.settings import whole
 from verosim.models.spec import LabelledTable
+from verosim.models.structure import (
+    AUTO,
+    MDL,
+    ChooseParents,
+    cell_codes,
+    choose_structure,
+    converted,
+)
 
 if TYPE_CHECKING:
     from verosim.typing import Labels, RandomState
 
-MDL = "mdl"  # bins by minimum description length
 MOST_BINS = 240
 
 
@@ -42,60 +46,60 @@ class CodedSpec(Spec):
     """The settings of a model of codes: bins of numbers, and categories."""
 
     columns: Any = "auto"
-    bins: Any = MDL
+    bins: Any = AUTO
 
     reads_values = True
     reads_only_tables = True
 
     @property
-    @abstractmethod
     def structure_key(self) -> str:
         """The settings on which bins and parents depend."""
-
-    @abstractmethod
-    def parents(self, found: Information) -> Parents:
-        """The parents of every column."""
+        return f"bins={self.bins if isinstance(self.bins, str) else int(self.bins)}"
 
     @property
-    def has_parents(self) -> bool:
-        """Whether parents are chosen before counting."""
-        return True
+    def parents(self) -> ChooseParents | None:
+        """How the parents of every column are chosen; None if the model chooses no parents."""
+        return None
 
     @property
     def statistic_settings(self) -> dict[str, Any]:
         return {"columns": self.columns, "bins": self.bins}
 
     def check_bins(self) -> None:
-        if isinstance(self.bins, str) and self.bins == MDL:
-            return
-        if isinstance(self.bins, str):
+        """Raise an error unless `bins` is a number, "mdl" or "auto"."""
+        if isinstance(self.bins, str) and self.bins not in (AUTO, MDL):
             raise VerosimError(
-                f"bins must be a number or 'mdl'; got {self.bins!r}.", "Use bins=12."
+                f"bins must be a whole number, {MDL!r} or {AUTO!r}; got {self.bins!r}.",
+                "Use bins=12.",
             )
-        whole("bins", self.bins, 2, MOST_BINS)
+        if not isinstance(self.bins, str):
+            whole("bins", self.bins, 2, MOST_BINS)
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         return look(table, target, columns=self.columns, **given)
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
         self.check_bins()
+        check_same_kinds(schema, self.columns)
         if not schema.cells:
             schema = with_cells(schema, rows.table, rows.weights)
         if self.structure_key in dict(schema.structures):
             return schema
         source = TableSource(rows.table, CellReader(schema), rows.labels, rows.weights)
-        bins = None if isinstance(self.bins, str) else int(self.bins)
-        choose = self.parents if self.has_parents else None
-        found = choose_structure(schema, source, bins, choose)
+        source = converted(source)
+        rows.ready.extend(source.ready)
+        found = choose_structure(schema.cells, source, self.bins, self.parents)
         return replace(schema, structures=(*schema.structures, (self.structure_key, found)))
 
     def reader(self, schema: Schema) -> CellReader:
         return CellReader(schema)
 
     def structure(self, schema: Schema) -> Structure:
+        """The bins and parents of these settings in a schema."""
         return dict(schema.structures)[self.structure_key]
 
     def codes(self, schema: Schema) -> CellCodes:
+        """The codes of the columns of a schema."""
         return cell_codes(schema.cells, self.structure(schema).bins)
 
 
@@ -105,24 +109,25 @@ class CodedClassifier(GenerativeClassifier):
     def sample(
         self, n: int = 1, y: Labels | None = None, random_state: RandomState = None
     ) -> tuple[Any, np.ndarray]:
-        """Draw rows from the model: first a class, then the columns given their parents.
+        """Simulate rows from the model: first a class, then the columns given their parents.
 
         Parameters
         ----------
         n : int, default=1
             The number of rows.
         y : label, array-like of shape (n,) or None, default=None
-            The class of all rows, or of each row. None draws classes from the priors.
+            One class for all rows, or one class per row. None draws the classes from the priors.
         random_state : int, Generator, RandomState or None, default=None
-            The source of randomness.
+            The seed or the generator of random numbers. None gives new random numbers at each
+            call.
 
         Returns
         -------
-        X : table
-            The rows, as the kind of table that the model was fitted on. A number is uniform within
-            its bin.
-        y : ndarray of shape (n,)
-            The classes of the rows.
+        rows : table
+            The simulated rows, as the kind of table that the model was fitted on. A number is
+            uniform within its bin. A cell is missing as often as in the training rows.
+        labels : ndarray of shape (n,)
+            Their classes.
         """
         rng = generator(random_state)
         cells, labels = super().sample(n, y, rng)

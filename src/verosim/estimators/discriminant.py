@@ -18,9 +18,11 @@ from verosim.densities import Convergence, EMGaussian, FullGaussian
 from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError
 from verosim.estimators.gaussian import GaussianClassifier, GaussianSpec
+from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Moments, Patterns, Statistic
 
+BY_CLASS_SIZE = "auto"  # with this value, the pooling of a class depends on its number of rows
 SCATTER_BUDGET = 1 << 26  # numbers; with more, LDA keeps one scatter for all classes
 
 
@@ -31,17 +33,27 @@ class FullSpec(GaussianSpec):
     pooling: Any = 0.0
     missing: str = "error"
     on_singular: str = "fallback"
+    encode: Any = None
 
     @property
     def family(self) -> str:
         return f"full, missing={self.missing}"
 
     @property
-    def allows_missing(self) -> bool:
+    def statistic_settings(self) -> dict[str, Any]:
+        return {**super().statistic_settings, "encode": self.encode}
+
+    @property
+    def uses_em(self) -> bool:
+        """Whether missing cells are averaged out, with the EM algorithm at fit."""
         return self.missing == "marginalise"
 
+    @property
+    def allows_missing(self) -> bool:
+        return self.uses_em
+
     def plan(self, axes: Axes, source: Any) -> Statistic:
-        return Patterns(axes) if self.allows_missing else Moments(axes, layout="full")
+        return Patterns(axes) if self.uses_em else Moments(axes, layout="full")
 
     @cached_property
     def density(self) -> FullGaussian | EMGaussian:
@@ -49,11 +61,16 @@ class FullSpec(GaussianSpec):
         one_of("missing", self.missing, ("error", "marginalise"))
         one_of("on_singular", self.on_singular, ("fallback", "raise"))
         pooling, shrinkage = self.setting("pooling"), self.setting("shrinkage")
-        finite("pooling", pooling, 0, 1)
         gaussian = FullGaussian(
-            float(pooling), self.covariance, shrinkage, self.floor, self.on_singular, self.missing
-        )
-        return EMGaussian(gaussian) if self.allows_missing else gaussian
+            self.checked_pooling(pooling), self.covariance, shrinkage, self.floor,
+            self.on_singular, self.missing,
+        )  # fmt: skip
+        return EMGaussian(gaussian) if self.uses_em else gaussian
+
+    def checked_pooling(self, pooling: Any) -> float | str:
+        """The pooling, after a check."""
+        finite("pooling", pooling, 0, 1)
+        return float(pooling)
 
     def estimate(self, statistic: Statistic) -> Any:
         if statistic.complete is not None:
@@ -61,11 +78,14 @@ class FullSpec(GaussianSpec):
         with one_blas_thread:  # the matrices of EM are many and small
             return super().estimate(statistic)
 
+    def check_merges(self, other: Spec) -> None:
+        self.check_same(other, ["encode"])
+
     # The setting `missing` may change after the fit. Complete rows are a statistic with one
     # pattern of missing cells, so each form can be converted to the other.
 
     def view(self, statistic: Statistic) -> Statistic:
-        if self.allows_missing:
+        if self.uses_em:
             return Patterns.of(statistic)
         complete = statistic.complete
         if complete is None:
@@ -84,6 +104,12 @@ class RDASpec(FullSpec):
     def setting(self, name: str) -> Any:
         value = super().setting(name)
         return None if name == "shrinkage" and value == 0 else value
+
+    def checked_pooling(self, pooling: Any) -> float | str:
+        if isinstance(pooling, str):
+            one_of("pooling", pooling, (BY_CLASS_SIZE, "cv"))
+            return pooling
+        return super().checked_pooling(pooling)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,7 +136,8 @@ class LDASpec(FullSpec):
 def convergence(model: GaussianClassifier) -> Convergence:
     """The progress of EM: iterations, the log-likelihood at each, and whether it converged."""
     state = model.fitted("convergence_")
-    if not state.spec.allows_missing:
+    spec: Any = state.spec
+    if not spec.uses_em:
         raise AttributeError('convergence_ exists only with missing="marginalise".')
     found: Convergence = state.params.convergence
     return found

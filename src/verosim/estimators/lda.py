@@ -11,6 +11,7 @@ from verosim.bayes.rule import Rule
 from verosim.engines import map_rows
 from verosim.estimators.discriminant import LDASpec, convergence
 from verosim.estimators.distance import signed_distance
+from verosim.estimators.encoded import EncodedLDASpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier, gaussian_coef, gaussian_intercept
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         then counts only the rows that were kept. All rows must fit in memory, and `partial_fit`,
         `forget` and `merge` are not available.
 
+    encode : {"onehot", "normal"} or None, default=None
+        How a table with categories, dates and missing values is read. None reads columns of numbers
+        only. "onehot" gives the model a design matrix: numbers minus their mean, divided by their
+        deviation, one column of 0 and 1 for each of the 60 most frequent values of a category
+        except the most frequent one, dates by their parts, and one column of 0 and 1 that marks the
+        missing cells of a column. Texts are not read. "normal" also gives the normal score of each
+        number, which is the quantile of the standard Gaussian at its rank, from rank 0.005 to
+        0.995.
+        The means, values and quantiles come from the first rows and are kept in `schema_`. The
+        names of the columns of the matrix are in `encoded_names_`.
+
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
@@ -90,6 +102,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
     convergence_ : Convergence
         The progress of the EM algorithm: `iterations`, `converged`, and the `log_likelihood` at
         each iteration. It exists only with missing="marginalise".
+    encoded_names_ : ndarray of shape (p,)
+        The names of the p columns of the design matrix. It exists only if `encode` is not None. The
+        other attributes then have p columns instead of d.
     n_parameters_ : int
         The number of free parameters: C d means, d (d + 1)/2 entries of the covariance, and C − 1
         priors if they are estimated.
@@ -144,16 +159,20 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         on_singular: Literal["fallback", "raise"] = "fallback",
         n_components: int | None = None,
         robust: bool = False,
+        encode: Literal["onehot", "normal"] | None = None,
     ) -> None:
         super().__init__(priors, covariance, shrinkage, floor, robust)
         self.missing = missing
         self.on_singular = on_singular
+        self.encode = encode
         self.n_components = n_components
 
     def spec(self) -> LDASpec:
-        return LDASpec(pooling=1.0, **self.settings(LDASpec))
+        kind = LDASpec if self.encode is None else EncodedLDASpec
+        return kind(pooling=1.0, **self.settings(kind))
 
     convergence_ = property(convergence)
+    encoded_names_ = property(encoded_names)
 
     coef_ = property(gaussian_coef)
     intercept_ = property(gaussian_intercept)
@@ -189,7 +208,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
     @property
     def _n_features_out(self) -> int:
         classes = int((self.class_count_ > 0).sum())
-        most = max(min(classes - 1, self.n_features_in_), 1)
+        most = max(min(classes - 1, len(self.stats_.axes.columns)), 1)
         return most if self.n_components is None else min(int(self.n_components), most)
 
     def transform(self, X: Source) -> np.ndarray:

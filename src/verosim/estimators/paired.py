@@ -20,9 +20,9 @@ from verosim.estimators.table import NaiveBayes, TableSpec
 from verosim.kinds.cell_look import with_cells
 from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.paired_reader import PairedReader
-from verosim.kinds.structure import bins_for_pairs, cell_codes
 from verosim.kinds.text import TEXT
 from verosim.models.spec import LabelledTable
+from verosim.models.structure import bins_for_pairs, cell_codes
 from verosim.stats import Pairs, Product
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class PairedSpec(TableSpec):
         if not schema.cells:
             schema = with_cells(schema, rows.table, rows.weights)
         source = TableSource(rows.table, CellReader(schema), rows.labels, rows.weights)
-        found = bins_for_pairs(schema, source)
+        found = bins_for_pairs(schema.cells, source)
         return replace(schema, structures=(*schema.structures, (STRUCTURE, found)))
 
     def reader(self, schema: Schema) -> kinds.MixedReader:

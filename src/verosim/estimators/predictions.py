@@ -22,24 +22,34 @@ from verosim.models.learning import no_weighted_rows
 from verosim.models.opening import open_table_to_score
 
 
-def prediction_reader(rule: Rule, classes: np.ndarray, source: TableSource, keep: Any) -> Any:
-    """An Arrow record-batch reader that predicts each piece when it is read."""
+def prediction_reader(
+    rule: Rule, classes: np.ndarray, source: TableSource, keep: Any, density: bool = True
+) -> Any:
+    """An Arrow record-batch reader that predicts each piece when it is read.
+
+    `density` adds the log density of each row.
+    """
     import pyarrow as pa
 
     keep = [keep] if isinstance(keep, str) else list(keep)
     check_columns(source.table.names, None, None, dict.fromkeys(keep, "ignore"))
-    names = [*keep, "prediction", *(f"p_{plain_label(label)}" for label in classes), "log_density"]
+    names = [*keep, "prediction", *(f"p_{plain_label(label)}" for label in classes)]
+    names += ["log_density"] * density
     check_names(names)
     kept = _Keeping(source, keep)
     labels = pa.array(classes.tolist())
     types: dict[str, pa.DataType] = {}
 
     def predict(chunk: Chunk) -> pa.RecordBatch:
-        log_posterior, log_density = rule.posterior_and_density(chunk.block())
+        found: list[np.ndarray] = []  # the log density, if it is wanted
+        if density:
+            log_posterior, *found = rule.posterior_and_density(chunk.block())
+        else:
+            log_posterior = rule.log_posterior(chunk.block())
         arrays = [kept_column(chunk, name) for name in keep]
         arrays += [labels.take(pa.array(log_posterior.argmax(axis=1)))]
         arrays += [pa.array(np.ascontiguousarray(p)) for p in np.exp(log_posterior).T]
-        arrays += [pa.array(log_density)]
+        arrays += [pa.array(one) for one in found]
         return pa.record_batch(arrays, names=names)
 
     def kept_column(chunk: Chunk, name: str) -> pa.Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from verosim.estimators.discriminant import FullSpec, convergence
+from verosim.estimators.encoded import EncodedSpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
 
 if TYPE_CHECKING:
@@ -53,6 +54,17 @@ class QDA(GaussianClassifier):
         then counts only the rows that were kept. All rows must fit in memory, and `partial_fit`,
         `forget` and `merge` are not available.
 
+    encode : {"onehot", "normal"} or None, default=None
+        How a table with categories, dates and missing values is read. None reads columns of numbers
+        only. "onehot" gives the model a design matrix: numbers minus their mean, divided by their
+        deviation, one column of 0 and 1 for each of the 60 most frequent values of a category
+        except the most frequent one, dates by their parts, and one column of 0 and 1 that marks the
+        missing cells of a column. Texts are not read. "normal" gives the normal score of each
+        number in its place, which is the quantile of the standard Gaussian at its rank, from rank
+        0.005 to 0.995.
+        The means, values and quantiles come from the first rows and are kept in `schema_`. The
+        names of the columns of the matrix are in `encoded_names_`.
+
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
@@ -70,6 +82,9 @@ class QDA(GaussianClassifier):
     convergence_ : Convergence
         The progress of the EM algorithm: `iterations`, `converged`, and the `log_likelihood` at
         each iteration. It exists only with missing="marginalise".
+    encoded_names_ : ndarray of shape (p,)
+        The names of the p columns of the design matrix. It exists only if `encode` is not None. The
+        other attributes then have p columns instead of d.
     n_parameters_ : int
         The number of free parameters: C d means, C d (d + 1)/2 entries of the covariances, and
         C − 1 priors if they are estimated.
@@ -118,12 +133,16 @@ class QDA(GaussianClassifier):
         missing: Literal["error", "marginalise"] = "error",
         on_singular: Literal["fallback", "raise"] = "fallback",
         robust: bool = False,
+        encode: Literal["onehot", "normal"] | None = None,
     ) -> None:
         super().__init__(priors, covariance, shrinkage, floor, robust)
         self.missing = missing
         self.on_singular = on_singular
+        self.encode = encode
 
     def spec(self) -> FullSpec:
-        return FullSpec(**self.settings(FullSpec))
+        kind = FullSpec if self.encode is None else EncodedSpec
+        return kind(**self.settings(kind))
 
     convergence_ = property(convergence)
+    encoded_names_ = property(encoded_names)

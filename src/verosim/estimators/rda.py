@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from verosim.estimators.discriminant import RDASpec, convergence
+import numpy as np
+
+from verosim.estimators.discriminant import BY_CLASS_SIZE, RDASpec, convergence
+from verosim.estimators.encoded import EncodedRDASpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
 
 if TYPE_CHECKING:
@@ -31,9 +34,11 @@ class RDA(GaussianClassifier):
 
     Parameters
     ----------
-    pooling : float or "cv", default=0.5
+    pooling : float or {"auto", "cv"}, default=0.5
         The number λ, from 0 (each class has its own covariance) to 1 (all classes share one).
-        "cv" chooses λ by the log-loss on held-out rows, see `pooling_`.
+        "auto" pools small classes more: the pooled covariance S/n has the share p/(p + n_k) in
+        the covariance of class k, and the covariance of its own rows has the rest. p is the number
+        of columns that vary. "cv" chooses λ by the log-loss on held-out rows, see `pooling_`.
     shrinkage : float or {"ledoit_wolf", "oas", "cv"}, default=0.1
         The sphericity γ, from 0 (no shrinkage) to 1 (all covariances are spheres). "ledoit_wolf"
         and "oas" estimate γ with the formulas in the references. "cv" chooses γ by the log-loss
@@ -61,6 +66,17 @@ class RDA(GaussianClassifier):
         then counts only the rows that were kept. All rows must fit in memory, and `partial_fit`,
         `forget` and `merge` are not available.
 
+    encode : {"onehot", "normal"} or None, default=None
+        How a table with categories, dates and missing values is read. None reads columns of numbers
+        only. "onehot" gives the model a design matrix: numbers minus their mean, divided by their
+        deviation, one column of 0 and 1 for each of the 60 most frequent values of a category
+        except the most frequent one, dates by their parts, and one column of 0 and 1 that marks the
+        missing cells of a column. Texts are not read. "normal" gives the normal score of each
+        number in its place, which is the quantile of the standard Gaussian at its rank, from rank
+        0.005 to 0.995.
+        The means, values and quantiles come from the first rows and are kept in `schema_`. The
+        names of the columns of the matrix are in `encoded_names_`.
+
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
@@ -73,14 +89,18 @@ class RDA(GaussianClassifier):
         The mean of each class.
     covariances_ : ndarray of shape (C, d, d), or (d, d) with pooling=1
         The covariance of each class, after pooling and shrinkage.
-    pooling_ : float
-        The pooling in use: the parameter `pooling`, or the value chosen for "cv".
+    pooling_ : float or ndarray of shape (C,)
+        The pooling in use: the parameter `pooling`, or the value chosen for "cv". With "auto", the
+        share p/(p + n_k) of the pooled covariance in each class.
     shrinkage_ : float, str or None
         The shrinkage in use: the parameter `shrinkage`, or the number chosen for "cv". It is None
         if the shrinkage is 0.
     convergence_ : Convergence
         The progress of the EM algorithm: `iterations`, `converged`, and the `log_likelihood` at
         each iteration. It exists only with missing="marginalise".
+    encoded_names_ : ndarray of shape (p,)
+        The names of the p columns of the design matrix. It exists only if `encode` is not None. The
+        other attributes then have p columns instead of d.
     n_parameters_ : int
         The number of free parameters: C d means, the entries of the covariances, and C − 1 priors
         if they are estimated.
@@ -124,7 +144,7 @@ class RDA(GaussianClassifier):
 
     def __init__(
         self,
-        pooling: float | Literal["cv"] = 0.5,
+        pooling: float | Literal["auto", "cv"] = 0.5,
         shrinkage: float | Literal["ledoit_wolf", "oas", "cv"] = 0.1,
         priors: Priors = None,
         covariance: Literal["mle", "unbiased"] = "mle",
@@ -132,18 +152,27 @@ class RDA(GaussianClassifier):
         missing: Literal["error", "marginalise"] = "error",
         on_singular: Literal["fallback", "raise"] = "fallback",
         robust: bool = False,
+        encode: Literal["onehot", "normal"] | None = None,
     ) -> None:
         super().__init__(priors, covariance, shrinkage, floor, robust)
         self.pooling = pooling
         self.missing = missing
         self.on_singular = on_singular
+        self.encode = encode
 
     def spec(self) -> RDASpec:
-        return RDASpec(**self.settings(RDASpec))
+        kind = RDASpec if self.encode is None else EncodedRDASpec
+        return kind(**self.settings(kind))
 
     @property
-    def pooling_(self) -> float:
-        """The pooling in use: the parameter `pooling`, or the value chosen for "cv"."""
-        return float(self.fitted("pooling_").spec.setting("pooling"))
+    def pooling_(self) -> float | np.ndarray:
+        """The pooling in use: a number, or with "auto" (C,) the share of the pooled covariance."""
+        state = self.fitted("pooling_")
+        pooling = state.spec.setting("pooling")
+        if pooling != BY_CLASS_SIZE:
+            return float(pooling)
+        p = int(state.params.used.sum())
+        return p / (p + state.class_weight)
 
     convergence_ = property(convergence)
+    encoded_names_ = property(encoded_names)

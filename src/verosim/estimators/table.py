@@ -12,13 +12,12 @@ import numpy as np
 from verosim import kinds
 from verosim.axes import Axes
 from verosim.data.labels import positions
-from verosim.data.schema import Schema, as_kind
+from verosim.data.schema import Schema
 from verosim.data.tables import Table
 from verosim.densities import ProductDensity
-from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
-from verosim.kinds.look import look
+from verosim.kinds.look import check_same_kinds, look
 from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Product
@@ -55,14 +54,7 @@ class TableSpec(Spec):
 
     def reader(self, schema: Schema) -> kinds.MixedReader:
         one_of("missing", self.missing, ("skip", "category"))
-        for name, density in {} if isinstance(self.columns, str) else dict(self.columns).items():
-            found = next((c.density for c in schema if c.name == name), None)
-            if found is not None and as_kind(density, name).name != found:
-                raise VerosimError(
-                    f"Column {name!r} is {found} in the schema and {density} in columns.",
-                    f"Use schema.edit({{{name!r}: {density!r}}}), or remove the column from "
-                    "columns.",
-                )
+        check_same_kinds(schema, self.columns)
         return kinds.MixedReader(schema, gaps=self.missing == "category")
 
     def plan(self, axes: Axes, source: Any) -> Product:

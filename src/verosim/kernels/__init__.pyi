@@ -1,3 +1,7 @@
+from verosim.kernels.cells import encode_cells as encode_cells
+from verosim.kernels.cells import find_group_cells as find_group_cells
+from verosim.kernels.cells import find_number_cells as find_number_cells
+from verosim.kernels.contexts import back_off as back_off
 from verosim.kernels.contexts import count_contexts as count_contexts
 from verosim.kernels.contexts import fill_key_slots as fill_key_slots
 from verosim.kernels.contexts import find_keys as find_keys
@@ -24,6 +28,7 @@ from verosim.kernels.logistic import softmax_pass as softmax_pass
 from verosim.kernels.logistic import softmax_pass_sparse as softmax_pass_sparse
 from verosim.kernels.missing_cells import fill_missing_cells as fill_missing_cells
 from verosim.kernels.missing_cells import score_shown as score_shown
+from verosim.kernels.mixtures import sum_components as sum_components
 from verosim.kernels.moments import absorb_diagonal as absorb_diagonal
 from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sparse
 from verosim.kernels.moments import centre_groups as centre_groups

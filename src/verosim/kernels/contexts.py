@@ -112,6 +112,23 @@ def number_keys(wanted, keys, slots, size, out):
     return size
 
 
+@exact
+def back_off(count, below, context, inside, lower, m, least, share, log_share):
+    """share (K, C) = (count + m · lower[below]) / (inside[context] + m), and its logarithm.
+
+    Where nothing is inside and m is 0, it is the share of the lower level.
+    """
+    K, C = count.shape
+    for i in range(K):
+        for c in range(C):
+            total = inside[context[i], c] + m
+            p = lower[below[i], c]
+            if total > 0.0:
+                p = (count[i, c] + m * p) / total
+            share[i, c] = p
+            log_share[i, c] = np.log(max(p, least))
+
+
 @loose
 def score_contexts(cells, maps, parents, depth, columns, backs_off, keys, slots, table, out):
     """out (n, C) = Σ log p(code of column j | its parents, class) over `columns`.

@@ -10,9 +10,13 @@ from verosim.kernels._compile import exact, loose
 
 
 @exact
-def count_pairs(cells, places, groups, weights, pair):
-    """pair (G, J, J) += w at (code of column i, code of column j), for i ≤ j of every row."""
+def count_pairs(cells, places, groups, weights, pair, whole):
+    """pair (G, J, J) += w at (code of column i, code of column j), for i ≤ j of every row.
+
+    whole (F, J) += 1 at every code.
+    """
     n, d = cells.shape
+    folds = len(whole)
     weighted = weights.size > 0
     code = np.empty(d, dtype=np.uint64)
     for i in range(n):
@@ -22,6 +26,7 @@ def count_pairs(cells, places, groups, weights, pair):
             code[j] = np.uint64(places[j, cells[i, j]])
         for j in range(d):
             row = table[code[j]]
+            whole[groups[i] % folds, code[j]] += 1
             for k in range(j, d):
                 row[code[k]] += w
 
@@ -30,7 +35,8 @@ def count_pairs(cells, places, groups, weights, pair):
 def score_one_dependence(cells, places, log_parent, log_child, log_weight, out):
     """out (n, C) = log Σ_i exp(log_weight_i + log_parent[a_i] + Σ_{j≠i} log_child[a_i, a_j]).
 
-    a_i is the code of column i. log_parent is (J, C), log_child (J, J, C), log_weight (d,).
+    a_i is the code of column i. log_parent is (J, C), log_child (J, J, C), log_weight (d,). If all
+    terms of the sum are 0, out is 0 for all classes, so that only the priors decide.
     """
     n, d = cells.shape
     C = out.shape[1]
@@ -54,6 +60,7 @@ def score_one_dependence(cells, places, log_parent, log_child, log_weight, out):
             for j in range(d):
                 top = max(top, parts[j, c])
             total = 0.0
-            for j in range(d):
-                total += np.exp(parts[j, c] - top)
-            out[i, c] = top + np.log(total) if top > -np.inf else top
+            if top > -np.inf:
+                for j in range(d):
+                    total += np.exp(parts[j, c] - top)
+            out[i, c] = top + np.log(total) if top > -np.inf else 0.0

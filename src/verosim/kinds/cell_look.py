@@ -13,16 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.bins import edges_of
+from verosim.axes.bins import distinct_values, quantile_edges
 from verosim.axes.capped_categories import CodedColumns
-from verosim.data.cell_columns import MOST_CELLS, MOST_VALUES, CellColumn
+from verosim.data.cell_columns import MOST_CATEGORY_CELLS, MOST_NUMBER_CELLS, CellColumn
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
-from verosim.data.stream import weights_of
 from verosim.data.tables import Table
 from verosim.kinds.boolean import BOOLEANS
-from verosim.kinds.cell_reader import cellular
-from verosim.kinds.look import FIRST_LOOK_ROWS
+from verosim.kinds.first_rows import first_blocks, ranked_texts
 from verosim.kinds.reader import MixedReader
 
 LEAST_GROUP = 3  # columns that make a group
@@ -30,23 +28,12 @@ LEAST_GROUP = 3  # columns that make a group
 
 def with_cells(schema: Schema, table: Table, weights: Any) -> Schema:
     """The schema with the cells of its columns, from the first rows of the table."""
-    reader = cellular(schema)
-    blocks: list[Parts] = []
-    weight: list[np.ndarray] = []
-    done = 0
-    for rows in table.head(FIRST_LOOK_ROWS):
-        n = rows.batch.num_rows
-        given = weights[done : done + n] if isinstance(weights, np.ndarray) else weights
-        found = weights_of(given, rows)
-        weight.append(found if len(found) else np.ones(n))
-        blocks.append(reader.block(rows))
-        done += n
-    columns = list(_columns(reader, blocks, np.concatenate(weight)))
+    reader, blocks, weight = first_blocks(schema, table, weights)
+    columns = list(_columns(reader, blocks, weight))
     order = {column.name: at for at, column in enumerate(schema.columns)}
     columns.sort(key=lambda column: order[column.columns[0]])
     flags = dict(_flags(reader, blocks, columns))
-    kept = np.concatenate(weight) > 0
-    return replace(schema, cells=tuple(_grouped(columns, flags, kept)))
+    return replace(schema, cells=tuple(_grouped(columns, flags, weight > 0)))
 
 
 def _columns(
@@ -55,38 +42,33 @@ def _columns(
     for part in reader.parts:
         for j, (name, owner) in enumerate(zip(part.columns, part.owners, strict=True)):
             if isinstance(blocks[0][part.name], CodedColumns):
-                values = _frequent([block[part.name] for block in blocks], j, weight)
+                ranked = ranked_texts([block[part.name] for block in blocks], j, weight)
+                values = tuple(sorted(ranked[:MOST_CATEGORY_CELLS]))
                 yield CellColumn(name, (owner,), part.name, values=values)
             elif part.kind == BOOLEANS:
                 yield CellColumn(name, (owner,), part.name, edges=(0.0, 0.5, 1.0))
             else:
                 x = np.concatenate([block[part.name][:, j] for block in blocks])
-                edges = tuple(edges_of(x, weight, MOST_CELLS).tolist())
+                edges = tuple(_number_edges(x, weight).tolist())
                 yield CellColumn(name, (owner,), part.name, edges=edges)
 
 
-def _frequent(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> tuple[str, ...]:
-    """The most frequent texts of column j, in the order of the alphabet."""
-    found: dict[str, float] = {}
-    done = 0
-    for block in blocks:
-        index, texts = block.indexes[j], block.texts[j]
-        mass = np.bincount(index, weight[done : done + len(index)], len(texts))
-        for text, one in zip(texts, mass.tolist(), strict=True):
-            if text is not None and one > 0:
-                found[text] = found.get(text, 0.0) + one
-        done += len(index)
-    ranked = sorted(found, key=lambda text: (-found[text], text))
-    return tuple(sorted(ranked[:MOST_VALUES]))
+def _number_edges(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The edges of the cells of numbers: every value has a cell if there are not too many."""
+    values, mass = distinct_values(x, weight if (weight != 1).any() else np.empty(0))
+    if not 0 < len(values) <= MOST_NUMBER_CELLS:
+        return quantile_edges(values, mass, MOST_NUMBER_CELLS)
+    halfway = values[:-1] / 2 + values[1:] / 2
+    return np.unique(np.concatenate([values[:1], halfway, values[-1:]]))
 
 
 def _flags(
     reader: MixedReader, blocks: Sequence[Parts], columns: Sequence[CellColumn]
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The columns that have only the values 0 and 1, by name."""
+    """The columns that have only the values 0 and 1, by name, and where they are 1."""
     place = {name: (part.name, j) for part in reader.parts for j, name in enumerate(part.columns)}
     for column in columns:
-        if len(column.edges) == 3:  # two bins
+        if column.edges in ((0.0, 0.5, 1.0), (0.0,)):  # a rare value may be 0 in the first rows
             part, j = place[column.name]
             x = np.concatenate([block[part][:, j] for block in blocks])
             if np.isin(x, (0.0, 1.0)).all():
@@ -96,26 +78,32 @@ def _flags(
 def _grouped(
     columns: Sequence[CellColumn], flags: dict[str, np.ndarray], kept: np.ndarray
 ) -> Iterator[CellColumn]:
-    """The columns, with every run of exclusive 0/1 columns as one."""
+    """The columns, with every run of exclusive 0/1 columns as one.
+
+    The run is a window: a column that shares a row with earlier ones pushes them out. It ends where
+    every row has its 1, and a column without any 1 then begins the next run.
+    """
     run: list[CellColumn] = []
-    ones = np.zeros(len(kept), dtype=np.int64)
-    for column in [*columns, None]:
-        flag = None if column is None else flags.get(column.name)
-        if flag is not None and not (ones + flag)[kept].max(initial=0) > 1:
-            assert column is not None
-            run.append(column)
-            ones = ones + flag
-            continue
-        yield from _as_group(run) if (ones[kept] == 1).all() else run
-        run, ones = [], np.zeros(len(kept), dtype=np.int64)
-        if flag is not None and column is not None:
-            run, ones = [column], flag.astype(np.int64)
-        elif column is not None:
+    ones = np.zeros(int(kept.sum()), dtype=np.int64)  # (rows,) of the run so far
+    for column in columns:
+        flag = flags[column.name][kept] if column.name in flags else None
+        if flag is None or (ones == 1).all():
+            yield from _as_group(run, ones)
+            run, ones = [], np.zeros_like(ones)
+        if flag is None:
             yield column
+            continue
+        while (ones + flag).max(initial=0) > 1:
+            ones = ones - flags[run[0].name][kept]
+            yield run.pop(0)
+        run.append(column)
+        ones = ones + flag
+    yield from _as_group(run, ones)
 
 
-def _as_group(run: list[CellColumn]) -> list[CellColumn]:
-    if len(run) < LEAST_GROUP:
+def _as_group(run: list[CellColumn], ones: np.ndarray) -> list[CellColumn]:
+    """One column in place of a run, if exactly one of its columns is 1 in every row."""
+    if sum(len(column.edges) == 3 for column in run) < LEAST_GROUP or not (ones == 1).all():
         return run
     names = tuple(name for column in run for name in column.columns)
     return [CellColumn(f"{names[0]} … {names[-1]}", names, "")]

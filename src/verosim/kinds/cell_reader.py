@@ -6,14 +6,18 @@ and a month. Texts are not read. Exclusive 0/1 columns are read as one category.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from verosim import kernels
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data.cell_columns import CellColumn
+from verosim.data.column_kinds import IGNORE
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
@@ -22,6 +26,7 @@ from verosim.errors import VerosimError
 from verosim.kinds.base import Part
 from verosim.kinds.reader import MixedReader
 from verosim.kinds.text import TEXT
+from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 
 class CellReader(Reader):
@@ -33,6 +38,11 @@ class CellReader(Reader):
             raise VerosimError(
                 "This schema has no cells.", "Use the schema_ of a fitted AODE, KDB or TAN."
             )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        found = [name for column in self.schema.cells for name in column.columns]
+        return tuple(dict.fromkeys(found))  # a date has several columns of cells
 
     @property
     def columns(self) -> Columns:
@@ -47,66 +57,124 @@ class CellReader(Reader):
     def mixed(self) -> MixedReader:
         return cellular(self.schema)
 
+    @cached_property
+    def _finder(self) -> CellFinder:
+        return CellFinder(self.schema.cells, self.mixed.parts)
+
     def other_way(self, column: Any) -> str:
         return self.mixed.other_way(column)
 
     def block(self, rows: Rows) -> np.ndarray:
-        parts = self.mixed.parts
         block = self.mixed.block(rows)
-        for part in parts:
+        for part in self.mixed.parts:
             _check_finite(part, rows, block[part.name])
-        return as_cells(self.schema.cells, parts, block)
-
-
-def _check_finite(part: Part, rows: Rows, block: Any) -> None:
-    if isinstance(block, np.ndarray) and np.isinf(block).any():
-        i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
-        raise VerosimError(
-            f"Input X contains infinity or a value too large: column {part.columns[j]!r}, "
-            f"{rows.place(i)}.",
-            "Replace it by a missing value, or drop the row.",
-        )
+        return self._finder.cells(block, rows.batch.num_rows)
 
 
 def cellular(schema: Schema) -> MixedReader:
     """The reader of the columns that can be cells: all except texts."""
-    texts = {column.name: "ignore" for column in schema.of(TEXT.name)}
-    return MixedReader(schema.edit(texts) if texts else schema)
+    why = f"{TEXT.name} is not read by models of dependent columns"
+    columns = tuple(
+        replace(column, density=IGNORE.name, reason=why) if column.density == TEXT.name else column
+        for column in schema.columns
+    )
+    return MixedReader(replace(schema, columns=columns))
 
 
-def as_cells(columns: tuple[CellColumn, ...], parts: tuple[Part, ...], block: Parts) -> np.ndarray:
-    """(n, d) the cells of the rows of a block."""
-    place = {name: (part.name, j) for part in parts for j, name in enumerate(part.columns)}
-    out = np.empty((block.shape[0], len(columns)), dtype=np.uint8)
-    for at, column in enumerate(columns):
-        if not column.part:
-            flags = [_numbers(block, *place[name]) for name in column.columns]
-            out[:, at] = _group_cells(np.stack(flags, axis=1), column)
-        elif column.is_number:
-            x = _numbers(block, *place[column.name])
-            inner = np.array(column.edges[1:-1])
-            cell = np.searchsorted(inner, x, side="right")
-            out[:, at] = np.where(np.isnan(x), column.size - 1, cell)
+def _check_finite(part: Part, rows: Rows, block: Any) -> None:
+    if isinstance(block, np.ndarray) and not np.isfinite(block.sum()) and np.isinf(block).any():
+        i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
+        raise VerosimError(
+            f"Input X contains infinity in column {part.columns[j]!r}, {rows.place(i)}.",
+            INFINITE_CELL_HINT,
+        )
+
+
+# How cells are found in the blocks of the parts ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Numbers of one part: the cell is the number of inner edges up to the value."""
+
+    part: str
+    columns: np.ndarray  # (p,) in the block of the part
+    edges: np.ndarray  # the inner edges of all of them
+    offset: np.ndarray  # (p + 1,) where those of each column begin
+    places: np.ndarray  # (p,) in the block of cells
+
+    def find(self, block: Parts, out: np.ndarray) -> None:
+        kernels.find_number_cells(
+            block[self.part], self.columns, self.edges, self.offset, self.places, out
+        )
+
+
+@dataclass(frozen=True)
+class _Category:
+    """One column of texts: listed values, other values, missing."""
+
+    part: str
+    column: int
+    index: dict[str, int]
+    place: int
+
+    def find(self, block: Parts, out: np.ndarray) -> None:
+        coded: CodedColumns = block[self.part]
+        other, missing = len(self.index), len(self.index) + 1
+        texts = coded.texts[self.column]
+        table = [missing if text is None else self.index.get(text, other) for text in texts]
+        out[:, self.place] = np.array(table, dtype=np.uint8)[coded.indexes[self.column]]
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """Exclusive 0/1 columns: the cell is the number of the column that is 1."""
+
+    columns: tuple[tuple[str, int], ...]  # the part of each, and where it is there
+    place: int
+
+    def find(self, block: Parts, out: np.ndarray) -> None:
+        parts = {part for part, _ in self.columns}
+        if len(parts) == 1:
+            flags, at = block[parts.pop()], np.array([j for _, j in self.columns])
         else:
-            part, j = place[column.name]
-            out[:, at] = _category_cells(block[part], j, column)
-    return out
+            flags = np.stack([block[part][:, j] for part, j in self.columns], axis=1)
+            at = np.arange(len(self.columns))
+        kernels.find_group_cells(flags, at, self.place, out)
 
 
-def _numbers(block: Parts, part: str, j: int) -> np.ndarray:
-    found: np.ndarray = block[part][:, j]
-    return found
+class CellFinder:
+    """Finds the cells of rows in the blocks of their parts."""
+
+    def __init__(self, columns: tuple[CellColumn, ...], parts: tuple[Part, ...]) -> None:
+        self.width = len(columns)
+        self._finders = list(_finders(columns, parts))
+
+    def cells(self, block: Parts, n: int) -> np.ndarray:
+        """(n, d) the cells of n rows."""
+        out = np.empty((n, self.width), dtype=np.uint8)
+        for finder in self._finders:
+            finder.find(block, out)
+        return out
 
 
-def _category_cells(block: CodedColumns, j: int, column: CellColumn) -> np.ndarray:
-    index = {value: cell for cell, value in enumerate(column.values)}
-    other, missing = column.size - 2, column.size - 1
-    table = [missing if t is None else index.get(t, other) for t in block.texts[j]]
-    return np.array(table, dtype=np.uint8)[block.indexes[j]]
-
-
-def _group_cells(flags: np.ndarray, column: CellColumn) -> np.ndarray:
-    """(n,) the number of the one column that is 1, from (n, columns) flags."""
-    is_one = flags == 1.0
-    cell = np.where(is_one.sum(axis=1) == 1, is_one.argmax(axis=1), column.size - 2)
-    return np.where(np.isnan(flags).any(axis=1), column.size - 1, cell)
+def _finders(
+    columns: tuple[CellColumn, ...], parts: tuple[Part, ...]
+) -> Iterator[_Numbers | _Category | _Flags]:
+    where = {name: (part.name, j) for part in parts for j, name in enumerate(part.columns)}
+    numbers: dict[str, list[tuple[int, int, np.ndarray]]] = {}
+    for place, column in enumerate(columns):
+        if not column.part:
+            yield _Flags(tuple(where[name] for name in column.columns), place)
+            continue
+        part, j = where[column.name]
+        if column.is_number:
+            numbers.setdefault(part, []).append((j, place, np.array(column.edges[1:-1])))
+        else:
+            yield _Category(part, j, {v: cell for cell, v in enumerate(column.values)}, place)
+    for part, found in numbers.items():
+        at, places, edges = zip(*found, strict=True)
+        offset = np.concatenate([[0], np.cumsum([len(e) for e in edges])])
+        yield _Numbers(
+            part, np.array(at), np.concatenate([*edges, np.empty(0)]), offset, np.array(places)
+        )

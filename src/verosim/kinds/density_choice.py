@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from verosim.axes.bins import edges_of
+from verosim.axes.bins import distinct_values, quantile_edges
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
 
@@ -25,7 +25,8 @@ def choose_density(
     x: np.ndarray, labels: np.ndarray | None, weights: np.ndarray
 ) -> tuple[str, tuple[float, ...], str]:
     """(kind, edges of the bins, reason): a histogram if its AIC is better than a Gaussian's."""
-    usual = tuple(edges_of(x, weights, DEFAULT_BINS).tolist())
+    values = distinct_values(x, weights)
+    usual = tuple(quantile_edges(*values, DEFAULT_BINS).tolist())
     if labels is None:
         return GAUSSIAN.name, usual, "numbers"
     kept = np.isfinite(x)
@@ -37,7 +38,7 @@ def choose_density(
     base = _gaussian_fit(x, y, w, C) - 2 * C  # AIC subtracts one nat per parameter
     best, edges = 0.0, usual
     for bins in BINS_TRIED:
-        tried = edges_of(x, w, bins)
+        tried = quantile_edges(*values, bins)
         bin_of = np.searchsorted(tried[1:-1], x, side="right")
         cost = C * (len(tried) - 2)
         gain = _histogram_fit(bin_of, y, w, C, len(tried) - 1) - cost - base

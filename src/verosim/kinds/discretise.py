@@ -61,7 +61,8 @@ def _best_cut(reached: np.ndarray, start: int, stop: int) -> int | None:
     H = float(entropy(whole))
     described = c * H - c_left * entropy(left[at]) - c_right * entropy(right[at])
     gain = N * H - rest[at]
-    price = np.log(N - 1) + np.log(3.0**c - 2) - described
+    # log(3^c − 2), also for so many classes that 3^c overflows
+    price = np.log(N - 1) + c * np.log(3.0) + np.log1p(-2 * 3.0**-c) - described
     return start + 1 + at if gain > price else None
 
 

@@ -217,6 +217,17 @@ def check_columns(
         as_kind(density, name)
 
 
+def check_same_kinds(schema: Schema, columns: Any) -> None:
+    """Raise an error if a given schema reads a column in another way than `columns` wants."""
+    for name, density in {} if isinstance(columns, str) else dict(columns).items():
+        found = next((c.density for c in schema if c.name == name), None)
+        if found is not None and as_kind(density, name).name != found:
+            raise VerosimError(
+                f"Column {name!r} is {found} in the schema and {density} in columns.",
+                f"Use schema.edit({{{name!r}: {density!r}}}), or remove the column from columns.",
+            )
+
+
 def _column(sample: list[Rows], name: str, rows: int) -> pa.Array:
     chunks = [cells.without_dictionary(part.batch.column(name)) for part in sample]
     types = {chunk.type for chunk in chunks}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from verosim.data.sources import CELLS_PART, Parts
 from verosim.data.tables import Rows
-from verosim.kinds.cell_reader import as_cells
+from verosim.kinds.cell_reader import CellFinder
 from verosim.kinds.missing import MISSING
 from verosim.kinds.reader import MixedReader
 
@@ -12,8 +14,12 @@ from verosim.kinds.reader import MixedReader
 class PairedReader(MixedReader):
     """Blocks of all parts, and the cells of the rows as one more part."""
 
+    @cached_property
+    def _finder(self) -> CellFinder:
+        parts = tuple(part for part in self.parts if part.kind != MISSING)
+        return CellFinder(self.schema.cells, parts)
+
     def block(self, rows: Rows) -> Parts:
         out = super().block(rows)
-        parts = tuple(part for part in self.parts if part.kind != MISSING)
-        out[CELLS_PART] = as_cells(self.schema.cells, parts, out)
+        out[CELLS_PART] = self._finder.cells(out, rows.batch.num_rows)
         return out

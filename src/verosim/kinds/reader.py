@@ -30,7 +30,8 @@ class MixedReader(Reader):
         self.gaps = gaps  # whether missing cells are a part of their own
 
     def other_way(self, column: Column) -> str:
-        return f"read the column as a category: columns={{{column.name!r}: {CATEGORY.name!r}}}."
+        model = f"NaiveBayes(columns={{{column.name!r}: {CATEGORY.name!r}}})"
+        return f"{model} to read the column as a category."
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

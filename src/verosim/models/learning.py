@@ -29,9 +29,12 @@ FEW_DIGITS = 8  # with fewer correct digits of a variance, forgetting issues a w
 
 
 def learn(spec: Spec, inputs: Inputs) -> State:
-    """Fit to rows with one pass. Earlier rows are not used."""
+    """Fit to rows. Earlier rows are not used. Most models need one pass."""
     opened = open_rows(spec, inputs)
-    return derived_from(spec, summarise_rows(spec, opened), opened.schema)
+    opened = replace(opened, source=spec.counted_rows(opened.source, opened.plan.axes.groups))
+    statistic = summed(opened)
+    found = spec.found_in_rows(opened.source, statistic)
+    return derived_from(spec, statistic, opened.schema, found)
 
 
 def derived_from(
@@ -45,8 +48,13 @@ def derived_from(
 
 def summarise_rows(spec: Spec, opened: Opened) -> Statistic:
     """The statistic of the rows with positive weight."""
-    plan = opened.plan
-    statistic = summarise(spec.counted_rows(opened.source, plan.axes.groups), plan)
+    source = spec.counted_rows(opened.source, opened.plan.axes.groups)
+    return summed(replace(opened, source=source))
+
+
+def summed(opened: Opened) -> Statistic:
+    """The statistic of rows. There must be at least one row with positive weight."""
+    statistic = summarise(opened.source, opened.plan)
     if not statistic.rows.any():
         raise no_weighted_rows()
     return statistic
@@ -111,6 +119,7 @@ def merge(spec: Spec, state: State, other: State) -> State:
     """The state of the rows of both states, with the settings of the first."""
     for one in (state, other):
         one.spec.check_updates("merge")
+    state.spec.check_merges(other.spec)
     mine, theirs = state.schema, other.schema
     if mine is not None and theirs is not None:
         mine.check_merges(theirs)

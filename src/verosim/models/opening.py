@@ -122,7 +122,7 @@ def _open_table(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     weights = _weights(inputs.sample_weight, table)
     rows = LabelledTable(table, _labels(inputs.y, weights, table, state, classes), weights)
     reader = spec.reader(_schema(spec, inputs, rows, state))
-    source = TableSource(table, reader, rows.labels, weights)
+    source = TableSource(table, reader, rows.labels, weights, ready=tuple(rows.ready))
     declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
     if state is None:
         plan = spec.plan(Axes(declared, reader.columns), source)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from verosim.bayes.rule import Decision, Rule
 from verosim.data import ArraySource, as_matrix
 from verosim.data.readers import NumberReader, Reader
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
+from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
@@ -40,6 +40,8 @@ class LabelledTable:
     table: Table
     labels: Any  # the name of the target column, or encoded labels
     weights: Any  # the name of a column, (n,) weights, or None
+    # The rows as the model reads them, if `Spec.settled` has read them all: no second reading.
+    ready: list[Chunk] = field(default_factory=list)
 
     @property
     def target(self) -> str | None:
@@ -120,6 +122,15 @@ class Spec(ABC):
         """The rows to learn from: all rows, unless the model leaves some out."""
         return source
 
+    def found_in_rows(
+        self, source: ArraySource | TableSource, statistic: Statistic
+    ) -> dict[str, Any]:
+        """Fitted values that are not functions of sums, by name. Most models have none.
+
+        `resolved` receives these values. A model that has some cannot add or remove rows.
+        """
+        return {}
+
     def rule(self, params: Any, statistic: Statistic, streaming: bool = False) -> Decision:
         """The decision rule: Bayes' rule."""
         weight, rows = statistic.weight[:, 0], statistic.rows[:, 0]
@@ -188,6 +199,24 @@ class Spec(ABC):
         alpha = self.setting("alpha")
         finite("alpha", alpha, least=0)
         return float(alpha)
+
+    @property
+    def is_density(self) -> bool:
+        """Whether the model is a density of the columns, with `log_density` and `sample`."""
+        return True
+
+    def check_merges(self, other: Spec) -> None:  # noqa: B027  statistics are compared too
+        """Raise an error if the sums of another model have another meaning."""
+
+    def check_same(self, other: Spec, names: Sequence[str]) -> None:
+        """Raise an error if a setting differs in another model, or does not exist there."""
+        for name in names:
+            mine, theirs = getattr(self, name), getattr(other, name, None)
+            if not same(mine, theirs):
+                raise VerosimError(
+                    f"{name} is {mine!r} in this model and {theirs!r} in the other model.",
+                    f"Fit both models with the same {name}.",
+                )
 
     def check_updates(self, verb: str) -> None:  # noqa: B027  most models allow updates
         """Raise an error if rows cannot be added to the model or removed from it."""

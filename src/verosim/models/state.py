@@ -30,7 +30,8 @@ class State:
     statistic: Statistic
     schema: Schema | None  # None if the rows were given as an array
     rule: Any  # a Decision, or a Rule if the model has densities
-    tuned: Mapping[str, Any] = field(default_factory=dict)  # the values that were chosen for "cv"
+    # The values that were chosen for "cv", and fitted values that are not functions of sums.
+    tuned: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def params(self) -> Any:

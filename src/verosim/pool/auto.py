@@ -20,6 +20,7 @@ from verosim.data.adapters import is_stream
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.density_method import check_density
 from verosim.folds import first_warning_only, inputs_of
 from verosim.folds.inputs import without_split_columns
 from verosim.folds.scores import LOG_LOSS
@@ -210,7 +211,9 @@ def auto(
         log-loss = − Σ w log p(y | x) / Σ w,   BIC = − 2 log p(x, y) + parameters · log n
 
     where w are the weights of the rows, n is their sum, and each row is scored by the model of the
-    other folds. All candidates use the same folds.
+    other folds. All candidates use the same folds. The log-loss is a mean over the rows, with
+    p(y | x) at least the machine epsilon; `cross_validate` gives a mean over the folds. The page
+    [Scores][which-score] of the documentation compares them.
 
     The first look uses the labels to choose between a Gaussian and a histogram. With up to 5,000
     rows, this choice is made again without each test fold. With more rows the labels of one fold
@@ -403,6 +406,7 @@ def bic(model: GenerativeClassifier) -> float:
     [646.7, 597.2]
     """
     state = model.checked_state()
+    check_density(state.spec, "bic", "Compare models by held-out scores: cross_validate.")
     there = model.class_count_ > 0
     log_x = state.params.generative.log_likelihood(state.current)[there].sum()
     log_y = (model.class_count_ * state.rule.log_prior)[there].sum()

@@ -7,6 +7,7 @@ from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.contexts import Contexts
 from verosim.stats.counts import Counts
 from verosim.stats.fields import Field
+from verosim.stats.lifted import LiftedMoments
 from verosim.stats.moments import Moments
 from verosim.stats.pairs import Pairs
 from verosim.stats.patterns import Patterns
@@ -20,6 +21,7 @@ __all__ = [
     "Contexts",
     "Counts",
     "Field",
+    "LiftedMoments",
     "Moments",
     "Pairs",
     "Patterns",

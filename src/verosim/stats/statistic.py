@@ -71,7 +71,8 @@ class Statistic(Protocol):
     def sums_of(self) -> str:
         """The kind of values in the sums.
 
-        One of "numbers", "categories", "bins", "joint", "presence", "amounts", "tokens", "parts".
+        One of "numbers", "categories", "bins", "joint", "presence", "amounts", "tokens", "pairs",
+        "contexts", "parts".
         """
         return "numbers"
 

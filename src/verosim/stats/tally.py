@@ -15,15 +15,17 @@ from verosim.axes.vocabulary import at_a_time, empty_slots
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import Tables
 from verosim.kernels.constants import DONE, NO_ROOM, SLACK, STATE_SIZE, WHY
+from verosim.stats.growing import GrowingTable, longer
 
 
-class Tally:
+class Tally(GrowingTable):
     """The tokens and counts of one statistic; only this statistic writes to it.
 
     Bytes are only appended, so a Vocabulary made of the first K tokens stays valid.
     """
 
     def __init__(self, codes: TokenCodes, count: np.ndarray, cells: np.ndarray) -> None:
+        super().__init__(count, cells)
         self.buckets, _, arena, bounds, slots = codes.lookup()
         self.grows = not codes.fixed
         K = codes.size
@@ -31,9 +33,7 @@ class Tally:
         if not self.buckets:
             self.state[:2] = K, bounds[-1]
         self.arena, self.bounds, self.slots = arena.copy(), bounds.copy(), slots.copy()
-        self.count, self.cells = count, cells  # (K, G), (K, F); longer than K after growth
         self.stamps = np.zeros(K, dtype=np.int64)  # (K,) the last document with each token
-        self.shown: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -45,11 +45,11 @@ class Tally:
         if K + tokens > len(self.count):
             room = max(2 * K, K + tokens, 256)
             self.count, self.cells, self.stamps = (
-                _longer(a, room) for a in (self.count, self.cells, self.stamps)
+                longer(a, room) for a in (self.count, self.cells, self.stamps)
             )
-            self.bounds = _longer(self.bounds, room + 1)
+            self.bounds = longer(self.bounds, room + 1)
         if used + size + SLACK > len(self.arena):
-            self.arena = _longer(self.arena, max(2 * used, used + size) + SLACK)
+            self.arena = longer(self.arena, max(2 * used, used + size) + SLACK)
         if 4 * (K + tokens) > len(self.slots):
             self.slots = empty_slots(max(2 * K, K + tokens))
             kernels.fill_slots(self.arena, self.bounds[: K + 1], self.slots)
@@ -93,10 +93,3 @@ class Tally:
             if done == other.size:
                 return found
             self._make_room()
-
-
-def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    """The array with zeros appended. Memory pages that are not written take no memory."""
-    out = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
-    out[: len(array)] = array
-    return out

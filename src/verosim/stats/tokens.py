@@ -20,9 +20,8 @@ from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
 from verosim.data.tokens import Tables
 from verosim.errors import VerosimError
-from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.forgetting import existing_codes, settle_cells
+from verosim.stats.growing import GrowingCounts, by_code
 from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
 
@@ -38,7 +37,7 @@ COUNT_ROUNDING = 1e-9  # share of a count that is ignored when it is compared wi
 
 
 @restorable
-class Tokens(ArrayStatistic):
+class Tokens(GrowingCounts):
     """Counts of the tokens of one column of texts.
 
     With `presence`, a token counts once per document, however often it occurs.
@@ -60,7 +59,6 @@ class Tokens(ArrayStatistic):
         shortest, longest = ngrams
         self.tokenizer = Tokenizer((shortest, longest), lowercase)
         self.presence = presence
-        self._tally: Tally | None = None
         if axes.codes is None:
             axes = axes.with_codes(Vocabulary.empty())
         super().__init__(axes, arrays, lows)
@@ -97,29 +95,11 @@ class Tokens(ArrayStatistic):
 
     # Building ----------------------------------------------------------------------------
 
-    def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
-        arrays = super()._zeros(axes)
-        # The counts of one token are adjacent in memory, because loops read them together and
-        # because the axis of tokens grows.
-        C, F, K = (axes.size(dim) for dim in ("class", "fold", "code"))
-        arrays["count"] = np.zeros((K, C, F)).transpose(1, 2, 0)
-        arrays["cells"] = np.zeros((K, F), dtype=np.int64).T
-        return arrays
-
-    def copy(self) -> Self:
-        if not any(array.any() for array in self.arrays.values()):
-            return self.like(self.axes)  # new zeros take no memory until they are written
-        arrays = {name: array.copy(order="K") for name, array in self.arrays.items()}
-        return self.like(self.axes, arrays, {})
-
     def unplaced(self) -> Self:
         """The zero without tokens; the next texts add their own."""
         return self.like(
             self.axes if self.codes.fixed else self.axes.with_codes(Vocabulary.empty())
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_tally": None}
 
     # Reading texts -----------------------------------------------------------------------
 
@@ -147,21 +127,18 @@ class Tokens(ArrayStatistic):
 
     def _own_tally(self) -> Tally:
         """The table of this statistic, made from its arrays if it does not exist."""
-        tally = self._tally
-        if tally is None or tally.shown is not self.arrays["count"]:
-            count, cells = _by_code(self.arrays["count"]), self.arrays["cells"].T
-            tally = self._tally = Tally(self.codes, count, np.ascontiguousarray(cells))
+        tally: Tally | None = self.growing()
+        if tally is None:
+            count, cells = by_code(self.arrays["count"]), self.arrays["cells"].T
+            tally = Tally(self.codes, count, np.ascontiguousarray(cells))
         return tally
 
     def _publish(self, tally: Tally) -> None:
         """Set the axes and arrays to views of the table."""
-        C, F = self.axes.size("class"), self.axes.size("fold")
         K = tally.size
         if self.codes.size != K:
             self.axes = self.axes.with_codes(Vocabulary(tally.arena, tally.bounds[: K + 1]))
-        self.arrays["count"] = tally.count[:K].reshape(K, C, F).transpose(1, 2, 0)
-        self.arrays["cells"] = tally.cells[:K].T
-        tally.shown = self.arrays["count"]
+        self.show(tally)
 
     # Algebra -----------------------------------------------------------------------------
 
@@ -186,32 +163,13 @@ class Tokens(ArrayStatistic):
         found = tally.meet(theirs)
         kernels.add_token_rows(
             tally.count, tally.cells, found, sign,
-            _by_code(added.arrays["count"]), np.ascontiguousarray(added.arrays["cells"].T),
+            by_code(added.arrays["count"]), np.ascontiguousarray(added.arrays["cells"].T),
         )  # fmt: skip
         for name in ("rows", "weight"):
             out.arrays[name] += sign * added.arrays[name]
         np.maximum(out.arrays["pruned"], added.arrays["pruned"], out=out.arrays["pruned"])
         out._publish(tally)
         return out
-
-    def align(self, axes: Axes) -> Self:
-        moved = None if axes is self.axes else self.axes.positions("code", axes)
-        if moved is None:
-            return super().align(axes)
-        out = self.like(axes.with_groups(self.axes.groups))
-        for name in ("rows", "weight", "pruned"):
-            out.arrays[name] = self.arrays[name].copy()
-        out.arrays["count"].transpose(2, 0, 1)[moved] = self.arrays["count"].transpose(2, 0, 1)
-        out.arrays["cells"].T[moved] = self.arrays["cells"].T
-        return ArrayStatistic.align(out, axes)
-
-    def keep(self, dim: str, kept: np.ndarray) -> Self:
-        if dim != "code":
-            return super().keep(dim, kept)
-        arrays = dict(self.arrays)
-        arrays["count"] = self.arrays["count"].transpose(2, 0, 1)[kept].transpose(1, 2, 0)
-        arrays["cells"] = self.arrays["cells"].T[kept].T
-        return self.like(self.axes.with_codes(self.codes.keep(kept)), arrays, {})
 
     # Rare tokens -------------------------------------------------------------------------
 
@@ -265,18 +223,3 @@ class Tokens(ArrayStatistic):
         spare = np.maximum(out.arrays["cells"] - mine.arrays["cells"], 0)
         np.subtract(out.arrays["cells"], spare, out=out.arrays["cells"], where=light)
         return out
-
-    def settle_rows(self, before: Self) -> None:
-        super().settle_rows(before)
-        settle_cells(self, before)
-
-    def cleared(self) -> Self:
-        out = super().cleared()
-        kept = existing_codes(out)
-        return out if kept.all() or out.codes.fixed else out.keep("code", kept)
-
-
-def _by_code(count: np.ndarray) -> np.ndarray:
-    """Counts (C, F, K) as (K, G) for the kernels; a view if the memory order allows it."""
-    C, F, K = count.shape
-    return np.ascontiguousarray(count.transpose(2, 0, 1)).reshape(K, C * F)

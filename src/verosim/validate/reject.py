@@ -22,6 +22,7 @@ from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.stream import check_length
 from verosim.errors import VerosimError
+from verosim.estimators.density_method import check_density
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.scores import weighted_mean
 from verosim.models.settings import share
@@ -71,6 +72,9 @@ class RejectRule(Rule):
 
     def reasons(self, X: Any) -> np.ndarray:
         """(n,) the reason why each row is rejected; "" if it is not rejected."""
+        if self.log_least == -np.inf:  # no row is novel, and a density is not needed
+            log_p = self.inner.log_posterior(X)
+            return self.reasons_of(np.zeros(len(log_p)), log_p)
         log_p, evidence = self.inner.posterior_and_density(X)
         return self.reasons_of(evidence, log_p)
 
@@ -212,6 +216,7 @@ class Reject(Wrapper):
             )
         self.log_least_ = -np.inf
         if self.novelty:
+            check_density(training.spec, "novelty", "Use novelty=None.")
             held, _ = out_of_fold(training.engine(), lambda rule, rows: rule.evidence(rows))
             self.log_least_ = _low_quantile(held.scores, held.row_weights, self.novelty)
         self.model_ = model

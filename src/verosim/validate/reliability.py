@@ -56,7 +56,8 @@ class Reliability:
     classwise_error : float
         The same error for the posterior of each class, as the mean over the classes.
     log_loss : float
-        The mean of −log p(y | x), in nats, with y the true class.
+        The mean of −log p(y | x) over the rows, in nats, with y the true class. It is not clipped,
+        so it is infinite if the true class of a row has the posterior 0.
     brier : float
         The Brier score: the mean of Σ_k (p(k | x) − [y = k])², from 0 to 2.
 

@@ -24,6 +24,7 @@ from verosim.data.stream import TableSource
 from verosim.densities.central import Scatter
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
+from verosim.estimators.density_method import check_density
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, fit, inputs_of
 from verosim.folds.scores import LOG_LOSS
 from verosim.models import Spec, State, derive
@@ -241,6 +242,7 @@ def select(
     if most is not None:
         finite("most", most, least=1)
     spec = model.spec()
+    check_density(spec, "select", "Use select with a model of the columns.")
     if not spec.is_decomposable:
         raise VerosimError(
             f"The columns of {model!r} cannot be selected, because fit chooses a setting of it.",

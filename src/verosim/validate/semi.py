@@ -23,6 +23,7 @@ from sklearn.base import clone
 from verosim.densities import Convergence
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.density_method import check_density
 from verosim.folds import inputs_of
 from verosim.models import derive
 from verosim.models.settings import finite
@@ -159,6 +160,7 @@ class SemiSupervised(Wrapper):
             )
         model: GenerativeClassifier = clone(generative(self.model, "SemiSupervised"))
         model.spec().check_updates("SemiSupervised")
+        check_density(model.spec(), "SemiSupervised", "Use NaiveBayes.")
         with warnings.catch_warnings(record=True, action="always") as first:
             inputs = inputs_of(X, y, sample_weight, schema, na)
             rows = fit_labelled(model, inputs, self.unlabelled)

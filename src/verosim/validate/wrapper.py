@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
+from verosim.estimators.density_method import check_density
 from verosim.estimators.predictions import prediction_reader
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import no_more_folds_than_rows, without_split_columns
@@ -179,13 +180,14 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n,)
             log p(x) of each row. A low value means an unusual row.
         """
+        check_density(self._spec(), "log_density")
         return self.evaluate(X, lambda rule, rows: rule.evidence(rows))
 
     def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> RecordBatchReader:
         """Predict a table of any size, in pieces.
 
         The columns of the result are the columns named in `keep`, then `prediction`, one posterior
-        `p_…` for each class, and `log_density`.
+        `p_…` for each class, and `log_density` if the model is a density of the columns.
 
         Parameters
         ----------
@@ -201,7 +203,12 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             A reader that predicts the rows while it is read.
         """
         opened = open_table_to_score(self.checked_state(), source)
-        return prediction_reader(self.rule(), self.classes_, opened, keep)
+        density = self._spec().is_density
+        return prediction_reader(self.rule(), self.classes_, opened, keep, density)
+
+    def _spec(self) -> Spec:
+        """The settings of the innermost model."""
+        return generative(self.model, type(self).__name__).spec()
 
     def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
         """The accuracy: the share of rows with a correct prediction.

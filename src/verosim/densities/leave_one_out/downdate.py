@@ -224,11 +224,11 @@ class Taken:
         theta = rows.kappa
         own = None if m.c is None else removal.classes == m.c
         if m.c is not None and own is not None:
-            theta = theta * np.where(own, 1.0, density.pooling)
+            pooling = float(density.pooling)
+            theta = theta * np.where(own, 1.0, pooling)
             mine = by.scatter.class_weight[m.c] - np.where(own, removal.weights, 0.0)
-            weight = (1 - density.pooling) * mine + density.pooling * whole
-            freedom = (1 - density.pooling) * np.maximum(mine - lost, 0.0) + (
-                density.pooling * freedom)  # fmt: skip
+            weight = (1 - pooling) * mine + pooling * whole
+            freedom = (1 - pooling) * np.maximum(mine - lost, 0.0) + pooling * freedom
         fine = freedom > LEAST_FREEDOM * weight * (1 + NEARLY_CONSTANT)
         z = np.where(m.known, rows.z[:, by.at], 0.0)
         self.t = z @ m.T.T

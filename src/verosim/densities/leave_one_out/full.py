@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 def scorer(density: FullGaussian, statistic: Moments) -> Scorer:
     """The scorer for QDA, LDA and RDA."""
     refitted = refit.scorer(density, statistic)
+    if isinstance(density.pooling, str):  # the factor d/W changes with every row
+        return refitted
     trouble: Trouble = {}
     params, scatter = density.solve(statistic, trouble), Scatter(statistic)
     if trouble or not params.used.any():

@@ -44,7 +44,7 @@ class Intensity:
     def __init__(self, density: FullGaussian, scatter: Scatter) -> None:
         assert density.shrinkage is not None
         self.density, self.scatter, self.unit = density, scatter, scatter.scale
-        self.setting, self.pooling = density.shrinkage, density.pooling
+        self.setting, self.pooling = density.shrinkage, float(density.pooling)
         if self.setting != "ledoit_wolf":
             return
         present, about = scatter.present, scatter.about_means

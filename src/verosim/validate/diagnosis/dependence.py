@@ -54,7 +54,7 @@ def correlations(
     full = has_full_covariance(model)
     columns = _number_of_columns(statistic, "numbers", "bins")
     if "joint" in parts:
-        return [does_not_apply(name, "a joint histogram does not assume independent columns")]
+        return [does_not_apply(name, "the model does not assume independent columns")]
     if "amounts" in parts and not columns:
         return [does_not_apply(name, "the words of a text are never independent")]
     if columns < 2:

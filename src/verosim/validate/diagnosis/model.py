@@ -11,7 +11,8 @@ from verosim.stats import Moments, Statistic
 # How the columns of a part are analysed, by the kind of its statistic.
 LOOKED_AT_AS = {
     "numbers": "numbers", "categories": "codes", "presence": "codes", "bins": "bins",
-    "joint": "joint", "amounts": "amounts", "tokens": "amounts",
+    "joint": "joint", "pairs": "joint", "contexts": "joint", "amounts": "amounts",
+    "tokens": "amounts",
 }  # fmt: skip
 
 

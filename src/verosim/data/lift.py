@@ -1,0 +1,61 @@
+"""Random Fourier features: rows become cosines and sines of random directions.
+
+    φ(z) = (cos(Wᵀz), sin(Wᵀz)),   φ(z)ᵀφ(z')/h ≈ exp(−γ ‖z − z'‖²)
+
+The h directions in W are orthogonal in groups of p, and their lengths have the distribution of the
+lengths of Gaussian vectors. W depends on the numbers of columns and features, γ and a seed, and on
+no row. The legacy generator is used because its numbers are the same in all versions of numpy.
+References: Rahimi & Recht (2007), Random features for large-scale kernel machines, Advances in
+Neural Information Processing Systems 20; Yu, Suresh, Choromanski, Holtmann-Rice & Kumar (2016),
+Orthogonal random features, Advances in Neural Information Processing Systems 29.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+FARTHEST = 1e100  # larger cells are clipped if a product overflows
+
+
+@dataclass(frozen=True)
+class Lift:
+    """The map from rows (n, p) to features (n, 2h)."""
+
+    columns: int  # p
+    half: int  # h, the number of directions
+    gamma: float  # γ
+    seed: int
+
+    @property
+    def features(self) -> int:
+        """The number of features."""
+        return 2 * self.half
+
+    def __call__(self, Z: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """(n, 2h) the features of rows (n, p) of finite numbers."""
+        out = np.empty((len(Z), self.features)) if out is None else out
+        W = directions(self.columns, self.half, self.seed) * np.sqrt(2 * self.gamma)
+        with np.errstate(over="ignore", invalid="ignore"):
+            U = Z @ W
+        if not np.isfinite(U).all():
+            U = np.clip(Z, -FARTHEST, FARTHEST) @ W
+        np.cos(U, out=out[:, : self.half])
+        np.sin(U, out=out[:, self.half :])
+        return out
+
+
+@lru_cache(maxsize=8)
+def directions(columns: int, half: int, seed: int) -> np.ndarray:
+    """(p, h) random directions for γ = ½, orthogonal in groups of p."""
+    rng = np.random.RandomState(seed)
+    groups = []
+    for first in range(0, half, max(columns, 1)):
+        size = min(columns, half - first)
+        Q = np.linalg.qr(rng.standard_normal((columns, size)))[0]
+        groups.append(Q * np.sqrt(rng.chisquare(columns, size)))
+    out: np.ndarray = np.ascontiguousarray(np.concatenate(groups, axis=1))
+    out.setflags(write=False)
+    return out

@@ -1,0 +1,102 @@
+"""Mixtures of Gaussians: each class has a few components.
+
+    p(x | k) = Σ_g w_g N(x; μ_g, Σ_g),   the sum is over the components g of class k
+
+The components are found by EM on rows, so the parameters do not follow from sums alone.
+Reference: Hastie & Tibshirani (1996), Discriminant analysis by Gaussian mixtures, Journal of the
+Royal Statistical Society B 58, 155–176.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim import kernels
+from verosim.densities.base import Density, Params, into
+from verosim.densities.em import Convergence
+from verosim.densities.full_params import FullParams
+from verosim.errors import VerosimError
+
+
+@dataclass(frozen=True)
+class MixtureParams(Params):
+    """The components of all classes. The components of a class are next to each other."""
+
+    components: FullParams  # G components; they take the place of classes
+    owner: np.ndarray  # (G,) the class of each component, in increasing order
+    log_share: np.ndarray  # (G,) log w_g
+    classes: int  # C
+    fitted: np.ndarray  # (C,) Σ log p(x | k) over the training rows of each class
+    convergence: Convergence
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(C + 1,) the first component of each class."""
+        return np.searchsorted(self.owner, np.arange(self.classes + 1))
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        return self.components.n_parameters + len(self.owner) - self.classes
+
+    def log_density(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        return self._summed(self.components.log_density(block), out)
+
+    def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """With one covariance, components differ by a linear function of x."""
+        return self._summed(self.components.log_ratio(block), out)
+
+    def _summed(self, scores: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        """(n, C) log Σ_g w_g exp(score_g), from scores (n, G)."""
+        out = into(out, (len(scores), self.classes))
+        kernels.sum_components(scores, self.log_share, self.starts, out)
+        return out
+
+    def contributions(self, block: Any) -> np.ndarray:
+        """The mean over the components, weighted by the posterior r_g of each component.
+
+            log p(x | k) = Σ_g r_g (log N_g(x) + log w_g − log r_g)
+
+        The last two terms are divided equally among the columns.
+        """
+        scores = self.components.log_density(block) + self.log_share  # (n, G)
+        total = self.log_density(block)  # (n, C)
+        log_r = scores - total[:, self.owner]
+        r = np.exp(log_r)
+        level = r * (self.log_share - np.where(r > 0, log_r, 0.0)) / block.shape[1]
+        each = r[:, :, None] * self.components.contributions(block) + level[:, :, None]
+        out = np.zeros((len(block), self.classes, block.shape[1]))
+        for g, c in enumerate(self.owner.tolist()):
+            out[:, c] += each[:, g]
+        return out
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        chosen = np.empty(len(classes), dtype=np.intp)
+        for c in np.unique(classes).tolist():
+            at = np.flatnonzero(classes == c)
+            first, stop = self.starts[c : c + 2].tolist()
+            share = np.exp(self.log_share[first:stop])
+            chosen[at] = first + rng.choice(stop - first, size=len(at), p=share / share.sum())
+        return self.components.sample(chosen, rng)
+
+    def log_likelihood(self, statistic: Any) -> np.ndarray:
+        """(C,) the log-likelihood of the training rows, known from the fit."""
+        return self.fitted
+
+
+@dataclass(frozen=True)
+class MixtureDensity(Density):
+    """A mixture that was fitted to rows. Sums alone do not determine it."""
+
+    params: MixtureParams | None = None
+
+    def estimate(self, statistic: Any) -> MixtureParams:
+        if self.params is None:
+            raise VerosimError(
+                "A mixture is fitted to rows, and only sums are known here.",
+                "Call fit with the rows.",
+            )
+        return self.params

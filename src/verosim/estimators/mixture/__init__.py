@@ -1,0 +1,1 @@
+"""Mixtures of Gaussians within classes: the rows, the start, EM, and the number of components."""

@@ -1,0 +1,164 @@
+"""Reads a table as a design matrix: (n, p) numbers, for models of numbers.
+
+    age, age is missing, city = Lima, city = Quito, …
+
+The columns are read by their kinds, as for `NaiveBayes`: a date gives a number, an hour, a weekday
+and a month. Texts are not read. A missing number is 0, which is its mean.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from verosim.axes import Columns
+from verosim.axes.capped_categories import CodedColumns
+from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, STANDARD, DesignColumn
+from verosim.data.readers import Reader
+from verosim.data.schema import Schema
+from verosim.data.sources import Parts
+from verosim.data.tables import Rows
+from verosim.errors import VerosimError
+from verosim.kinds.base import Part
+from verosim.kinds.cell_reader import cellular
+from verosim.kinds.reader import MixedReader
+from verosim.stats.bad_cell import INFINITE_CELL_HINT
+
+CLIP = 0.005  # normal scores are those of the levels from 0.005 to 0.995
+
+Place = tuple[Any, int]  # a block of a part, and the number of a column in it
+
+
+class DesignReader(Reader):
+    """Blocks of a design matrix, by the `design` of a schema.
+
+    `forms` are the forms of numbers: "standard", "score" or both. With `every`, also the most
+    frequent value of a category has a column. Without it, that value is the one with zeros, so that
+    the columns are linearly independent.
+    """
+
+    def __init__(
+        self, schema: Schema, forms: tuple[str, ...] = (STANDARD,), every: bool = False
+    ) -> None:
+        super().__init__(schema)
+        if not schema.design:
+            raise VerosimError(
+                "This schema has no design matrix.",
+                "Use the schema_ of a model that was fitted with encode='onehot'.",
+            )
+        self.forms, self.every = forms, every
+
+    @cached_property
+    def columns(self) -> Columns:
+        names = [n for one in self.schema.design for n in one.names(self.forms, self.every)]
+        return Columns(len(names), tuple(names))
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        forms, every = self.forms, self.every
+        return tuple(one.column for one in self.schema.design for _ in one.names(forms, every))
+
+    @cached_property
+    def mixed(self) -> MixedReader:
+        return cellular(self.schema)
+
+    def other_way(self, column: Any) -> str:
+        return self.mixed.other_way(column)
+
+    def block(self, rows: Rows) -> np.ndarray:
+        block = self.mixed.block(rows)
+        for part in self.mixed.parts:
+            check_no_infinity(part, rows, block[part.name])
+        place = placed(self.mixed.parts, block)
+        return design_rows(
+            self.schema.design, place, rows.batch.num_rows, self.forms, self.every
+        )  # fmt: skip
+
+
+def check_no_infinity(part: Part, rows: Rows, block: Any) -> None:
+    """Raise an error that names the first infinite cell of a block of numbers."""
+    if isinstance(block, np.ndarray) and np.isinf(block).any():
+        i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
+        where = f"column {part.columns[j]!r}, {rows.place(i)}"
+        raise VerosimError(f"Input X contains infinity in {where}.", INFINITE_CELL_HINT)
+
+
+def placed(parts: tuple[Part, ...], block: Parts) -> dict[str, Place]:
+    """Where the cells of each column are, by its name."""
+    return {name: (block[p.name], j) for p in parts for j, name in enumerate(p.columns)}
+
+
+def design_rows(
+    design: tuple[DesignColumn, ...],
+    place: dict[str, Place],
+    n: int,
+    forms: tuple[str, ...] = (STANDARD,),
+    every: bool = False,
+) -> np.ndarray:
+    """(n, p) the rows of the design matrix."""
+    widths = [len(one.names(forms, every)) for one in design]
+    out = np.zeros((n, sum(widths)))
+    first = 0
+    for one, width in zip(design, widths, strict=True):
+        part = out[:, first : first + width]
+        if one.kind == NUMBER_COLUMN:
+            _fill_number(part, one, *place[one.name], forms)
+        elif one.kind == FLAG_COLUMN:
+            _fill_flag(part, one, *place[one.name])
+        else:
+            _fill_category(part, one, *place[one.name], every)
+        first += width
+    return out
+
+
+def _fill_number(
+    out: np.ndarray, one: DesignColumn, block: np.ndarray, j: int, forms: tuple[str, ...]
+) -> None:
+    x = block[:, j]
+    gone = np.isnan(x)
+    for at, form in enumerate(forms):
+        z = normal_scores(x, one.quantiles) if form == SCORE else (x - one.mean) / one.deviation
+        out[:, at] = np.where(gone, 0.0, z)
+    if one.missing:
+        out[:, -1] = gone
+
+
+def _fill_flag(out: np.ndarray, one: DesignColumn, block: np.ndarray, j: int) -> None:
+    gone = np.isnan(block[:, j])
+    out[:, 0] = np.where(gone, 0.0, block[:, j])
+    if one.missing:
+        out[:, -1] = gone
+
+
+def _fill_category(
+    out: np.ndarray, one: DesignColumn, block: CodedColumns, j: int, every: bool
+) -> None:
+    """1 in the column of the value. A value without a column leaves zeros."""
+    index = {value: at for at, value in enumerate(one.shown(every))}
+    nowhere = out.shape[1]
+    reference = () if every else one.values[:1]
+    other = len(index) if one.others else nowhere
+    missing = nowhere - 1 if one.missing else nowhere
+    table = [
+        missing if t is None else nowhere if t in reference else index.get(t, other)
+        for t in block.texts[j]
+    ]
+    code = np.array(table, dtype=np.intp)[block.indexes[j]]
+    rows = np.flatnonzero(code < nowhere)
+    out[rows, code[rows]] = 1.0
+
+
+def normal_scores(x: np.ndarray, quantiles: tuple[float, ...]) -> np.ndarray:
+    """(n,) Φ⁻¹(F(x)), with F the distribution that the quantiles describe.
+
+    Equal quantiles are one value with the mean of their levels. The levels are clipped at 0.005
+    and 0.995.
+    """
+    values, first = np.unique(np.array(quantiles), return_index=True)
+    last = np.append(first[1:], len(quantiles)) - 1
+    level = (first + last) / 2 / max(len(quantiles) - 1, 1)
+    out: np.ndarray = ndtri(np.clip(np.interp(x, values, level), CLIP, 1 - CLIP))
+    return out

@@ -1,0 +1,172 @@
+"""Chooses bins and parents for models of dependent columns, by passes over the rows as cells.
+
+    cells × classes → bins          pairs of codes × classes → parents
+
+Tables in memory are converted to cells once; files are read again for each pass. Of a source that
+can be read only once, the first rows are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Axes, CellCodes, Groups
+from verosim.axes.cell_codes import CELLS
+from verosim.data.cell_columns import CellColumn, Structure
+from verosim.data.stream import TableSource
+from verosim.densities.dependence import Information, Parents, information
+from verosim.engines import map_chunks, summarise
+from verosim.errors import VerosimError
+from verosim.kinds.discretise import equal_bins, separating_bins
+from verosim.kinds.look import FIRST_LOOK_ROWS
+from verosim.stats import Counts, Pairs
+from verosim.stats.pairs import PAIR_BUDGET
+
+MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
+CONTEXT_BUDGET = 1 << 27  # numbers in the counts of contexts of all classes
+UNKNOWN_ROWS = 1 << 20  # assumed of a source that can be read only once
+LEAST_ROWS_FOR_CUTS = 1000  # with fewer rows, bins="auto" makes bins of equal weight
+AUTO_BINS = 5
+FOLD_BUDGET = 1 << 21  # numbers in the counts of pairs that are kept for each of several folds
+PAIR_BINS = (12, 5, 3)  # bins that are tried for them
+
+AUTO, MDL = "auto", "mdl"
+ChooseParents = Callable[[Information], Parents]
+Maps = tuple[tuple[int, ...], ...]  # of every column, the code of each of its cells
+
+
+def converted(source: TableSource) -> TableSource:
+    """The source with its rows as cells in memory, if the table is in memory and they fit."""
+    table = source.table
+    if table.in_memory and (table.rows or 0) * len(source.reader.columns) <= MOST_KEPT:
+        return replace(source, ready=tuple(map_chunks(lambda chunk: chunk.converted(), source)))
+    return source
+
+
+def choose_structure(
+    columns: tuple[CellColumn, ...],
+    source: TableSource,
+    bins: int | str,
+    choose: ChooseParents | None,
+) -> Structure:
+    """The bins of every column and, if `choose` is given, its parents.
+
+    `bins` is a number of bins of equal weight, "mdl" for cuts where the classes separate, or
+    "auto", which takes the cuts if there are enough rows and if the counts of pairs fit.
+    """
+    if source.table.once:
+        first = source.first(FIRST_LOOK_ROWS)
+        source = replace(source, ready=tuple(chunk.converted() for chunk in first))
+    maps = _bins(columns, source, bins)
+    if choose is None:
+        return Structure(maps)
+    codes = cell_codes(columns, maps)
+    pairs: Any = summarise(source, Pairs(_axes(source, codes)))
+    rows = UNKNOWN_ROWS if source.table.once else int(pairs.rows.sum())
+    parents = choose(information(pairs))
+    return Structure(maps, within_budget(parents, codes.sizes, rows, len(pairs.rows)))
+
+
+def within_budget(parents: Parents, sizes: np.ndarray, rows: int, classes: int) -> Parents:
+    """The parents of every column, fewer if the counts of their combinations might not fit.
+
+    A column and its parents have at most as many combinations as there are rows.
+    """
+    for most in range(max(map(len, parents), default=0), 0, -1):
+        kept = tuple(found[:most] for found in parents)
+        combinations = [
+            min(rows, int(size) * prod(int(sizes[i]) for i in found))
+            for size, found in zip(sizes, kept, strict=True)
+        ]
+        if sum(combinations) * classes <= CONTEXT_BUDGET:
+            return kept
+    return ((),) * len(parents)
+
+
+def cell_codes(columns: tuple[CellColumn, ...], maps: Maps) -> CellCodes:
+    """The codes of columns of cells. Missing has the last code of each column."""
+    table = np.zeros((len(columns), CELLS), dtype=np.uint8)
+    sizes, widths = [], []
+    for j, (column, of_cell) in enumerate(zip(columns, maps, strict=True)):
+        codes = np.array(of_cell, dtype=np.intp)
+        table[j, : len(codes)] = codes
+        sizes.append(int(codes.max()) + 1)
+        widths.append(_log_widths(column, codes, sizes[-1]))
+    cells = np.array([column.size for column in columns])
+    return CellCodes(table, np.array(sizes), np.concatenate(widths), cells)
+
+
+def bins_for_pairs(columns: tuple[CellColumn, ...], source: TableSource) -> Structure:
+    """As many bins of equal weight as the counts of all pairs allow, for each of several folds."""
+    each, _ = _cell_counts(columns, source)
+    for bins in PAIR_BINS:
+        maps = _maps(columns, each, bins)
+        size = _pair_counts(maps, each)
+        if size <= FOLD_BUDGET:
+            return Structure(maps)
+    raise VerosimError(
+        f"The counts of all pairs of columns need {size:,} numbers for each fold, and at most "
+        f"{FOLD_BUDGET:,} are allowed.",
+        "Use method=\"columns\", or fewer columns: columns={name: 'ignore'}.",
+    )
+
+
+def _bins(columns: tuple[CellColumn, ...], source: TableSource, bins: int | str) -> Maps:
+    """For every column the code of each of its cells, by a pass over the rows."""
+    each, weight = _cell_counts(columns, source)
+    if bins != AUTO:
+        return _maps(columns, each, bins)
+    if weight >= LEAST_ROWS_FOR_CUTS:
+        maps = _maps(columns, each, MDL)
+        if _pair_counts(maps, each) <= PAIR_BUDGET:
+            return maps
+    return _maps(columns, each, AUTO_BINS)
+
+
+def _cell_counts(
+    columns: tuple[CellColumn, ...], source: TableSource
+) -> tuple[list[np.ndarray], float]:
+    """For every column the counts (known cells, C), and the weight of all rows."""
+    every = cell_codes(columns, tuple(tuple(range(column.size)) for column in columns))
+    counts: Any = summarise(source, Counts(_axes(source, every), what="codes"))
+    found = counts.arrays["count"][:, 0].T  # (cells, C)
+    each = [found[every.first[j] :][: column.known] for j, column in enumerate(columns)]
+    return each, float(counts.weight.sum())
+
+
+def _pair_counts(maps: Maps, each: list[np.ndarray]) -> int:
+    """How many numbers the counts of all pairs of codes are, C J²."""
+    J = sum(max(codes) + 1 for codes in maps)
+    return int(each[0].shape[1] * J**2)
+
+
+def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int | str) -> Maps:
+    """For every column the code of each of its cells, from the counts (cells, C) of numbers."""
+    out: list[tuple[int, ...]] = []
+    for column, count in zip(columns, counts, strict=True):
+        if not column.is_number:
+            out.append(tuple(range(column.size)))
+            continue
+        codes = separating_bins(count) if bins == MDL else equal_bins(count.sum(axis=1), int(bins))
+        out.append((*codes.tolist(), int(codes.max()) + 1))
+    return tuple(out)
+
+
+def _axes(source: TableSource, codes: CellCodes) -> Axes:
+    """Axes without classes: the rows add theirs."""
+    return Axes(Groups(np.empty(0)), source.reader.columns, codes)
+
+
+def _log_widths(column: CellColumn, codes: np.ndarray, size: int) -> np.ndarray:
+    """(size,) log width of the bin of every code, 0 for categories and missing."""
+    out = np.zeros(size)
+    if column.is_number and len(column.edges) > 1:
+        width = np.zeros(size)
+        np.add.at(width, codes[:-1], np.diff(np.array(column.edges)))
+        out[width > 0] = np.log(width[width > 0])
+    return out
