@@ -24,7 +24,7 @@ MOST_CHORDS = 10  # steps with a Hessian from nearby
 CLOSE = 10.0  # nats between two approximate log evidences that may have another order
 FAR = 50.0  # nats between two log evidences that have the same order in all folds
 ENOUGH = 1e-7  # nats; the last step is expected to gain less than this
-LEAST_STEP = 1e-6  # the smallest share of a Newton step
+SMALLEST_STEP = 1e-6  # the smallest share of a Newton step
 ARMIJO = 1e-4  # the least share of the gain that a step must have
 
 
@@ -237,14 +237,14 @@ class Likelihood:
             new = self.penalised(prior, found)
             while (
                 gain > ENOUGH
-                and size > LEAST_STEP
+                and size > SMALLEST_STEP
                 and new[0] > value - ARMIJO * float(gradient @ (theta - found))
             ):
                 size /= 2
                 found = self._moved(theta, size * step)
                 new = self.penalised(prior, found)
             theta, (value, gradient) = found, new
-            if gain <= ENOUGH or size <= LEAST_STEP:
+            if gain <= ENOUGH or size <= SMALLEST_STEP:
                 break
         log_det = np.linalg.slogdet(H[np.ix_(free, free)])[1]
         return Mode(theta, float(-value + 0.5 * (prior.log_det_of(free) - log_det)))
