@@ -19,8 +19,7 @@ from verosim.densities.interactions import ROWS_PER_PAIR, TRUST, Interactions
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.splits import shuffled_folds
-from verosim.models import structure
-from verosim.models import open_to_score
+from verosim.models import open_to_score, structure
 from verosim.validate import held_out_maps
 from verosim.validate.calibration import Calibrated, calibrate
 from verosim.validate.contributions import held_out_contributions, nested_contributions
