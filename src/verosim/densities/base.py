@@ -271,3 +271,8 @@ def estimate_all(densities: Sequence[Density], statistic: Any) -> list[Params]:
 def into(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
     """The array `out`, or a new array of this shape if `out` is None."""
     return np.empty(shape) if out is None else out
+
+
+def equal_parts(log_density: np.ndarray, d: int) -> np.ndarray:
+    """(n, C, d) contributions of d columns to (n, C), if the density does not split by column."""
+    return np.repeat(log_density[:, :, None] / d, d, axis=2)

@@ -17,6 +17,7 @@ import numpy as np
 
 from verosim.axes import Bins, JointBins
 from verosim.data.sources import as_block
+from verosim.densities.base import equal_parts
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.densities.features import Expansion
 from verosim.errors import VerosimError
@@ -66,8 +67,7 @@ class CellParams(CodeParams):
 
     def contributions(self, block: Any) -> np.ndarray:
         """(n, C, d) equal parts for all columns, because a joint cell has no parts."""
-        d = block.shape[1]
-        return np.repeat(self.log_density(block)[:, :, None] / d, d, axis=2)
+        return equal_parts(self.log_density(block), block.shape[1])
 
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         low, high = (corner[drawn[:, 0]] for corner in self.codes.corners())

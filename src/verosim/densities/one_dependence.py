@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
-from verosim.densities.base import Density, into
+from verosim.densities.base import Density, equal_parts, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.dependence import information
 from verosim.densities.smoothing import LEFTOVER
@@ -51,8 +51,7 @@ class OneDependenceParams(CodedRowParams):
 
     def contributions(self, block: Any) -> np.ndarray:
         """A sum over parents does not split by column: every column gets the same part."""
-        d = block.shape[1]
-        return np.repeat(self.log_density(block)[:, :, None] / d, d, axis=2)
+        return equal_parts(self.log_density(block), block.shape[1])
 
     def sample_codes(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """First the parent column by its weight, then its code, then the codes of the others."""

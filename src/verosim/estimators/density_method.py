@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import update_wrapper
-from types import MethodType
-from typing import Any
-
 from verosim.errors import VerosimError
+from verosim.estimators.checked_method import CheckedMethod
 from verosim.models import Spec
 
 
@@ -25,15 +21,9 @@ def check_density(spec: Spec, what: str, hint: str = "Use predict_proba, or Naiv
         )
 
 
-class DensityMethod:
-    """A method that needs a density. A model that is not a density does not have the method."""
+class DensityMethod(CheckedMethod):
+    """A method that needs a density."""
 
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        update_wrapper(self, method)  # type: ignore[arg-type]
-
-    def __get__(self, model: Any, owner: type) -> Any:
-        if model is None:
-            return self.method
-        check_density(model.spec(), self.method.__name__)
-        return MethodType(self.method, model)
+    @staticmethod
+    def check(spec: Spec, name: str) -> None:
+        check_density(spec, name)

@@ -21,9 +21,9 @@ from verosim.bayes.priors import free_priors
 from verosim.data.adapters import is_stream
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
+from verosim.estimators.checked_method import RowUpdate
 from verosim.estimators.checks import check_features
 from verosim.estimators.predictions import table_accuracy
-from verosim.estimators.row_update import RowUpdate
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin
 from verosim.folds.inputs import inputs_of
 from verosim.folds.tuning import fit
