@@ -45,6 +45,31 @@ def test_huge_cells_have_features():
     assert np.isfinite(Lift(2, 3, 1.0, 0)(np.array([[1e308, -1e308]]))).all()
 
 
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e3, 1e6, 1e7, 1e200])
+def test_features_are_cosines_and_sines(rng, size):
+    lift = Lift(1, 64, 0.5, 0)
+    Z = np.concatenate([rng.uniform(-size, size, (200, 1)), np.zeros((1, 1)), [[-size], [size]]])
+    U = Z * directions(1, 64, 0)
+    wanted = np.concatenate([np.cos(U), np.sin(U)], axis=1)
+    np.testing.assert_allclose(lift(Z), wanted, rtol=0, atol=5e-16)
+
+
+def test_features_of_a_row_do_not_depend_on_the_other_rows(rng):
+    lift = Lift(40, 33, 0.2, 0)
+    Z = rng.normal(size=(50, 40)) * (rng.random((50, 40)) < np.linspace(0, 1, 50)[:, None])
+    Z[7, 3], Z[8, 5], Z[9] = 1e9, 1e150, 1e308
+    together = lift(Z)
+    apart = np.concatenate([lift(Z[a:b]) for a, b in ((0, 8), (8, 9), (9, 10), (10, 50))])
+    assert np.isfinite(together).all()
+    few = (Z != 0).sum(axis=1) <= 13  # more cells are multiplied by BLAS
+    np.testing.assert_array_equal(together[few], apart[few])
+    np.testing.assert_allclose(together[10:], apart[10:], rtol=0, atol=1e-13)
+    rows = np.setdiff1d(np.arange(50), [7, 8, 9])
+    U = Z[rows] @ directions(40, 33, 0) * np.sqrt(0.4)
+    wanted = np.concatenate([np.cos(U), np.sin(U)], axis=1)
+    np.testing.assert_allclose(together[rows], wanted, rtol=0, atol=1e-13)
+
+
 def test_it_is_lda_with_a_ridge_on_the_features(table):
     model = LiftedLDA(n_features=40, ridge=0.05).fit(table, "odd")
     reader = model.spec().reader(model.schema_)

@@ -17,6 +17,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from verosim import kernels
+
+SPARSE = 1 / 3  # the largest share of cells other than 0 in a row that is read cell by cell
 FARTHEST = 1e100  # larger cells are clipped if a product overflows
 
 
@@ -38,13 +41,24 @@ class Lift:
         """(n, 2h) the features of rows (n, p) of finite numbers."""
         out = np.empty((len(Z), self.features)) if out is None else out
         W = directions(self.columns, self.half, self.seed) * np.sqrt(2 * self.gamma)
-        with np.errstate(over="ignore", invalid="ignore"):
-            U = Z @ W
-        if not np.isfinite(U).all():
-            U = np.clip(Z, -FARTHEST, FARTHEST) @ W
-        np.cos(U, out=out[:, : self.half])
-        np.sin(U, out=out[:, self.half :])
+        if not _lift_rows(Z, W, out):
+            far = np.isnan(out).any(axis=1)
+            again = np.empty((int(far.sum()), self.features))
+            _lift_rows(np.clip(Z[far], -FARTHEST, FARTHEST), W, again)
+            out[far] = again
         return out
+
+
+def _lift_rows(Z: np.ndarray, W: np.ndarray, out: np.ndarray) -> bool:
+    """out (n, 2h) = the cosines and the sines of Z W. Returns whether no product overflowed."""
+    rest = np.empty(len(Z), dtype=np.int64)
+    # Rows of one-hot columns are mostly 0. A matrix product is faster for the other rows.
+    left, finite = kernels.lift_sparse_rows(Z, W, int(SPARSE * len(W)), out, rest)
+    if left:
+        full = Z if left == len(Z) else Z[rest[:left]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite &= kernels.turn_rows(full @ W, rest[:left], out)
+    return bool(finite)
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from verosim.data.lift import Lift
 from verosim.data.sources import as_block
-from verosim.densities.base import ClassScores, Density, LinearForm, no_known_features
+from verosim.densities.base import ClassScores, Density, LinearForm, into, no_known_features
 from verosim.densities.central import Scatter
 from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, lifted
@@ -43,7 +44,16 @@ class LiftedScores(ClassScores):
         return self.lift(as_block(rows))
 
     def log_ratio(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        return self.form.scores(block, out)
+        """The features are between −1 and 1, so the centre is subtracted after the product."""
+        out = into(out, (len(block), len(self.form.coef)))
+        np.matmul(block, self.form.coef.T, out=out)
+        out += self._constant
+        return out
+
+    @cached_property
+    def _constant(self) -> np.ndarray:
+        """(C,) the scores of features that are all 0."""
+        return self.form.scores(np.zeros((1, self.lift.features)))[0]
 
     def expansion(self, statistic: Any) -> Expansion:
         """The features are random functions of all columns, so they have no names."""

@@ -20,6 +20,9 @@ from verosim.kernels.dual import shuffle as shuffle
 from verosim.kernels.labels import code_integers as code_integers
 from verosim.kernels.labels import first_rows as first_rows
 from verosim.kernels.labels import mark_integers as mark_integers
+from verosim.kernels.lift import lift_sparse_rows as lift_sparse_rows
+from verosim.kernels.lift import sum_features as sum_features
+from verosim.kernels.lift import turn_rows as turn_rows
 from verosim.kernels.logistic import curve_classes as curve_classes
 from verosim.kernels.logistic import curve_rows as curve_rows
 from verosim.kernels.logistic import logistic_pass as logistic_pass

@@ -64,19 +64,18 @@ class LiftedMoments(Moments):
         step = max(LEAST_STEP, BLOCK_CELLS // D)
         room = np.empty((min(step, len(batch)), D))
         for f in range(F):
-            at = np.flatnonzero(batch.groups % F == f) if F > 1 else np.arange(len(batch))
+            at = np.flatnonzero(batch.groups % F == f) if F > 1 else None
+            count = len(batch) if at is None else len(at)
             total = np.zeros((D, D))
-            for start in range(0, len(at), step):
-                some = at[start : start + step]
-                features = self.lift(batch.block[some], room[: len(some)])
-                root = np.ones(len(some))
-                if len(batch.weights):
-                    root = np.sqrt(batch.weights[some])
-                    features *= root[:, None]
-                member = np.zeros((C, len(some)))
-                member[batch.groups[some] // F, np.arange(len(some))] = root
-                sums[:, f] += member @ features
-                total += np.matmul(features.T, features, out=product)
+            for start in range(0, count, step):
+                stop = min(count, start + step)
+                some = slice(start, stop) if at is None else at[start:stop]
+                features = self.lift(batch.block[some], room[: stop - start])
+                weights = batch.weights[some] if len(batch.weights) else batch.weights
+                part = np.zeros((C, D))
+                kernels.sum_features(features, batch.groups[some], weights, F, part)
+                sums[:, f] += part
+                total += np.matmul(features.T, features, out=product)  # numpy uses symmetry
             scatter, low = self.arrays["scatter"][f], self.lows["scatter"][f]
             kernels.add_block(scatter.reshape(-1), low.reshape(-1), total.reshape(-1))
         self._add("sum", sums)
