@@ -40,6 +40,7 @@ types: $(READY) ## mypy
 bench: $(READY) ## the speed tables of the docs, measured on this machine
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.pairs
 	$(BIN)/python -m benchmarks.twins
 
 clean: ## remove the environment and builds

@@ -7,6 +7,7 @@ indices, which doubles the speed.
 import numpy as np
 
 from verosim.kernels._compile import exact
+from verosim.kernels.cells import SEARCHED, count_edges
 
 
 @exact
@@ -161,18 +162,13 @@ def find_bins(X, edges, offset, first, codes):
 
     A NaN cell gets −1.
     """
-    n, d = X.shape
-    for i in range(n):
-        for j in range(d):
-            x = X[i, j]
-            if np.isnan(x):
-                codes[i, j] = -1
-                continue
-            low, high = offset[j], offset[j + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if edges[middle] <= x:
-                    low = middle + 1
-                else:
-                    high = middle
-            codes[i, j] = first[j] + low - offset[j]
+    values = np.empty(SEARCHED)
+    below = np.empty(SEARCHED, dtype=np.int64)
+    for start in range(0, len(X), SEARCHED):
+        n = min(SEARCHED, len(X) - start)
+        for j in range(X.shape[1]):
+            for i in range(n):
+                values[i] = X[start + i, j]
+            count_edges(values[:n], edges[offset[j] : offset[j + 1]], below[:n])
+            for i in range(n):
+                codes[start + i, j] = -1 if np.isnan(values[i]) else first[j] + below[i]

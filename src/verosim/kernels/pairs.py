@@ -20,13 +20,14 @@ def count_pairs(cells, places, groups, weights, pair, whole):
     weighted = weights.size > 0
     code = np.empty(d, dtype=np.uint64)
     for i in range(n):
-        table = pair[groups[i]]
+        g = groups[i]
+        table, seen = pair[g], whole[g % folds]
         w = weights[i] if weighted else 1.0
         for j in range(d):
             code[j] = np.uint64(places[j, cells[i, j]])
+            seen[code[j]] += 1
         for j in range(d):
             row = table[code[j]]
-            whole[groups[i] % folds, code[j]] += 1
             for k in range(j, d):
                 row[code[k]] += w
 
