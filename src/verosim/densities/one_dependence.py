@@ -32,7 +32,7 @@ class OneDependenceParams(CodedRowParams):
     """The tables of an averaged one-dependence estimator. J is the number of codes."""
 
     log_parent: np.ndarray  # (J, C) log p(x_i | k), −inf for codes that no row has
-    log_child: np.ndarray  # (J, J, C) log p(x_j | k, x_i), 0 for codes x_j that no row has
+    log_child: np.ndarray  # (J, J, C) log p(x_j | k, x_i); 0 if x_j = x_i or no row has x_j
     log_weight: np.ndarray  # (d,) log v_i
     known: np.ndarray  # (J,) whether some row has the code
 
@@ -100,6 +100,8 @@ class OneDependence(Density):
             log_parent[known, c] = np.log(alone[known])
             log_child[:, :, c] = np.log((table + alone) / (single[:, None] + 1.0))
         log_child[:, ~known] = 0.0
+        every = np.arange(codes.size)
+        log_child[every, every] = 0.0  # a column is not a child of itself
         return OneDependenceParams(codes, log_parent, log_child, self._log_weight(pairs), known)
 
     def _log_weight(self, pairs: Pairs) -> np.ndarray:

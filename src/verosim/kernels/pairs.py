@@ -34,10 +34,11 @@ def count_pairs(cells, places, groups, weights, pair, whole):
 
 @loose
 def score_one_dependence(cells, places, log_parent, log_child, log_weight, out):
-    """out (n, C) = log Σ_i exp(log_weight_i + log_parent[a_i] + Σ_{j≠i} log_child[a_i, a_j]).
+    """out (n, C) = log Σ_i exp(log_weight_i + log_parent[a_i] + Σ_j log_child[a_i, a_j]).
 
-    a_i is the code of column i. log_parent is (J, C), log_child (J, J, C), log_weight (d,). If all
-    terms of the sum are 0, out is 0 for all classes, so that only the priors decide.
+    a_i is the code of column i. log_parent is (J, C), log_child (J, J, C) with log_child[a, a] = 0,
+    and log_weight (d,). If all terms of the sum are 0, out is 0 for all classes, so that only the
+    priors decide.
     """
     n, d = cells.shape
     C = out.shape[1]
@@ -52,10 +53,9 @@ def score_one_dependence(cells, places, log_parent, log_child, log_weight, out):
                 part[c] = log_weight[j] + log_parent[code[j], c]
             table = log_child[code[j]]
             for k in range(d):
-                if k != j:
-                    child = table[code[k]]
-                    for c in range(C):
-                        part[c] += child[c]
+                child = table[code[k]]
+                for c in range(C):
+                    part[c] += child[c]
         for c in range(C):
             top = -np.inf
             for j in range(d):

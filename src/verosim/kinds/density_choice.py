@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from verosim.axes.bins import distinct_values, quantile_edges
+from verosim.axes.bins import Bins, distinct_values, quantile_edges
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
 
@@ -31,7 +31,7 @@ def choose_density(
         return GAUSSIAN.name, usual, "numbers"
     kept = np.isfinite(x)
     w = weights[kept] if len(weights) else np.ones(int(kept.sum()))
-    x, y = x[kept], np.unique(labels[kept], return_inverse=True)[1]
+    x, y = x[kept], _class_numbers(labels[kept])
     C = int(y.max(initial=0)) + 1
     if w.sum() < LEAST_ROWS_TO_CHOOSE * C or C < 2 or C > 100 or len(usual) < 3:
         return GAUSSIAN.name, usual, "numbers"
@@ -39,7 +39,7 @@ def choose_density(
     best, edges = 0.0, usual
     for bins in BINS_TRIED:
         tried = quantile_edges(*values, bins)
-        bin_of = np.searchsorted(tried[1:-1], x, side="right")
+        bin_of = Bins([tried]).encode(x[:, None])[0][:, 0]
         cost = C * (len(tried) - 2)
         gain = _histogram_fit(bin_of, y, w, C, len(tried) - 1) - cost - base
         if gain > best + 1e-9 * w.sum():
@@ -48,6 +48,19 @@ def choose_density(
         reason = f"numbers; {len(edges) - 1} bins separate the classes better than a Gaussian"
         return HISTOGRAM.name, edges, reason
     return GAUSSIAN.name, usual, "numbers"
+
+
+def _class_numbers(labels: np.ndarray) -> np.ndarray:
+    """(n,) the classes of the labels, as the numbers 0, 1, … of the labels that occur."""
+    if (
+        labels.dtype.kind in "iu"
+        and len(labels)
+        and 0 <= labels.min() <= labels.max() < len(labels)
+    ):
+        numbers = np.cumsum(np.bincount(labels) > 0) - 1  # faster than sorting
+        out: np.ndarray = numbers[labels]
+        return out
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _log_sum(joint: np.ndarray) -> np.ndarray:
@@ -66,7 +79,7 @@ def _gaussian_fit(x: np.ndarray, y: np.ndarray, w: np.ndarray, C: int) -> float:
     variance = np.maximum(variance, max(1e-9 * total, 1e-300))
     level = np.log(weight / w.sum()) - 0.5 * np.log(variance)
     joint = level[:, None] - 0.5 * (z - mean[:, None]) ** 2 / variance[:, None]  # (C, n)
-    return float(w @ (joint[y, np.arange(len(y))] - _log_sum(joint)))
+    return float((w * (joint[y, np.arange(len(y))] - _log_sum(joint))).sum())
 
 
 def _histogram_fit(bin_of: np.ndarray, y: np.ndarray, w: np.ndarray, C: int, bins: int) -> float:

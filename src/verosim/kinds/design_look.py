@@ -90,8 +90,11 @@ def _distribution(x: np.ndarray, weight: np.ndarray) -> tuple[float, float, tupl
     """The mean, the deviation and the quantiles of numbers (n,). A weight of 2 counts twice."""
     if not len(x):
         return 0.0, 1.0, (0.0,) * LEVELS
-    order = np.argsort(x, kind="stable")
-    x, weight = x[order], weight[order] / weight.sum()
+    if (weight == weight[0]).all():
+        x, weight = np.sort(x), weight / weight.sum()
+    else:
+        order = np.argsort(x, kind="stable")
+        x, weight = x[order], weight[order] / weight.sum()
     unit = max(abs(x[0]), abs(x[-1])) or 1.0  # so that no square overflows
     mean = float(weight @ (x / unit))
     deviation = float(np.sqrt(weight @ (x / unit - mean) ** 2)) * unit

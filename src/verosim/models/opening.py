@@ -23,6 +23,7 @@ from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_o
 from verosim.data.tables import Table
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import as_na, check_columns, target_type
+from verosim.linalg import one_blas_thread
 from verosim.models.spec import LabelledTable, Spec
 from verosim.models.state import State
 from verosim.stats import Statistic
@@ -217,6 +218,7 @@ def _labels(y: Any, weights: Any, table: Table, state: State | None, classes: An
     return EncodedLabels(*encode_counted(y, given, known, classes))
 
 
+@one_blas_thread  # the products are small: more threads would cost more than they save
 def _schema(spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None) -> Schema:
     """The given or known schema, checked against the table, or else a first look at the table."""
     given = inputs.schema if state is None else state.schema
