@@ -13,6 +13,7 @@ from verosim import LDA, QDA, RDA, Schema, VerosimError, cross_validate, look
 from verosim.data.adapters import open_table
 from verosim.kinds.design_look import with_design
 from verosim.kinds.design_reader import DesignReader, normal_scores
+from verosim.kinds.first_rows import FirstRows
 
 MODELS = [
     LDA(encode="onehot"),
@@ -43,7 +44,7 @@ def table(rng):
 
 def blocks(table, target, **how):
     source = open_table(table)
-    schema = with_design(look(table, target), source, None)
+    schema = with_design(look(table, target), FirstRows(source, None))
     reader = DesignReader(schema, **how)
     (rows,) = source.batches()
     return reader.columns.names, reader.block(rows)

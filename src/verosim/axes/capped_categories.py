@@ -9,7 +9,7 @@ Reference: Bar-Yossef et al. (2002), Counting distinct elements in a data stream
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -46,6 +46,25 @@ class CodedColumns:
     @property
     def cells_per_row(self) -> float:
         return float(len(self.indexes))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(index.nbytes for index in self.indexes)
+
+    @classmethod
+    def joined(cls, blocks: Sequence[CodedColumns]) -> CodedColumns:
+        """The rows of several blocks, one after the other."""
+        indexes, texts = [], []
+        for j in range(len(blocks[0].indexes)):
+            place: dict[str | None, int] = {}
+            codes = [
+                np.array([place.setdefault(text, len(place)) for text in block.texts[j]],
+                         dtype=np.int32)[block.indexes[j]]
+                for block in blocks
+            ]  # fmt: skip
+            indexes.append(np.concatenate(codes))
+            texts.append(list(place))
+        return cls(tuple(indexes), tuple(texts), sum(block.rows for block in blocks))
 
     def __getitem__(self, at: Any) -> CodedColumns:
         indexes = tuple(index[at] for index in self.indexes)

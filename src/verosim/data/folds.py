@@ -105,6 +105,28 @@ class RowFolds:
         return (_hashes(block) % np.uint64(self.count)).astype(np.int32)
 
 
+@dataclass(frozen=True)
+class RowSample:
+    """The rows with a small hash of their number, or all others."""
+
+    below: int  # hashes below this number are in the sample
+    seed: int = 0
+    inside: bool = True  # False for all other rows
+
+    def has(self, numbers: np.ndarray) -> np.ndarray:
+        """(n,) whether rows with these numbers are in the sample."""
+        small: np.ndarray = self.hashes(numbers) < np.uint64(self.below)
+        return small if self.inside else ~small
+
+    def hashes(self, numbers: np.ndarray) -> np.ndarray:
+        """(n,) uint64 hashes of row numbers."""
+        return _mixed(_mixed(numbers.astype(np.uint64)) ^ np.uint64(self.seed))
+
+    @property
+    def others(self) -> RowSample:
+        return RowSample(self.below, self.seed, not self.inside)
+
+
 TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds
 
 
@@ -161,7 +183,7 @@ def _mixed(h: np.ndarray) -> np.ndarray:
 
 def _hashes(block: Any) -> np.ndarray:
     """(n,) uint64 hashes of the rows of a block, computed column by column."""
-    n = len(next(iter(block.values()))) if isinstance(block, Parts) else len(block)
+    n = block.shape[0] if isinstance(block, Parts) else len(block)
     h = np.zeros(n, dtype=np.uint64)
     for column in _columns(block):
         h = _mixed(h ^ column)

@@ -5,7 +5,7 @@ Rows that are not C-ordered floats are converted one block at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,15 @@ class Parts(dict[str, Any]):
     @property
     def cells_per_row(self) -> float:
         return sum(cells_per_row(block) for block in self.values())
+
+    @property
+    def nbytes(self) -> int:
+        return sum(block.nbytes for block in self.values())
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Parts]) -> Parts:
+        """The rows of several blocks, one after the other."""
+        return cls({name: joined_blocks([block[name] for block in blocks]) for name in blocks[0]})
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, str):
@@ -101,6 +110,13 @@ class ArraySource:
                 block, groups, weights = take_rows(block, kept), groups[kept], weights[kept]
                 numbers = kept + a
             yield Batch(block if self.raw else as_block(block), groups, weights, numbers)
+
+
+def joined_blocks(blocks: Sequence[Any]) -> Any:
+    """The rows of several blocks of one kind, one after the other."""
+    if isinstance(blocks[0], np.ndarray):
+        return np.concatenate(blocks)
+    return type(blocks[0]).joined(blocks)
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:

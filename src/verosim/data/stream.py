@@ -14,7 +14,7 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
-from verosim.data.folds import GivenFolds, TableFolds
+from verosim.data.folds import GivenFolds, RowSample, TableFolds
 from verosim.data.labels import continuous_label
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
@@ -39,6 +39,7 @@ class TableSource:
     weights: Any = None
     folds: TableFolds | None = None
     ready: tuple[Chunk, ...] = ()  # the rows, if they were already read and converted
+    sample: RowSample | None = None  # the rows to use, if not all
 
     def __post_init__(self) -> None:
         for given, what in self._given():
@@ -97,7 +98,7 @@ class TableSource:
                 for given in (self.target, self.weights, self.folds)
             )
             if n:
-                yield Chunk(rows, self.reader, labels, weights, folds, done)
+                yield Chunk(rows, self.reader, labels, weights, folds, done, sample=self.sample)
             done += n
 
 
@@ -117,6 +118,7 @@ class Chunk:
     folds: TableFolds | None = None
     first: int = 0  # the number of its first row in the table
     made: Batch | None = None  # the batch, if it was already made
+    sample: RowSample | None = None
 
     def __len__(self) -> int:
         return int(self.rows.batch.num_rows)
@@ -133,23 +135,34 @@ class Chunk:
         return target_codes(self.target, self.rows, self.reader.schema)
 
     def batch(self) -> Batch:
-        """The rows as a batch with its own labels. Rows of zero weight are left out."""
+        """The rows as a batch with its own labels.
+
+        Rows of zero weight and rows outside the sample are left out.
+        """
         if self.made is not None:
             return self.made
         rows, target, folds = self.rows, self.target, self.folds
         weights = weights_of(self.weights, rows)
         numbers: range | np.ndarray = range(rows.start, rows.start + len(self))
-        if len(weights) and not weights.all():
-            kept = np.flatnonzero(weights)
+        kept = self.kept(weights)
+        if len(kept) < len(self):
             numbers = kept + rows.start
             rows = Rows(rows.batch.take(kept), rows.start, rows.origin, numbers)
             target = target if isinstance(target, str) else target[kept]
             folds = folds[kept] if isinstance(folds, GivenFolds) else folds
-            weights = weights[kept]
+            weights = weights[kept] if len(weights) else weights
         codes, labels = target_codes(target, rows, self.reader.schema)
         block = self.reader.block(rows)
         groups = codes if folds is None else codes * np.int32(folds.count) + folds.of(rows, block)
         return Batch(block, groups, weights, numbers, labels, rows.origin)
+
+    def kept(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The positions of the rows that have a weight and are in the sample."""
+        weights = weights_of(self.weights, self.rows) if weights is None else weights
+        kept = weights != 0 if len(weights) else np.ones(len(self), dtype=bool)
+        if self.sample is not None:
+            kept = kept & self.sample.has(np.arange(self.first, self.first + len(self)))
+        return np.flatnonzero(kept)
 
 
 def check_length(given: int, rows: int, what: str) -> None:

@@ -6,6 +6,7 @@ text is read as a text without tokens.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +73,20 @@ class Documents:
                 "Read the column from its source again.",
             )
         return cls(data, offsets)
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Documents]) -> Documents:
+        """The texts of several blocks, one after the other."""
+        data = [one.data[one.offsets[0] : one.offsets[-1]] for one in blocks]
+        ends = np.cumsum([0, *map(len, data)])
+        offsets = [
+            one.offsets[1:] - one.offsets[0] + end for one, end in zip(blocks, ends, strict=False)
+        ]
+        return cls(np.concatenate(data), np.concatenate([[0], *offsets]), blocks[0].first)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size + self.offsets.nbytes
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -78,6 +78,22 @@ class OneDependenceParams(CodedRowParams):
         )
 
 
+def log_code_shares(pairs: Pairs) -> np.ndarray:
+    """(J, C) log p(x_j | k), 0 for codes that no row has."""
+    single = pairs.single()[:, 0].T  # (J, C)
+    single = np.where(single > LEFTOVER * pairs.weight.sum(), single, 0.0)
+    out: np.ndarray = np.log((single + _first_share(pairs)[:, None]) / (pairs.weight[:, 0] + 1.0))
+    out[pairs.arrays["cells"][0] == 0] = 0.0
+    return out
+
+
+def _first_share(pairs: Pairs) -> np.ndarray:
+    """(J,) 1/B_j for every code of column j, with B_j the number of its codes that rows have."""
+    column, known = pairs.codes.column_of(), pairs.arrays["cells"][0] > 0
+    out: np.ndarray = 1.0 / np.maximum(np.bincount(column[known], minlength=column[-1] + 1), 1)
+    return out[column]
+
+
 @dataclass(frozen=True)
 class OneDependence(Density):
     """Averaged one-dependence estimators; `weighted` by the information about the class."""
@@ -86,11 +102,9 @@ class OneDependence(Density):
 
     def estimate(self, statistic: Any) -> OneDependenceParams:
         pairs: Pairs = statistic
-        codes, d = pairs.codes, len(pairs.codes.sizes)
-        weight = pairs.weight[:, 0]  # (C,)
+        codes, weight = pairs.codes, pairs.weight[:, 0]  # (C,)
         known = pairs.arrays["cells"][0] > 0  # (J,)
-        column = codes.column_of()
-        share = 1.0 / np.maximum(np.bincount(column[known], minlength=d), 1)[column]
+        share = _first_share(pairs)
         log_parent = np.full((codes.size, len(weight)), -np.inf)
         log_child = np.zeros((codes.size, codes.size, len(weight)))
         for c, table in enumerate(pairs.table()[:, 0]):  # (J, J)

@@ -22,6 +22,7 @@ from verosim.estimators.checks import generator
 from verosim.kinds.cell_look import with_cells
 from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.cell_sampling import table_of_cells
+from verosim.kinds.first_rows import FirstRows
 from verosim.kinds.look import check_same_kinds, look
 from verosim.models import Spec
 from verosim.models.settings import whole
@@ -29,9 +30,9 @@ from verosim.models.spec import LabelledTable
 from verosim.models.structure import (
     AUTO,
     MDL,
+    CellRows,
     ChooseParents,
     cell_codes,
-    choose_structure,
     converted,
 )
 
@@ -79,20 +80,38 @@ class CodedSpec(Spec):
         return look(table, target, columns=self.columns, **given)
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
-        self.check_bins()
         check_same_kinds(schema, self.columns)
-        if not schema.cells:
-            schema = with_cells(schema, rows.table, rows.weights)
+        schema = self.described(schema, rows.first)
         if self.structure_key in dict(schema.structures):
             return schema
         source = TableSource(rows.table, CellReader(schema), rows.labels, rows.weights)
         source = converted(source)
         rows.ready.extend(source.ready)
-        found = choose_structure(schema.cells, source, self.bins, self.parents)
+        return self.chosen(schema, CellRows.of_table(schema.cells, source))
+
+    @property
+    def reading(self) -> str:
+        return "cells"
+
+    @property
+    def chooses_by_labels(self) -> bool:
+        return self.parents is not None or isinstance(self.bins, str)
+
+    def described(self, schema: Schema, rows: FirstRows) -> Schema:
+        self.check_bins()
+        return schema if schema.cells else with_cells(schema, rows)
+
+    def chosen(self, schema: Schema, rows: CellRows) -> Schema:
+        if self.structure_key in dict(schema.structures):
+            return schema
+        found = rows.structure(self.bins, self.parents)
         return replace(schema, structures=(*schema.structures, (self.structure_key, found)))
 
     def reader(self, schema: Schema) -> CellReader:
         return CellReader(schema)
+
+    def columns_read(self, schema: Schema) -> set[str]:
+        return {name for column in schema.cells for name in column.columns}
 
     def structure(self, schema: Schema) -> Structure:
         """The bins and parents of these settings in a schema."""

@@ -21,6 +21,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.discriminant import FullSpec, LDASpec, RDASpec
 from verosim.kinds.design_look import with_design
 from verosim.kinds.design_reader import DesignReader
+from verosim.kinds.first_rows import FirstRows
 from verosim.models.spec import LabelledTable
 
 if TYPE_CHECKING:
@@ -46,12 +47,26 @@ class EncodedSpec(FullSpec):
         return False
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
+        return self.described(schema, rows.first)
+
+    def described(self, schema: Schema, rows: FirstRows) -> Schema:
         self.check_encode()
-        return with_design(schema, rows.table, rows.weights)
+        return with_design(schema, rows)
+
+    @property
+    def reading(self) -> str:
+        return f"design {self._forms}"
+
+    @property
+    def _forms(self) -> tuple[str, ...]:
+        return self.forms_of_normal if self.encode == NORMAL else (STANDARD,)
 
     def reader(self, schema: Schema) -> DesignReader:
         self.check_encode()
-        return DesignReader(schema, self.forms_of_normal if self.encode == NORMAL else (STANDARD,))
+        return DesignReader(schema, self._forms)
+
+    def columns_read(self, schema: Schema) -> set[str]:
+        return {column.column for column in schema.design}
 
     def check_encode(self) -> None:
         """Check `encode` and the settings that cannot be used together with it."""

@@ -26,7 +26,7 @@ from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.robust import Refused, screened
 from verosim.models import Spec, State
 from verosim.models.settings import finite, one_of
-from verosim.stats import Moments
+from verosim.stats import Moments, Statistic
 
 if TYPE_CHECKING:
     from verosim.typing import Priors, Source
@@ -53,6 +53,9 @@ class GaussianSpec(Spec):
         self, source: ArraySource | TableSource, groups: Groups
     ) -> ArraySource | TableSource:
         return screened(source, groups, self.allows_missing) if self.robust else source
+
+    def estimate_quietly(self, statistic: Statistic) -> Any:
+        return self.density.estimate_quietly(statistic)
 
     def check_updates(self, verb: str) -> None:
         """Refuse updates of a robust model: the rows it keeps depend on all rows."""

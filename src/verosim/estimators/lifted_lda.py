@@ -17,6 +17,7 @@ from verosim.engines import one_blas_thread
 from verosim.estimators.base import GenerativeClassifier
 from verosim.kinds.design_look import with_design
 from verosim.kinds.design_reader import DesignReader
+from verosim.kinds.first_rows import FirstRows
 from verosim.models import Spec
 from verosim.models.settings import finite, whole
 from verosim.models.spec import LabelledTable
@@ -60,11 +61,21 @@ class LiftedSpec(Spec):
         whole("random_state", self.random_state, 0, LARGEST_SEED)
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
+        return self.described(schema, rows.first)
+
+    def described(self, schema: Schema, rows: FirstRows) -> Schema:
         self.check_lift()
-        return with_design(schema, rows.table, rows.weights, distance=True)
+        return with_design(schema, rows, distance=True)
+
+    @property
+    def reading(self) -> str:
+        return "design with all values"
 
     def reader(self, schema: Schema) -> DesignReader:
         return DesignReader(schema, every=True)
+
+    def columns_read(self, schema: Schema) -> set[str]:
+        return {column.column for column in schema.design}
 
     def plan(self, axes: Axes, source: Any) -> LiftedMoments:
         self.check_lift()

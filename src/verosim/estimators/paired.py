@@ -22,7 +22,7 @@ from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.paired_reader import PairedReader
 from verosim.kinds.text import TEXT
 from verosim.models.spec import LabelledTable
-from verosim.models.structure import bins_for_pairs, cell_codes
+from verosim.models.structure import CellRows, cell_codes
 from verosim.stats import Pairs, Product
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ class PairedSpec(TableSpec):
         if STRUCTURE in dict(schema.structures) or len(schema.of(TEXT.name)) == len(schema.used):
             return schema
         if not schema.cells:
-            schema = with_cells(schema, rows.table, rows.weights)
+            schema = with_cells(schema, rows.first)
         source = TableSource(rows.table, CellReader(schema), rows.labels, rows.weights)
-        found = bins_for_pairs(schema.cells, source)
+        found = CellRows.of_table(schema.cells, source).bins_for_pairs()
         return replace(schema, structures=(*schema.structures, (STRUCTURE, found)))
 
     def reader(self, schema: Schema) -> kinds.MixedReader:

@@ -10,7 +10,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from verosim.data import as_weights
 from verosim.errors import VerosimError, warn
-from verosim.folds.splits import number_of_folds
+from verosim.folds.splits import number_of_folds, shuffled_folds
 from verosim.models import Inputs, Spec, open_rows
 
 
@@ -49,6 +49,18 @@ def without_ignored_columns(spec: Spec, inputs: Inputs) -> Inputs:
     schema = open_rows(spec, inputs).schema
     inputs = replace(inputs, ignored=())
     return inputs if schema is None else replace(inputs, schema=schema, na=())
+
+
+def in_random_folds(cv: Any, inputs: Inputs, groups: Any, seed: Any = 0) -> Any:
+    """cv, or the fold of each row in random order if cv is a number and the labels are an array.
+
+    The folds of a table with a target column are random already.
+    """
+    y, weights = inputs.y, inputs.sample_weight
+    if number_of_folds(cv) is None or groups is not None or y is None or isinstance(y, str):
+        return cv
+    known = np.empty(0) if isinstance(weights, str) else as_weights(weights, len(y))
+    return shuffled_folds(no_more_folds_than_rows(cv, inputs), y, known, seed)
 
 
 def no_more_folds_than_rows(cv: Any, inputs: Inputs) -> Any:

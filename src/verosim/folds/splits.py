@@ -92,12 +92,14 @@ def array_folds(
     return _partition(pairs, n) or pairs
 
 
-def shuffled_folds(count: int, y: np.ndarray, weights: np.ndarray = UNWEIGHTED) -> np.ndarray:
-    """(n,) stratified folds of rows in random order, always the same for the same labels.
+def shuffled_folds(
+    count: int, y: np.ndarray, weights: np.ndarray = UNWEIGHTED, seed: Any = 0
+) -> np.ndarray:
+    """(n,) stratified folds of rows in random order, always the same for the same labels and seed.
 
     The order of a sorted file then has no influence on the folds.
     """
-    order = np.random.default_rng(0).permutation(len(y))
+    order = np.random.default_rng(seed).permutation(len(y))
     found = array_folds(count, y[order], weights=weights[order] if len(weights) else weights)
     assert isinstance(found, tuple)
     numbers = np.empty(len(y), dtype=np.int32)

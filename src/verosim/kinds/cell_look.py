@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,17 +17,16 @@ from verosim.axes.capped_categories import CodedColumns
 from verosim.data.cell_columns import MOST_CATEGORY_CELLS, MOST_NUMBER_CELLS, CellColumn
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
-from verosim.data.tables import Table
 from verosim.kinds.boolean import BOOLEANS
-from verosim.kinds.first_rows import first_blocks, ranked_texts
+from verosim.kinds.first_rows import FirstRows, ranked_texts
 from verosim.kinds.reader import MixedReader
 
 LEAST_GROUP = 3  # columns that make a group
 
 
-def with_cells(schema: Schema, table: Table, weights: Any) -> Schema:
+def with_cells(schema: Schema, rows: FirstRows) -> Schema:
     """The schema with the cells of its columns, from the first rows of the table."""
-    reader, blocks, weight = first_blocks(schema, table, weights)
+    reader, blocks, weight = rows.blocks(schema)
     columns = list(_columns(reader, blocks, weight))
     order = {column.name: at for at, column in enumerate(schema.columns)}
     columns.sort(key=lambda column: order[column.columns[0]])

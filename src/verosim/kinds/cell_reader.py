@@ -7,9 +7,8 @@ and a month. Texts are not read. Exclusive 0/1 columns are read as one category.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,19 +16,14 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data.cell_columns import CellColumn
-from verosim.data.column_kinds import IGNORE
-from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
-from verosim.data.tables import Rows
 from verosim.errors import VerosimError
 from verosim.kinds.base import Part
-from verosim.kinds.reader import MixedReader
-from verosim.kinds.text import TEXT
-from verosim.stats.bad_cell import INFINITE_CELL_HINT
+from verosim.kinds.converted_reader import ConvertedReader
 
 
-class CellReader(Reader):
+class CellReader(ConvertedReader):
     """Blocks of cells, by the `cells` of a schema."""
 
     def __init__(self, schema: Schema) -> None:
@@ -54,40 +48,11 @@ class CellReader(Reader):
         return tuple(column.columns[0] for column in self.schema.cells)
 
     @cached_property
-    def mixed(self) -> MixedReader:
-        return cellular(self.schema)
-
-    @cached_property
     def _finder(self) -> CellFinder:
         return CellFinder(self.schema.cells, self.mixed.parts)
 
-    def other_way(self, column: Any) -> str:
-        return self.mixed.other_way(column)
-
-    def block(self, rows: Rows) -> np.ndarray:
-        block = self.mixed.block(rows)
-        for part in self.mixed.parts:
-            _check_finite(part, rows, block[part.name])
-        return self._finder.cells(block, rows.batch.num_rows)
-
-
-def cellular(schema: Schema) -> MixedReader:
-    """The reader of the columns that can be cells: all except texts."""
-    why = f"{TEXT.name} is not read by models of dependent columns"
-    columns = tuple(
-        replace(column, density=IGNORE.name, reason=why) if column.density == TEXT.name else column
-        for column in schema.columns
-    )
-    return MixedReader(replace(schema, columns=columns))
-
-
-def _check_finite(part: Part, rows: Rows, block: Any) -> None:
-    if isinstance(block, np.ndarray) and not np.isfinite(block.sum()) and np.isinf(block).any():
-        i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
-        raise VerosimError(
-            f"Input X contains infinity in column {part.columns[j]!r}, {rows.place(i)}.",
-            INFINITE_CELL_HINT,
-        )
+    def converted(self, block: Parts, n: int) -> np.ndarray:
+        return self._finder.cells(block, n)
 
 
 # How cells are found in the blocks of the parts ---------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -25,20 +24,19 @@ from verosim.data.design_columns import (
 from verosim.data.readers import no_columns
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
-from verosim.data.tables import Table
 from verosim.kinds.boolean import BOOLEANS
 from verosim.kinds.design_reader import design_rows, placed
-from verosim.kinds.first_rows import first_blocks, ranked_texts
+from verosim.kinds.first_rows import FirstRows, ranked_texts
 from verosim.kinds.reader import MixedReader
 
 ROWS_FOR_DISTANCE = 500
 
 
-def with_design(schema: Schema, table: Table, weights: Any, distance: bool = False) -> Schema:
+def with_design(schema: Schema, rows: FirstRows, distance: bool = False) -> Schema:
     """The schema with its design matrix and, on request, the median distance between its rows."""
     if schema.design and (schema.distance > 0 or not distance):
         return schema
-    reader, blocks, weight = first_blocks(schema, table, weights)
+    reader, blocks, weight = rows.blocks(schema)
     design = schema.design or _design(schema, reader, blocks, weight)
     if not design:
         raise no_columns(schema)

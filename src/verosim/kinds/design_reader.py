@@ -17,22 +17,18 @@ from scipy.special import ndtri
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, STANDARD, DesignColumn
-from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
-from verosim.data.tables import Rows
 from verosim.errors import VerosimError
 from verosim.kinds.base import Part
-from verosim.kinds.cell_reader import cellular
-from verosim.kinds.reader import MixedReader
-from verosim.stats.bad_cell import INFINITE_CELL_HINT
+from verosim.kinds.converted_reader import ConvertedReader
 
 CLIP = 0.005  # normal scores are those of the levels from 0.005 to 0.995
 
 Place = tuple[Any, int]  # a block of a part, and the number of a column in it
 
 
-class DesignReader(Reader):
+class DesignReader(ConvertedReader):
     """Blocks of a design matrix, by the `design` of a schema.
 
     `forms` are the forms of numbers: "standard", "score" or both. With `every`, also the most
@@ -61,29 +57,9 @@ class DesignReader(Reader):
         forms, every = self.forms, self.every
         return tuple(one.column for one in self.schema.design for _ in one.names(forms, every))
 
-    @cached_property
-    def mixed(self) -> MixedReader:
-        return cellular(self.schema)
-
-    def other_way(self, column: Any) -> str:
-        return self.mixed.other_way(column)
-
-    def block(self, rows: Rows) -> np.ndarray:
-        block = self.mixed.block(rows)
-        for part in self.mixed.parts:
-            check_no_infinity(part, rows, block[part.name])
+    def converted(self, block: Parts, n: int) -> np.ndarray:
         place = placed(self.mixed.parts, block)
-        return design_rows(
-            self.schema.design, place, rows.batch.num_rows, self.forms, self.every
-        )  # fmt: skip
-
-
-def check_no_infinity(part: Part, rows: Rows, block: Any) -> None:
-    """Raise an error that names the first infinite cell of a block of numbers."""
-    if isinstance(block, np.ndarray) and np.isinf(block).any():
-        i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
-        where = f"column {part.columns[j]!r}, {rows.place(i)}"
-        raise VerosimError(f"Input X contains infinity in {where}.", INFINITE_CELL_HINT)
+        return design_rows(self.schema.design, place, n, self.forms, self.every)
 
 
 def placed(parts: tuple[Part, ...], block: Parts) -> dict[str, Place]:

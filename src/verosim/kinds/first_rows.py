@@ -3,36 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from verosim.axes.capped_categories import CodedColumns
-from verosim.data.schema import Schema
+from verosim.data.schema import Column, Schema
 from verosim.data.sources import Parts
 from verosim.data.stream import weights_of
 from verosim.data.tables import Table
-from verosim.kinds.cell_reader import cellular
+from verosim.kinds.converted_reader import without_texts
 from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.kinds.reader import MixedReader
 
 
-def first_blocks(
-    schema: Schema, table: Table, weights: Any
-) -> tuple[MixedReader, list[Parts], np.ndarray]:
-    """The first rows of a table without its texts: the reader, the blocks and (n,) the weights."""
-    reader = cellular(schema)
-    blocks: list[Parts] = []
-    weight: list[np.ndarray] = []
-    done = 0
-    for rows in table.head(FIRST_LOOK_ROWS):
-        n = rows.batch.num_rows
-        given = weights[done : done + n] if isinstance(weights, np.ndarray) else weights
-        found = weights_of(given, rows)
-        weight.append(found if len(found) else np.ones(n))
-        blocks.append(reader.block(rows))
-        done += n
-    return reader, blocks, np.concatenate(weight)
+class FirstRows:
+    """The first rows of a table with their weights. They are read once."""
+
+    def __init__(self, table: Table, weights: Any) -> None:
+        self.table, self.given = table, weights
+        self._read: tuple[tuple[Column, ...], FirstBlocks] | None = None
+
+    def blocks(self, schema: Schema) -> FirstBlocks:
+        """The rows as the schema reads them."""
+        if self._read is None or self._read[0] != schema.columns:
+            self._read = schema.columns, self._blocks(schema)
+        return self._read[1]
+
+    def _blocks(self, schema: Schema) -> FirstBlocks:
+        reader = without_texts(schema)
+        blocks: list[Parts] = []
+        weight: list[np.ndarray] = []
+        done = 0
+        for rows in self.table.head(FIRST_LOOK_ROWS):
+            n, given = rows.batch.num_rows, self.given
+            given = given[done : done + n] if isinstance(given, np.ndarray) else given
+            found = weights_of(given, rows)
+            weight.append(found if len(found) else np.ones(n))
+            blocks.append(reader.block(rows))
+            done += n
+        return FirstBlocks(reader, blocks, np.concatenate(weight))
+
+
+class FirstBlocks(NamedTuple):
+    """The first rows of a table without its texts."""
+
+    reader: MixedReader
+    blocks: list[Parts]
+    weight: np.ndarray  # (n,)
 
 
 def ranked_texts(blocks: Sequence[CodedColumns], j: int, weight: np.ndarray) -> list[str]:

@@ -150,6 +150,8 @@ def look(
         for name in table.names
         if _declared(part.batch.column(name), table.coded)
     }
+    if columns == "gaussian":
+        labels = None  # they would only choose between Gaussians and histograms
     first = FirstLook(frozenset(marks), table.typed, labels, weights, max_categories, declared)
     found = tuple(
         first.column(name, arrays[name], given.get(name))

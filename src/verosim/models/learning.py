@@ -81,18 +81,24 @@ def _check_two_classes(statistic: Statistic, target: str) -> None:
 
 def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = None) -> State:
     """The state after rows are added. The state is None at the first call. Classes may be new."""
+    if state is None and spec.learns_weights:
+        first: State = spec.learned(inputs, classes)
+        return first
     if state is None:
         opened = open_rows(spec, inputs, classes=classes)
         return derive(spec, summarise_rows(spec, opened), opened.schema, streaming=True)
-    known = state.current
+    known, spec = state.current, spec.resolved(state.tuned)
+    spec.check_updates("partial_fit")
     opened = open_rows(spec, inputs, replace(state, statistic=known.unplaced()), classes)
-    total = (known + summarise_rows(spec, opened)).recentred()
-    return derive(spec, total, opened.schema, state.tuned, streaming=True)
+    part = summarise_rows(spec, opened)
+    tuned = spec.updated(state.tuned, float(part.weight.sum()))
+    return derive(spec, (known + part).recentred(), opened.schema, tuned, streaming=True)
 
 
 def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
     """The state of the remaining rows."""
-    known = state.current
+    known, spec = state.current, spec.resolved(state.tuned)
+    spec.check_updates("forget")
     opened = open_rows(spec, inputs, replace(state, statistic=known))
     part = summarise_rows(spec, opened)
     check_known(part.axes.groups.classes[part.rows.sum(axis=1) > 0], state.classes)
@@ -103,7 +109,8 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
             "Keep some rows, or fit a new model.",
         )
     _warn_of_lost_digits(rest)  # before any change, because a filter may make it an error
-    return derive(spec, rest, opened.schema, state.tuned, streaming=True)
+    tuned = spec.updated(state.tuned, float(part.weight.sum()))
+    return derive(spec, rest, opened.schema, tuned, streaming=True)
 
 
 def decay(spec: Spec, state: State, factor: float) -> State:
@@ -128,8 +135,10 @@ def merge(spec: Spec, state: State, other: State) -> State:
             "One model was fitted on a table, the other on arrays.",
             "Fit both models on tables, or both on arrays.",
         )
+    rows = (float(one.statistic.weight.sum()) for one in (state, other))
+    tuned = state.spec.merged(other.spec, *rows) or state.tuned
     total = state.current + spec.view(other.statistic)
-    return derive(spec, total, mine, state.tuned, streaming=True)
+    return derive(spec, total, mine, tuned, streaming=True)
 
 
 def _warn_of_lost_digits(statistic: Statistic) -> None:

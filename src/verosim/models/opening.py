@@ -19,6 +19,7 @@ from verosim.data.adapters import array_table, is_source, is_stream, open_table
 from verosim.data.labels import encode_counted, labels_of
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
+from verosim.data.sources import Parts
 from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table
 from verosim.errors import VerosimError, listed
@@ -67,6 +68,8 @@ def reads_table(
     spec: Spec, X: Any, y: Any = None, schema: Any = None, state: State | None = None
 ) -> bool:
     """Whether X is read as a table, with columns found by name, or as an array."""
+    if isinstance(X, Parts):  # rows that were read already
+        return False
     fitted_on_table = state is not None and state.schema is not None
     return (
         spec.reads_only_tables

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
+from verosim.kinds.first_rows import FirstRows
 from verosim.kinds.look import look
 from verosim.models.settings import finite, same
 from verosim.stats import Statistic
@@ -42,6 +44,11 @@ class LabelledTable:
     weights: Any  # the name of a column, (n,) weights, or None
     # The rows as the model reads them, if `Spec.settled` has read them all: no second reading.
     ready: list[Chunk] = field(default_factory=list)
+
+    @cached_property
+    def first(self) -> FirstRows:
+        """The first rows, which are read once for all choices without labels."""
+        return FirstRows(self.table, self.weights)
 
     @property
     def target(self) -> str | None:
@@ -89,9 +96,31 @@ class Spec(ABC):
         """The schema with what a model must choose before it counts. Most models choose nothing."""
         return schema
 
+    def described(self, schema: Schema, rows: FirstRows) -> Schema:
+        """The part of this choice that does not use labels."""
+        return schema
+
+    def chosen(self, schema: Schema, rows: Any) -> Schema:
+        """The part of this choice that uses labels, from rows that were read already."""
+        return schema
+
+    @property
+    def chooses_by_labels(self) -> bool:
+        """Whether labels choose something before counting, such as bins and parents."""
+        return False
+
+    @property
+    def reading(self) -> str:
+        """The way in which a table is read. Models with the same way can share the reading."""
+        return self.family
+
     def reader(self, schema: Schema) -> Reader:
         """The reader of the rows of a table."""
         return NumberReader(schema, self.name)
+
+    def columns_read(self, schema: Schema) -> set[str]:
+        """The columns of a table that the model uses."""
+        return set(self.reader(schema).names)
 
     def reader_of_arrays(self, schema: Schema) -> Reader:
         """The reader of a table, for a model that was fitted on arrays."""
@@ -112,6 +141,10 @@ class Spec(ABC):
         """The parameters of the density."""
         return self.density.estimate(statistic)
 
+    def estimate_quietly(self, statistic: Statistic) -> Any:
+        """The parameters, without warnings about singular covariances."""
+        return self.estimate(statistic)
+
     def view(self, statistic: Statistic) -> Statistic:
         """The statistic in the form that these settings need. Nothing is copied."""
         return statistic
@@ -121,6 +154,11 @@ class Spec(ABC):
     ) -> ArraySource | TableSource:
         """The rows to learn from: all rows, unless the model leaves some out."""
         return source
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether `found_in_rows` finds something, so that sums are not enough."""
+        return False
 
     def found_in_rows(
         self, source: ArraySource | TableSource, statistic: Statistic
@@ -164,7 +202,7 @@ class Spec(ABC):
     @property
     def statistic_key(self) -> list[Any]:
         """Specs with equal keys can share one statistic. Compare keys with `same`."""
-        return [self.family, *self.statistic_settings.values()]
+        return [self.family, self.reading, *self.statistic_settings.values()]
 
     # Settings that fit chooses ----------------------------------------------------------------
 
@@ -201,9 +239,37 @@ class Spec(ABC):
         return float(alpha)
 
     @property
+    def learns_in_pool(self) -> bool:
+        """Whether a pool must learn weights for the model on held-out rows."""
+        return False
+
+    @property
+    def learns_weights(self) -> bool:
+        """Whether `fit` must learn something on held-out rows that is not in the statistic."""
+        return False
+
+    def learned(self, inputs: Any, classes: Any = None) -> Any:
+        """The state of all rows, with what is learned on held-out rows.
+
+        `classes` are labels that may appear later.
+        """
+        raise NotImplementedError
+
+    def updated(self, tuned: Mapping[str, Any], changed: float) -> Mapping[str, Any]:
+        """What `fit` has learned, after rows of this total weight were added or removed."""
+        return tuned
+
+    @property
     def is_density(self) -> bool:
         """Whether the model is a density of the columns, with `log_density` and `sample`."""
         return True
+
+    def merged(self, other: Spec, mine: float, theirs: float) -> dict[str, Any] | None:
+        """What `fit` has learned in addition to sums, for the rows of two models.
+
+        `mine` and `theirs` are the weights of their rows. None keeps what this model has.
+        """
+        return None
 
     def check_merges(self, other: Spec) -> None:  # noqa: B027  statistics are compared too
         """Raise an error if the sums of another model have another meaning."""

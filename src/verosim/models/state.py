@@ -88,16 +88,18 @@ def derive(
     schema: Schema | None = None,
     tuned: Mapping[str, Any] | None = None,
     streaming: bool = False,
+    quiet: bool = False,
 ) -> State:
     """The state for a statistic and these settings.
 
     With `streaming`, classes may appear and disappear. The given priors of classes without rows
-    are then divided among the other classes.
+    are then divided among the other classes. With `quiet`, singular covariances give no warning.
     """
     tuned = {} if tuned is None else tuned
     spec = spec.resolved(tuned)
     seen = spec.view(statistic)
-    rule = spec.rule(spec.estimate(seen), seen, streaming)
+    params = spec.estimate_quietly(seen) if quiet else spec.estimate(seen)
+    rule = spec.rule(params, seen, streaming)
     return State(spec, statistic, schema, rule, tuned)
 
 

@@ -8,8 +8,9 @@ can be read only once, the first rows are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from verosim.axes import Axes, CellCodes, Groups
 from verosim.axes.cell_codes import CELLS
+from verosim.data import ArraySource
 from verosim.data.cell_columns import CellColumn, Structure
 from verosim.data.stream import TableSource
 from verosim.densities.dependence import Information, Parents, information
@@ -24,12 +26,12 @@ from verosim.engines import map_chunks, summarise
 from verosim.errors import VerosimError
 from verosim.kinds.discretise import equal_bins, separating_bins
 from verosim.kinds.look import FIRST_LOOK_ROWS
-from verosim.stats import Counts, Pairs
+from verosim.stats import Counts, Pairs, Several
 from verosim.stats.pairs import PAIR_BUDGET
 
 MOST_KEPT = 1 << 28  # cells of a table that are kept in memory
 CONTEXT_BUDGET = 1 << 27  # numbers in the counts of contexts of all classes
-UNKNOWN_ROWS = 1 << 20  # assumed of a source that can be read only once
+UNKNOWN_ROWS = 1 << 20  # assumed of a source with an unknown number of rows
 LEAST_ROWS_FOR_CUTS = 1000  # with fewer rows, bins="auto" makes bins of equal weight
 AUTO_BINS = 5
 FOLD_BUDGET = 1 << 21  # numbers in the counts of pairs that are kept for each of several folds
@@ -48,28 +50,103 @@ def converted(source: TableSource) -> TableSource:
     return source
 
 
-def choose_structure(
-    columns: tuple[CellColumn, ...],
-    source: TableSource,
-    bins: int | str,
-    choose: ChooseParents | None,
-) -> Structure:
-    """The bins of every column and, if `choose` is given, its parents.
+class CellRows:
+    """Rows as cells, and the counts from which bins and parents are chosen.
 
-    `bins` is a number of bins of equal weight, "mdl" for cuts where the classes separate, or
-    "auto", which takes the cuts if there are enough rows and if the counts of pairs fit.
+    Every count is made once, so models with the same bins share it.
     """
-    if source.table.once:
-        first = source.first(FIRST_LOOK_ROWS)
-        source = replace(source, ready=tuple(chunk.converted() for chunk in first))
-    maps = _bins(columns, source, bins)
-    if choose is None:
-        return Structure(maps)
-    codes = cell_codes(columns, maps)
-    pairs: Any = summarise(source, Pairs(_axes(source, codes)))
-    rows = UNKNOWN_ROWS if source.table.once else int(pairs.rows.sum())
-    parents = choose(information(pairs))
-    return Structure(maps, within_budget(parents, codes.sizes, rows, len(pairs.rows)))
+
+    def __init__(
+        self, columns: tuple[CellColumn, ...], source: ArraySource | TableSource, axes: Axes
+    ) -> None:
+        self.columns, self.source, self.axes = columns, source, axes
+        self._maps: dict[int | str, Maps] = {}
+        self._pairs: dict[Maps, Pairs] = {}
+
+    @classmethod
+    def of_table(cls, columns: tuple[CellColumn, ...], source: TableSource) -> CellRows:
+        """The rows of a table, which adds its classes; the first rows if it can be read once."""
+        if source.table.once:
+            first = source.first(FIRST_LOOK_ROWS)
+            source = replace(source, ready=tuple(chunk.converted() for chunk in first))
+        return cls(columns, source, Axes(Groups(np.empty(0)), source.reader.columns))
+
+    def structure(self, bins: int | str, choose: ChooseParents | None) -> Structure:
+        """The bins of every column and, if `choose` is given, its parents.
+
+        `bins` is a number of bins of equal weight, "mdl" for cuts where the classes separate, or
+        "auto", which takes the cuts if there are enough rows and if the counts of pairs fit.
+        """
+        maps = self.maps(bins)
+        if choose is None:
+            return Structure(maps)
+        pairs = self.pairs(maps)
+        once = isinstance(self.source, TableSource) and self.source.table.once
+        rows = UNKNOWN_ROWS if once else int(pairs.rows.sum())
+        sizes = cell_codes(self.columns, maps).sizes
+        parents = choose(information(pairs))
+        return Structure(maps, within_budget(parents, sizes, rows, len(pairs.rows)))
+
+    def count_pairs(self, wanted: Iterable[int | str]) -> None:
+        """Count the pairs for several kinds of bins in one pass, those that fit."""
+        every = {
+            maps: Pairs(self.axes.with_codes(cell_codes(self.columns, maps)))
+            for maps in map(self.maps, wanted)
+            if maps not in self._pairs and self._pair_counts(maps) <= PAIR_BUDGET
+        }
+        if every:
+            plans = Several({str(number): plan for number, plan in enumerate(every.values())})
+            found: Any = summarise(self.source, plans)
+            self._pairs.update(zip(every, found.parts.values(), strict=True))
+
+    def pairs(self, maps: Maps) -> Pairs:
+        """The counts of pairs of codes."""
+        if maps not in self._pairs:
+            codes = cell_codes(self.columns, maps)
+            found: Any = summarise(self.source, Pairs(self.axes.with_codes(codes)))
+            self._pairs[maps] = found
+        return self._pairs[maps]
+
+    def maps(self, bins: int | str) -> Maps:
+        """For every column the code of each of its cells."""
+        if bins not in self._maps:
+            self._maps[bins] = self._chosen(bins)
+        return self._maps[bins]
+
+    def bins_for_pairs(self) -> Structure:
+        """As many bins of equal weight as the counts of all pairs allow, for each of some folds."""
+        for bins in PAIR_BINS:
+            size = self._pair_counts(self.maps(bins))
+            if size <= FOLD_BUDGET:
+                return Structure(self.maps(bins))
+        raise VerosimError(
+            f"The counts of all pairs of columns need {size:,} numbers for each fold, and at most "
+            f"{FOLD_BUDGET:,} are allowed.",
+            "Use method=\"columns\", or fewer columns: columns={name: 'ignore'}.",
+        )
+
+    def _chosen(self, bins: int | str) -> Maps:
+        each, weight = self._cell_counts
+        if bins != AUTO:
+            return _maps(self.columns, each, bins)
+        if weight >= LEAST_ROWS_FOR_CUTS and self._pair_counts(self.maps(MDL)) <= PAIR_BUDGET:
+            return self.maps(MDL)
+        return self.maps(AUTO_BINS)
+
+    @cached_property
+    def _cell_counts(self) -> tuple[list[np.ndarray], float]:
+        """For every column the counts (known cells, C), and the weight of all rows."""
+        columns = self.columns
+        every = cell_codes(columns, tuple(tuple(range(column.size)) for column in columns))
+        counts: Any = summarise(self.source, Counts(self.axes.with_codes(every), what="codes"))
+        found = counts.arrays["count"][:, 0].T  # (cells, C)
+        each = [found[every.first[j] :][: column.known] for j, column in enumerate(columns)]
+        return each, float(counts.weight.sum())
+
+    def _pair_counts(self, maps: Maps) -> int:
+        """How many numbers the counts of all pairs of codes are, C J²."""
+        J = sum(max(codes) + 1 for codes in maps)
+        return int(self._cell_counts[0][0].shape[1] * J**2)
 
 
 def within_budget(parents: Parents, sizes: np.ndarray, rows: int, classes: int) -> Parents:
@@ -101,50 +178,6 @@ def cell_codes(columns: tuple[CellColumn, ...], maps: Maps) -> CellCodes:
     return CellCodes(table, np.array(sizes), np.concatenate(widths), cells)
 
 
-def bins_for_pairs(columns: tuple[CellColumn, ...], source: TableSource) -> Structure:
-    """As many bins of equal weight as the counts of all pairs allow, for each of several folds."""
-    each, _ = _cell_counts(columns, source)
-    for bins in PAIR_BINS:
-        maps = _maps(columns, each, bins)
-        size = _pair_counts(maps, each)
-        if size <= FOLD_BUDGET:
-            return Structure(maps)
-    raise VerosimError(
-        f"The counts of all pairs of columns need {size:,} numbers for each fold, and at most "
-        f"{FOLD_BUDGET:,} are allowed.",
-        "Use method=\"columns\", or fewer columns: columns={name: 'ignore'}.",
-    )
-
-
-def _bins(columns: tuple[CellColumn, ...], source: TableSource, bins: int | str) -> Maps:
-    """For every column the code of each of its cells, by a pass over the rows."""
-    each, weight = _cell_counts(columns, source)
-    if bins != AUTO:
-        return _maps(columns, each, bins)
-    if weight >= LEAST_ROWS_FOR_CUTS:
-        maps = _maps(columns, each, MDL)
-        if _pair_counts(maps, each) <= PAIR_BUDGET:
-            return maps
-    return _maps(columns, each, AUTO_BINS)
-
-
-def _cell_counts(
-    columns: tuple[CellColumn, ...], source: TableSource
-) -> tuple[list[np.ndarray], float]:
-    """For every column the counts (known cells, C), and the weight of all rows."""
-    every = cell_codes(columns, tuple(tuple(range(column.size)) for column in columns))
-    counts: Any = summarise(source, Counts(_axes(source, every), what="codes"))
-    found = counts.arrays["count"][:, 0].T  # (cells, C)
-    each = [found[every.first[j] :][: column.known] for j, column in enumerate(columns)]
-    return each, float(counts.weight.sum())
-
-
-def _pair_counts(maps: Maps, each: list[np.ndarray]) -> int:
-    """How many numbers the counts of all pairs of codes are, C J²."""
-    J = sum(max(codes) + 1 for codes in maps)
-    return int(each[0].shape[1] * J**2)
-
-
 def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int | str) -> Maps:
     """For every column the code of each of its cells, from the counts (cells, C) of numbers."""
     out: list[tuple[int, ...]] = []
@@ -155,11 +188,6 @@ def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int |
         codes = separating_bins(count) if bins == MDL else equal_bins(count.sum(axis=1), int(bins))
         out.append((*codes.tolist(), int(codes.max()) + 1))
     return tuple(out)
-
-
-def _axes(source: TableSource, codes: CellCodes) -> Axes:
-    """Axes without classes: the rows add theirs."""
-    return Axes(Groups(np.empty(0)), source.reader.columns, codes)
 
 
 def _log_widths(column: CellColumn, codes: np.ndarray, size: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from verosim.stats.lifted import LiftedMoments
 from verosim.stats.moments import Moments
 from verosim.stats.pairs import Pairs
 from verosim.stats.patterns import Patterns
-from verosim.stats.product import Product
+from verosim.stats.product import Product, Several
 from verosim.stats.state import from_state, restorable
 from verosim.stats.statistic import Statistic
 from verosim.stats.tokens import Tokens
@@ -26,6 +26,7 @@ __all__ = [
     "Pairs",
     "Patterns",
     "Product",
+    "Several",
     "Statistic",
     "Tokens",
     "from_state",

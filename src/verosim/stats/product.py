@@ -156,3 +156,16 @@ class Product(Statistic):
 
     def __repr__(self) -> str:
         return f"Product({', '.join(f'{n}={p!r}' for n, p in self.parts.items())})"
+
+
+@restorable
+class Several(Product):
+    """Statistics by name that all read the same block of the same rows."""
+
+    def prepare(self, batch: Batch) -> None:
+        for part in self.parts.values():
+            part.prepare(batch)
+
+    def absorb(self, batch: Batch) -> None:
+        for part in self.parts.values():
+            part.absorb(batch)

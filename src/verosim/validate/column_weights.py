@@ -22,7 +22,7 @@ Learning 106; MacKay (1992), The evidence framework applied to classification ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,18 @@ class ColumnWeights:
         """The weights of these pairs; 0 for a pair that no fold has chosen."""
         known = dict(zip(self.pairs, self.pair_weights.tolist(), strict=True))
         return np.array([known.get(pair, 0.0) for pair in pairs])
+
+    def averaged(self, other: ColumnWeights, share: float) -> ColumnWeights:
+        """The mean of two weights of the same columns; `share` is the part of the first."""
+        pairs = tuple(dict.fromkeys((*self.pairs, *other.pairs)))
+        rest = 1.0 - share
+        return replace(
+            self,
+            weights=share * self.weights + rest * other.weights,
+            offsets=share * self.offsets + rest * other.offsets,
+            pair_weights=share * self.of_pairs(pairs) + rest * other.of_pairs(pairs),
+            pairs=pairs,
+        )
 
     def rule(self, inner: Rule) -> WeightedRule:
         """The rule of the model, with these weights."""

@@ -43,6 +43,21 @@ class Evidence:
     def __getitem__(self, rows: np.ndarray) -> Evidence:
         return replace(self, against=self.against[rows], log_prior=self.log_prior[rows])
 
+    @classmethod
+    def joined(cls, parts: Sequence[Evidence]) -> Evidence:
+        """The evidence of all rows. A pair that a part has not chosen is 0 there."""
+        names = dict.fromkeys(pair for part in parts for pair in part.pairs)
+        d, place = len(parts[0].names), {pair: p for p, pair in enumerate(names)}
+        log_prior = np.concatenate([part.log_prior for part in parts])
+        against = np.zeros((*log_prior.shape, d + len(names)))
+        start = 0
+        for part in parts:
+            rows = slice(start, start + len(part.log_prior))
+            columns = [*range(d), *(d + place[pair] for pair in part.pairs)]
+            against[rows, :, columns] = part.against
+            start = rows.stop
+        return cls(against, log_prior, parts[0].names, tuple(names))
+
 
 @dataclass(frozen=True)
 class Prior:

@@ -19,13 +19,15 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from verosim.bayes.rule import Rule
-from verosim.data import as_weights
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.density_method import check_density
 from verosim.estimators.predictions import prediction_reader
 from verosim.folds import HeldOutEngine, inputs_of
-from verosim.folds.inputs import no_more_folds_than_rows, without_split_columns
-from verosim.folds.splits import number_of_folds, shuffled_folds
+from verosim.folds.inputs import (
+    in_random_folds,
+    no_more_folds_than_rows,
+    without_split_columns,
+)
 from verosim.models import Inputs, Spec, State, open_rows
 from verosim.models.opening import open_table_to_score
 from verosim.validate.cross_validation import check_generative
@@ -287,14 +289,7 @@ class Training:
 
         The folds of a table with a target column are random already.
         """
-        cv, y, weights = self.cv, self.inputs.y, self.inputs.sample_weight
-        if number_of_folds(cv) is None or self.groups is not None or y is None:
-            return self
-        if isinstance(y, str):
-            return self
-        known = np.empty(0) if isinstance(weights, str) else as_weights(weights, len(y))
-        count = no_more_folds_than_rows(cv, self.inputs)
-        return replace(self, cv=shuffled_folds(count, y, known))
+        return replace(self, cv=in_random_folds(self.cv, self.inputs, self.groups))
 
     def engine(self) -> HeldOutEngine:
         """The held-out engine of the innermost model."""

@@ -94,6 +94,10 @@ class MixtureSpec(Spec):
         table = replace(source.table, read=lambda _: iter(rows), rows=n, resumes=False, once=False)
         return replace(source, table=table)
 
+    @property
+    def needs_rows(self) -> bool:
+        return self.found is None
+
     def found_in_rows(
         self, source: ArraySource | TableSource, statistic: Statistic
     ) -> dict[str, Any]:
