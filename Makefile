@@ -37,11 +37,12 @@ lint: $(READY) ## ruff: errors and formatting
 types: $(READY) ## mypy
 	$(BIN)/mypy
 
-bench: $(READY) ## the speed tables of the docs, measured on this machine
+bench: $(READY) ## the tables of speed and quality of the docs, measured on this machine (hours)
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.pairs
 	$(BIN)/python -m benchmarks.twins
+	$(BIN)/python -m benchmarks.quality
 
 clean: ## remove the environment and builds
 	rm -rf .venv build dist site
