@@ -1,4 +1,4 @@
-"""How well `auto` chooses: what it picks on one half of the rows, scored on the other half.
+"""How well `auto(simple=True)` chooses: what it picks on one half of the rows, scored on the other.
 
 python -m benchmarks.choice            prints the tables and writes them to
                                        docs/benchmarks/quality.md
@@ -36,8 +36,9 @@ MOST = 20_000  # rows; of larger sets a random sample
 PAGE = "docs/benchmarks/quality.md"
 LEAST = np.finfo(float).eps
 RULE = (
-    "random halves of each set, stratified by class. `auto` sees one half. Every candidate is "
-    "fitted on that half and scored on the other half. The best candidate has the smallest mean "
+    "random halves of each set, stratified by class. `auto(simple=True)` sees one half. "
+    "Every candidate is fitted on that half and scored on the other half. The best candidate has "
+    "the smallest mean "
     "log-loss on the other halves, which is only known afterwards. Its standard error is sd/√n "
     "over the rows of one half (mean over the splits, which share rows). The picks are within one "
     "standard error if their mean log-loss exceeds that of the best candidate by no more than it. "
@@ -134,7 +135,7 @@ def measured(name: str, frame: pd.DataFrame, target: str, splits: int) -> Found:
     for split, (known, new) in enumerate(halves.split(frame, frame[target])):
         train, test = frame.iloc[known], frame.iloc[new]
         rows, labels = test.drop(columns=target), test[target].to_numpy()
-        table = verosim.auto(train, target).table
+        table = verosim.auto(train, target, simple=True).table
         found.picks.append(table[0].name)
         schema = verosim.look(train, target)  # models of numbers need nothing else
         for candidate in table.rows:
@@ -198,8 +199,9 @@ def against(pairs: list[tuple[float, float]], what: str) -> str:
 
 
 def comparison(all_found: list[Found]) -> list[str]:
-    lines = ["| fixed model | sets | `auto`, mean log-loss | fixed model, mean log-loss | "
-             "gain, mean | gain, median | better / same / worse |", "|" + "---|" * 7]  # fmt: skip
+    lines = ["| fixed model | sets | `auto(simple=True)`, mean log-loss "
+             "| fixed model, mean log-loss | gain, mean | gain, median | better / same / worse |",
+             "|" + "---|" * 7]  # fmt: skip
     for kind in ("LDA", "GaussianNB"):
         pairs = [
             (float(f.of_picks(f.loss).mean()), alone)

@@ -110,8 +110,8 @@ GROUPS = (
         "comparison",
         "Comparison and choice",
         "How to [choose a model](../howto/choose_model.md) and "
-        "[compare models](../howto/compare.md).",
-        names_in("verosim", "auto bic compare generative_gap"),
+        "[compare models](../howto/compare.md), and what a [pool](../models/pool.md) is.",
+        names_in("verosim", "auto Pool bic compare generative_gap"),
     ),
     Group(
         "data",
@@ -126,7 +126,7 @@ GROUPS = (
         "The objects that functions return. They print as a table.",
         names_in("verosim.validate", "CrossValidation Search Selection Step Reliability")
         + names_in("verosim.validate", "Diagnosis Finding")
-        + names_in("verosim.pool", "Choice Candidates Candidate")
+        + names_in("verosim.pool", "Choice Candidates Candidate ExpertScores")
         + names_in("verosim.twins", "Comparison Difference Crossing Failure Gap")
         + names_in("verosim.bayes", "Quadratic"),
     ),
@@ -195,7 +195,7 @@ FIRST = [
 INTERNAL = {
     "spec", "settings", "set_state", "checked_state", "fitted", "opened_to_score", "evaluate",
     "check_columns", "check_has_rows", "training_rows", "set_weights", "set_columns", "rule_of",
-    "rule", "checked_model", "start_from",
+    "rule", "checked_model", "start_from", "fit_like",
 }  # fmt: skip
 
 

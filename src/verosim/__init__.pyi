@@ -33,7 +33,8 @@ from verosim.estimators import TextNB as TextNB
 from verosim.kinds import Schema as Schema
 from verosim.kinds.look import look as look
 from verosim.pool.auto import auto as auto
-from verosim.pool.auto import bic as bic
+from verosim.pool.bic import bic as bic
+from verosim.pool.estimator import Pool as Pool
 from verosim.twins.comparison.compare import compare as compare
 from verosim.twins.gap import generative_gap as generative_gap
 from verosim.twins.least_squares import LeastSquares as LeastSquares

@@ -205,6 +205,21 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
             "The grid names a setting that the model does not have.",
             'search(LDA(), X, y, {"alpha": [0.1, 1]}, cv=2)',
         ),
+        ErrorKind(
+            "Folds to compare models",
+            "`auto` compares models by fold, so it needs folds.",
+            'auto(X, y, cv="loo")',
+        ),
+        ErrorKind(
+            "Score of held-out rows",
+            "BIC is not a score of held-out rows.",
+            'auto(X, y, scoring="bic")',
+        ),
+        ErrorKind(
+            "One group",
+            "Rows of one group are held out together, so there must be several groups.",
+            "auto(X, y, groups=[1, 1, 1, 1, 1, 1])",
+        ),
     ),
     "Merging and forgetting": (
         ErrorKind(
@@ -216,6 +231,12 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
             "Different columns",
             "Models can be merged if they have the same columns.",
             "LDA().fit(X, y) + LDA().fit(X[:, :1], y)",
+        ),
+        ErrorKind(
+            "Not a pool",
+            "`like` takes the pool that `auto` returns, and gives a pool that can be merged with "
+            "it.",
+            "auto(X, y, like=LDA().fit(X, y))",
         ),
         ErrorKind(
             "Rows that were not read",

@@ -1,4 +1,4 @@
-"""auto: the best of the models the columns allow, judged on the same held-out rows."""
+"""auto(simple=True): the best textbook model that the columns allow, by the same held-out rows."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from verosim import (
     cross_validate,
 )
 from verosim.folds import engine, rules
+from verosim.folds.splits import shuffled_folds
 from verosim.pool import candidate_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::verosim.errors.SingularWarning")
@@ -70,11 +71,11 @@ def same_model(found, plain, rows):
     )
 
 
-@pytest.mark.parametrize("scoring", ["neg_log_loss", "bic"])
+@pytest.mark.parametrize("chosen", [{"simple": True}, {"by": "bic"}], ids=["held_out", "bic"])
 @pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_winner_is_a_plain_fit(load, scoring):
+def test_winner_is_a_plain_fit(load, chosen):
     X, y = load(return_X_y=True)
-    model, table = auto(X, y, scoring=scoring)
+    model, table = auto(X, y, **chosen)
     same_model(model, clone(table[0].model).fit(X, y), X)
 
 
@@ -87,13 +88,13 @@ def test_winner_of_a_table_is_a_plain_fit(mixed, density):
 
 def test_candidates_of_a_table_have_the_schema_of_a_plain_fit(mixed):
     """One look serves all candidates: each winner must be what its own look would give."""
-    table = auto(mixed, "kind").table
+    table = auto(mixed, "kind", simple=True).table
     assert {row.name for row in tried(table)} == {
         "NaiveBayes()", "NaiveBayes(columns='gaussian')", "NaiveBayes(columns='histogram')",
     }  # fmt: skip
     labels = mixed["kind"].to_numpy()
     for X, y in ((mixed, "kind"), (mixed.drop(columns="kind"), labels)):
-        model, table = auto(X, y)
+        model, table = auto(X, y, simple=True)
         plain = clone(table[0].model).fit(X, y)
         assert model.schema_ == plain.schema_
         same_model(model, plain, X)
@@ -105,7 +106,7 @@ def test_candidates_of_a_table_have_the_schema_of_a_plain_fit(mixed):
 def test_sorted_with_the_scores_of_cross_validation(iris):
     """Best first; scores, errors and accuracies of sums are those of `cross_validate`."""
     X, y = iris
-    table = auto(X, y).table
+    table = auto(X, y, simple=True).table
     assert table.complete
     assert len(table) == 15
     scores = [row.score for row in table.rows]
@@ -115,7 +116,7 @@ def test_sorted_with_the_scores_of_cross_validation(iris):
     for row in table.rows:
         if isinstance(row.model, NaiveBayes):
             continue
-        found = cross_validate(row.model, X, y)
+        found = cross_validate(row.model, X, y, cv=shuffled_folds(10, y))
         assert row.score == pytest.approx(-found.mean("neg_log_loss"), rel=1e-9)
         assert row.error == pytest.approx(found.error("neg_log_loss"), rel=1e-9)
         assert row.accuracy == pytest.approx(found.mean("accuracy"), rel=1e-9)
@@ -153,7 +154,7 @@ def test_weights_are_repetitions(iris, rng):
 
 def test_reasons_for_those_not_tried(mixed):
     """Models of numbers say which column stops them; they come last and have no score."""
-    table = auto(mixed, "kind").table
+    table = auto(mixed, "kind", simple=True).table
     refused = [row for row in table.rows if row.why]
     assert table.rows[-len(refused) :] == refused
     assert {type(row.model) for row in refused} == {LDA, QDA, RDA, GaussianNB, NaiveLDA}
@@ -178,9 +179,9 @@ def test_nothing_can_be_tried(mixed):
     with pytest.raises(VerosimError, match="empty"):
         auto(mixed, "kind", models=[])
     with pytest.raises(VerosimError, match="loo"):
-        auto(mixed, "kind", cv="loo")
+        auto(mixed, "kind", cv="loo", simple=True)
     with pytest.raises(VerosimError, match="'a' in all"):
-        auto(mixed[mixed.kind == "a"], "kind")
+        auto(mixed[mixed.kind == "a"], "kind", simple=True)
     with pytest.raises(VerosimError, match="needs a generative classifier of verosim"):
         auto(mixed, "kind", models=[object()])
 
@@ -211,7 +212,7 @@ def test_same_folds_for_all_candidates(iris, monkeypatch):
 
     monkeypatch.setattr(engine, "HoldOut", watched)
     splitter = Recorder(5, shuffle=True)
-    auto(X, y, cv=splitter)
+    auto(X, y, cv=splitter, simple=True)
     assert splitter.asked == 1
     assert len(seen) >= 2  # naive and full Gaussians keep different sums
     assert all(np.array_equal(seen[0], folds) for folds in seen)
@@ -233,7 +234,7 @@ def test_pairs_that_overlap(iris):
     """Repeated splits go to the Gaussians; NaiveBayes, which reads tables, says why not."""
     X, y = iris
     pairs = [*StratifiedKFold(3).split(X, y), *StratifiedKFold(4).split(X, y)]
-    table = auto(X, y, cv=pairs).table
+    table = auto(X, y, cv=pairs, simple=True).table
     assert {type(row.model) for row in table.rows if row.why} == {NaiveBayes}
     found = cross_validate(LDA(), X, y, cv=pairs).scores["neg_log_loss"]
     sizes = np.array([len(test) for _, test in pairs])
@@ -263,10 +264,11 @@ def test_above_some_rows_one_look_serves_all_folds(mixed, monkeypatch):
     folds = np.arange(len(mixed)) % 6
     one_look = -cross_validate(NaiveBayes(), mixed, "kind", cv=folds).mean("neg_log_loss")
     schema = verosim.look(mixed, "kind")
-    given = by_name(auto(mixed, "kind", cv=folds, schema=schema).table)["NaiveBayes()"].score
+    table = auto(mixed, "kind", cv=folds, schema=schema, simple=True).table
+    given = by_name(table)["NaiveBayes()"].score
     assert given == pytest.approx(one_look, rel=1e-9)
     monkeypatch.setattr(candidate_scores, "MOST_ROWS_TO_LOOK_AGAIN", 100)
-    found = by_name(auto(mixed, "kind", cv=folds).table)["NaiveBayes()"].score
+    found = by_name(auto(mixed, "kind", cv=folds, simple=True).table)["NaiveBayes()"].score
     assert found == pytest.approx(one_look, rel=1e-9)
 
 
@@ -278,7 +280,7 @@ def test_arrays_with_holes(iris, rng):
     """Missing cells: the full Gaussians by EM, the naive ones skip them."""
     X, y = iris
     X = np.where(rng.random(X.shape) < 0.05, np.nan, X)
-    model, table = auto(X, y)
+    model, table = auto(X, y, simple=True)
     rows = by_name(table)
     assert "LDA(missing='marginalise')" in rows
     assert "GaussianNB()" in rows
@@ -291,11 +293,11 @@ def test_object_arrays(iris, mixed):
     X, y = iris
     boxed = X.astype(object)
     boxed[3, 1] = None
-    table = auto(boxed, y).table
+    table = auto(boxed, y, simple=True).table
     assert len(tried(table)) == 15
     assert "LDA(missing='marginalise')" in by_name(table)
     words = mixed.drop(columns="kind").to_numpy(object)
-    model, table = auto(words, mixed["kind"].to_numpy())
+    model, table = auto(words, mixed["kind"].to_numpy(), simple=True)
     assert {type(row.model) for row in tried(table)} == {NaiveBayes}
     assert len(tried(table)) == 3
     same_model(model, clone(table[0].model).fit(words, mixed["kind"].to_numpy()), words)
@@ -311,8 +313,8 @@ def test_csv(tmp_path, iris):
     cells = gone.astype(object)
     cells.loc[70, "c"] = "?"
     cells.to_csv(tmp_path / "iris.csv", index=False)
-    model, table = auto(str(tmp_path / "iris.csv"), "kind", na="?")
-    other_model, other = auto(gone, "kind")
+    model, table = auto(str(tmp_path / "iris.csv"), "kind", na="?", simple=True)
+    other_model, other = auto(gone, "kind", simple=True)
     assert [row.name for row in table.rows] == [row.name for row in other.rows]
     assert len(tried(table)) == 15
     assert "QDA(missing='marginalise')" in by_name(table)
@@ -326,12 +328,13 @@ def test_frames_with_categories(mixed):
     frame = mixed.assign(
         hue=mixed["hue"].astype("category"), code=pd.Categorical(np.arange(240) % 3)
     )
-    table = auto(frame, "kind").table
+    table = auto(frame, "kind", simple=True).table
     assert {type(row.model) for row in tried(table)} == {NaiveBayes}
     assert len(tried(table)) == 3
     folds = np.arange(240) % 5
-    named = auto(frame, "kind", cv=folds).table
-    apart = auto(frame.drop(columns="kind"), frame["kind"].to_numpy(), cv=folds).table
+    named = auto(frame, "kind", cv=folds, simple=True).table
+    rows, labels = frame.drop(columns="kind"), frame["kind"].to_numpy()
+    apart = auto(rows, labels, cv=folds, simple=True).table
     for row in tried(named):
         assert row.score == pytest.approx(by_name(apart)[row.name].score, rel=1e-9)
 
@@ -340,13 +343,14 @@ def test_true_and_false_are_numbers_too(iris):
     """Flags are read by the Gaussians and, as shares, by NaiveBayes: BIC cannot compare them."""
     X, y = iris
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"]).assign(flag=X[:, 3] > 1, kind=y)
-    assert {LDA, NaiveBayes} <= {type(row.model) for row in tried(auto(frame, "kind").table)}
-    compared = tried(auto(frame, "kind", scoring="bic").table)
+    by_score = tried(auto(frame, "kind", simple=True).table)
+    assert {LDA, NaiveBayes} <= {type(row.model) for row in by_score}
+    compared = tried(auto(frame, "kind", by="bic").table)
     assert {type(row.model) for row in compared} == {NaiveBayes}
 
 
 def test_words_alone(mixed):
-    table = auto(mixed[["hue", "kind"]], "kind").table
+    table = auto(mixed[["hue", "kind"]], "kind", simple=True).table
     assert [row.name for row in tried(table)] == ["NaiveBayes()"]
 
 
@@ -362,7 +366,7 @@ def test_groups_stay_together(mixed):
     """Folds by group, whether an array or the name of a column."""
     frame = mixed.assign(owner=[f"o{i % 17}" for i in range(240)])
     schema = verosim.look(frame, "kind").edit({"owner": "ignore"})
-    table = auto(frame, "kind", cv=4, groups="owner", schema=schema).table
+    table = auto(frame, "kind", cv=4, groups="owner", schema=schema, simple=True).table
     found = cross_validate(NaiveBayes(), frame, "kind", cv=4, groups="owner", schema=schema)
     own = found.log_proba[np.arange(240), np.searchsorted(found.classes, frame["kind"])]
     assert by_name(table)["NaiveBayes()"].score == pytest.approx(-own.mean(), rel=1e-9)
@@ -395,7 +399,7 @@ def test_bic_of_iris_by_hand(iris):
     }
     for kind, value in expected.items():
         assert bic(kind().fit(X, y)) == pytest.approx(value, rel=1e-10)
-    table = auto(X, y, scoring="bic").table
+    table = auto(X, y, by="bic").table
     rows = by_name(table)
     for kind, value in expected.items():
         assert rows[f"{kind.__name__}()"].score == pytest.approx(value, rel=1e-10)
@@ -412,8 +416,8 @@ def test_bic_finds_the_model_that_made_the_rows(rng):
     shared = rng.normal(size=(4000, 2)) @ mix.T + y[:, None]
     apart = shared * np.where(y == 0, 1.0, 2.0)[:, None]
     models = [LDA(), QDA(), GaussianNB(), NaiveLDA()]
-    assert isinstance(auto(shared, y, scoring="bic", models=models).model, LDA)
-    assert isinstance(auto(apart, y, scoring="bic", models=models).model, QDA)
+    assert isinstance(auto(shared, y, by="bic", models=models).model, LDA)
+    assert isinstance(auto(apart, y, by="bic", models=models).model, QDA)
 
 
 # Interrupts --------------------------------------------------------------------------------------
@@ -435,10 +439,10 @@ def interrupt_after(monkeypatch, folds):
 def test_interrupt_returns_the_families_judged(iris, monkeypatch):
     """Ten folds of the full Gaussians are done, and some of the naive ones: these do not count."""
     X, y = iris
-    whole = auto(X, y).table
+    whole = auto(X, y, simple=True).table
     interrupt_after(monkeypatch, 13)
     with pytest.warns(VerosimWarning, match="search was interrupted"):
-        model, table = auto(X, y)
+        model, table = auto(X, y, simple=True)
     assert not table.complete
     assert "interrupted" in str(table)
     assert {type(row.model) for row in tried(table)} == {LDA, QDA, RDA}
@@ -452,10 +456,10 @@ def test_interrupt_returns_the_families_judged(iris, monkeypatch):
 def test_interrupt_within_the_first_family(iris, monkeypatch):
     """Three folds of it are known: they choose."""
     X, y = iris
-    kept = cross_validate(LDA(), X, y).scores["neg_log_loss"][:3]
+    kept = cross_validate(LDA(), X, y, cv=shuffled_folds(10, y)).scores["neg_log_loss"][:3]
     interrupt_after(monkeypatch, 3)
     with pytest.warns(VerosimWarning, match="search was interrupted"):
-        _, table = auto(X, y)
+        _, table = auto(X, y, simple=True)
     assert not table.complete
     assert by_name(table)["LDA()"].score == pytest.approx(-kept.mean(), rel=1e-9)
 
@@ -463,7 +467,7 @@ def test_interrupt_within_the_first_family(iris, monkeypatch):
 def test_interrupt_before_anything_is_known(iris, monkeypatch):
     interrupt_after(monkeypatch, 0)
     with pytest.raises(KeyboardInterrupt):
-        auto(*iris)
+        auto(*iris, simple=True)
 
 
 # Real data ---------------------------------------------------------------------------------------

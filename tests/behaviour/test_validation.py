@@ -683,7 +683,7 @@ def test_reliability_is_summed_over_folds(rng):
 @pytest.mark.parametrize("ask", [
     lambda file: cross_validate(verosim.NaiveBayes(), file, "kind", cv=5),
     lambda file: search(verosim.GaussianNB(), file, "kind", {"floor": [1e-9, 0.1]}, cv=5),
-    lambda file: verosim.auto(file, "kind", cv=3),
+    lambda file: verosim.auto(file, "kind", cv=3, simple=True),
 ], ids=["cross_validate", "search", "auto"])  # fmt: skip
 def test_memory_of_validating_a_file_does_not_grow_with_rows(ask, tmp_path, rng):
     """Out-of-fold posteriors alone would be 17 MB more for the larger file."""

@@ -61,6 +61,11 @@ WRAPPERS = [
     verosim.SemiSupervised(verosim.NaiveBayes(), unlabelled=None),
     verosim.SemiSupervised(verosim.MultinomialNB(), unlabelled=None, weight=0.5),
 ]
+POOLS = [
+    verosim.Pool(),
+    verosim.Pool(effort="fast", keep="all"),
+    verosim.Pool([verosim.TAN(5), verosim.LDA(shrinkage=0.1, encode="onehot")], priors="uniform"),
+]
 
 
 @parametrize_with_checks([estimator() for estimator in ALL])
@@ -71,6 +76,12 @@ def test_default(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(VARIANTS)
 def test_variants(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(POOLS)
+def test_pools(estimator, check):
     check(estimator)
 
 

@@ -13,6 +13,7 @@ from verosim import (
     LDA,
     LogisticRegression,
     NaiveBayes,
+    Pool,
     TextNB,
     auto,
     calibrate,
@@ -54,6 +55,11 @@ assert_type(grid, Search)
 
 choice = auto(frame, "species", cv=3)
 assert_type(choice, Choice)
+pooled = auto(frame, "species", effort="fast", time_limit=60, random_state=1)
+assert_type(pooled, Choice)
+share: float = pooled.table[0].accuracy
+if isinstance(pooled.model, Pool):
+    auto(frame, "species", like=pooled.model, groups=np.arange(len(frame)) % 10)
 calibrate(LDA(), X, y, cv=3).predict_proba(X)
 curves = compare([LDA(), LogisticRegression()], X, y, sizes=[20, 60], repeats=2, random_state=0)
 assert_type(curves, Comparison)
@@ -81,4 +87,4 @@ def never_run(path: Path) -> None:
 
 
 fit_any(X, y, None, KFold(3, shuffle=True, random_state=0), 0)
-print(f"{accuracy:.2f} {mean:.2f}")
+print(f"{accuracy:.2f} {mean:.2f} {share:.2f}")

@@ -17,3 +17,4 @@ cross_validate(model, X, y, folds=5)  # error
 cross_validate("LDA", X, y)  # error
 found = cross_validate(model, X, y).accuracy  # error
 chosen = auto(X, y).modell  # error
+auto(X, y, effort="huge")  # error

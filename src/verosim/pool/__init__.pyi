@@ -1,3 +1,4 @@
-from verosim.pool.auto import Candidate as Candidate
-from verosim.pool.auto import Candidates as Candidates
-from verosim.pool.auto import Choice as Choice
+from verosim.pool.result import Candidate as Candidate
+from verosim.pool.result import Candidates as Candidates
+from verosim.pool.result import Choice as Choice
+from verosim.pool.result import ExpertScores as ExpertScores

@@ -1,246 +1,125 @@
-"""Automatic choice of a model, by its score on held-out rows or by BIC.
-
-    log-loss   − Σ w log p(y | x) / Σ w, each fold scored by the model of the other folds
-    BIC        − 2 log p(x, y) + parameters · log n, computed from the statistics
-
-References: Stone (1974), Cross-validatory choice; Schwarz (1978), Estimating the dimension of a
-model; Hand & Yu (2001), Idiot's Bayes: not so stupid after all?
-"""
+"""The best model for a table with one call: a pool of experts, or one textbook model."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 
-from verosim.data.adapters import is_stream
-from verosim.errors import VerosimError, VerosimWarning, warn
-from verosim.estimators import NaiveBayes
-from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.density_method import check_density
-from verosim.folds import first_warning_only, inputs_of
-from verosim.folds.inputs import without_split_columns
-from verosim.folds.scores import LOG_LOSS
-from verosim.kinds.density_choice import NUMBER_KINDS
-from verosim.models import Inputs
-from verosim.models.settings import one_of
-from verosim.pool.candidate_scores import CandidateScorer
-from verosim.pool.candidates import Entry, FoldPlan, candidates
-from verosim.validate.cross_validation import check_generative
-from verosim.validate.wrapper import fit_model
+from verosim.errors import VerosimError
+from verosim.estimators.base import GenerativeClassifier, NotFitted
+from verosim.folds import inputs_of
+from verosim.folds.inputs import in_random_folds
+from verosim.folds.scores import ACCURACY, LOG_LOSS
+from verosim.models.settings import finite, one_of
+from verosim.pool.estimator import Pool
+from verosim.pool.result import Candidates, Choice
+from verosim.pool.simple import best_model
+from verosim.pool.spec import EFFORTS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from verosim.data.schema import Schema
-    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+    from verosim.typing import CV, Labels, MissingMarks, RandomState, Source, Weights
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """One candidate of :func:`~verosim.auto` and its score.
-
-    The score is the log-loss of held-out rows or the BIC, and a lower score is better:
-
-        log-loss = − Σ w log p(y | x) / Σ w,   BIC = − 2 log p(x, y) + parameters · log n
-
-    where w are the weights of the rows and n is their sum.
-
-    Attributes
-    ----------
-    model : generative classifier
-        The model with its settings, not fitted.
-    score : float
-        The log-loss of held-out rows, or the BIC. It is nan if the model was not tried.
-    error : float
-        The standard error of the log-loss over the folds. It is nan for BIC.
-    accuracy : float
-        The accuracy on held-out rows. It is nan for BIC.
-    why : str
-        The reason why the model was not tried. It is empty if the model was tried.
-    name : str
-        The `repr` of the model in one line.
-
-    References
-    ----------
-    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
-    111–147.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from verosim import LDA, QDA, auto
-    >>> X, y = load_iris(return_X_y=True)
-    >>> best = auto(X, y, models=[LDA(), QDA()]).table[0]
-    >>> best.name, round(best.score, 3)
-    ('QDA()', 0.048)
-    """
-
-    model: GenerativeClassifier
-    score: float
-    error: float
-    accuracy: float
-    why: str = ""
-
-    @property
-    def name(self) -> str:
-        """The `repr` of the model in one line."""
-        return " ".join(repr(self.model).split())
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The table of all candidates of :func:`~verosim.auto`, from the best to the worst.
-
-    Candidates that were not tried are last. `len(table)` is the number of candidates, `table[0]` is
-    the best one, and `print(table)` shows all of them.
-
-    Attributes
-    ----------
-    rows : list of Candidate
-        The candidates, sorted by score.
-    scoring : str
-        The score: "neg_log_loss" for the log-loss of held-out rows, or "bic".
-    complete : bool
-        Whether all candidates were tried. It is False after an interrupt.
-
-    References
-    ----------
-    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
-    111–147.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from verosim import LDA, QDA, auto
-    >>> X, y = load_iris(return_X_y=True)
-    >>> auto(X, y, models=[LDA(), QDA()]).table
-    model  log-loss ± se    accuracy
-    QDA()  0.0482 ± 0.0249  0.9800
-    LDA()  0.0486 ± 0.0269  0.9800
-    """
-
-    rows: list[Candidate]
-    scoring: str
-    complete: bool = True
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, i: int) -> Candidate:
-        return self.rows[i]
-
-    def __str__(self) -> str:
-        bic = self.scoring == "bic"
-        lines = [["model", "BIC"] if bic else ["model", "log-loss ± se", "accuracy"]]
-        untried: dict[str, dict[str, None]] = {}  # names of classes, by reason
-        for row in self.rows:
-            if row.why:
-                untried.setdefault(row.why, {})[type(row.model).__name__] = None
-            elif bic:
-                lines.append([row.name, f"{row.score:.1f}"])
-            else:
-                score = f"{row.score:.4f} ± {row.error:.4f}"
-                lines.append([row.name, score, f"{row.accuracy:.4f}"])
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        out = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        out += [f"not tried: {', '.join(kinds)}: {why}" for why, kinds in untried.items()]
-        if not self.complete:
-            out.append("interrupted: only the models scored so far are compared")
-        return "\n".join(out)
-
-    __repr__ = __str__
-
-
-class Choice(NamedTuple):
-    """The result of :func:`~verosim.auto`: the best model and the table of all candidates.
-
-    It is a named tuple, so `model, table = auto(X, y)` works.
-
-    Attributes
-    ----------
-    model : generative classifier
-        The candidate with the lowest score, fitted on all rows.
-    table : Candidates
-        All candidates with their scores.
-
-    References
-    ----------
-    Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
-    111–147.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from verosim import LDA, QDA, auto
-    >>> X, y = load_iris(return_X_y=True)
-    >>> choice = auto(X, y, models=[LDA(), QDA()])
-    >>> choice.model, len(choice.table)
-    (QDA(), 2)
-    """
-
-    model: GenerativeClassifier
-    table: Candidates
+HELD_OUT, BIC = "held_out", "bic"
+TEXTBOOK_FOLDS = 10
 
 
 def auto(
     X: Source,
     y: Labels | None = None,
-    cv: CV = 10,
+    cv: CV | None = None,
     *,
-    scoring: Literal["neg_log_loss", "bic"] = "neg_log_loss",
+    effort: Literal["fast", "default", "max"] = "default",
+    simple: bool = False,
     models: Iterable[GenerativeClassifier] | None = None,
-    groups: ArrayLike | None = None,
+    by: Literal["held_out", "bic"] = "held_out",
+    scoring: Literal["neg_log_loss", "accuracy"] = "neg_log_loss",
+    like: Pool | None = None,
+    groups: ArrayLike | str | None = None,
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    time_limit: float | None = None,
+    random_state: RandomState = 0,
 ) -> Choice:
-    """Try the generative classifiers that fit the columns, and return the best one.
+    """Fit a pool of generative experts to any table, or choose one textbook model.
 
-    For columns of numbers, the candidates are GaussianNB, NaiveLDA, LDA, QDA and RDA with nine
-    settings. Missing values are handled by EM. For any table, the candidates include NaiveBayes
-    with the column kinds of the first look, with Gaussians only, and with histograms only. The
-    candidate with the lowest score is fitted on all rows:
+    By default the result is a fitted :class:`~verosim.Pool`. Its experts are models of counts (KDB,
+    AODE, weighted columns and pairs of columns), Gaussian models of the whole table (LDA and RDA),
+    LDA on random features (LiftedLDA), and NaiveBayes if there are columns of text. Every expert
+    predicts rows that it was not fitted on, and the pool learns from these predictions how much
+    weight each expert gets:
+
+        log p(k | x) = b_k + Σ_e w_e ℓ_e(k) − log Σ_j exp( b_j + Σ_e w_e ℓ_e(j) ),   w_e ≥ 0
+
+    Here ℓ_e(k) is the log-posterior of class k by expert e after calibration with one temperature,
+    w_e is the weight of the expert and b_k is an offset of the class. Bins, parents and everything
+    else that labels choose is chosen without the rows that are predicted. The weights minimise the
+    log-loss of these rows, with a small penalty that pulls them to 1/E for E experts.
+
+    With `simple=True`, `models=` or `by="bic"` the result is one textbook model, which is easier to
+    read. For columns of numbers, the candidates are GaussianNB, NaiveLDA, LDA, QDA and RDA with
+    nine settings. Missing values are handled by EM. For any table, the candidates include
+    NaiveBayes with the column kinds of the first look, with Gaussians only, and with histograms
+    only. The candidate with the best score is fitted on all rows:
 
         log-loss = − Σ w log p(y | x) / Σ w,   BIC = − 2 log p(x, y) + parameters · log n
 
     where w are the weights of the rows, n is their sum, and each row is scored by the model of the
     other folds. All candidates use the same folds. The log-loss is a mean over the rows, with
     p(y | x) at least the machine epsilon; `cross_validate` gives a mean over the folds. The page
-    [Scores][which-score] of the documentation compares them.
+    [Scores][which-score] of the documentation compares them. The first look uses the labels to
+    choose between a Gaussian and a histogram. With up to 5,000 rows, this choice is made again
+    without each test fold. With more rows the labels of one fold have little effect, and one look
+    at all rows is used for all folds.
 
-    The first look uses the labels to choose between a Gaussian and a histogram. With up to 5,000
-    rows, this choice is made again without each test fold. With more rows the labels of one fold
-    have little effect, and one look at all rows is used for all folds.
+    A sparse matrix is read by textbook models only, so it never gives a pool.
 
-    Ctrl-C stops the search. It then returns the best of the models scored so far, and
-    `table.complete` is False.
+    Ctrl-C stops the work. The result then has only the experts or the models that were scored so
+    far, and `table.complete` is False.
 
     Parameters
     ----------
-    X : array-like or table of shape (n, d)
+    X : array-like, sparse matrix or table of shape (n, d)
         The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a file, a
-        folder or an iterable of tables.
+        folder or an iterable of tables. A pool reads a file three or four times. It keeps the rows
+        in memory if they need less than about 1 GB. A pool can also read a source that can be read
+        only once: the weights are then learned from the first rows, and all rows are counted.
     y : array-like of shape (n,), str or None, default=None
         The labels, or the name of the target column of X.
-    cv : int, splitter, array-like, str or iterable of pairs, default=10
+    cv : int, splitter, array-like, str, iterable of pairs or None, default=None
         The folds: a number of folds, a scikit-learn splitter, the fold of each row, the name of a
-        column of folds, or pairs of training and test positions. "loo" is not possible.
-    scoring : {"neg_log_loss", "bic"}, default="neg_log_loss"
-        "neg_log_loss" chooses by the log-loss of held-out rows. "bic" chooses by the Bayesian
-        information criterion of the joint density, with one pass over the rows per model. The table
-        shows the log-loss or the BIC, and lower is better for both.
+        column of folds, or pairs of training and test positions. "loo" is not possible. None means
+        10 folds for textbook models. For a pool it means 5 folds, or one held-out part if there are
+        10,000 rows or more.
+    effort : {"fast", "default", "max"}, default="default"
+        The experts of a pool. "fast" uses models of counts and Gaussian models, which are small.
+        "default" adds weighted columns and LDA on random features. "max" adds more of them, and MDA
+        for columns of numbers. A pool with MDA cannot add or forget rows. Textbook models do not
+        use this setting.
+    simple : bool, default=False
+        Whether to choose one textbook model instead of a pool.
     models : iterable of generative classifiers or None, default=None
-        Your own candidates. None uses the candidates described above.
+        Your own candidates. The best of them is chosen. None uses the candidates described above.
+    by : {"held_out", "bic"}, default="held_out"
+        "held_out" compares predictions of held-out rows. "bic" chooses a textbook model by the
+        Bayesian information criterion of the joint density, with one pass over the rows per model.
+    scoring : {"neg_log_loss", "accuracy"}, default="neg_log_loss"
+        The score on held-out rows that chooses a textbook model. The table always shows both
+        scores. The weights of a pool always minimise the log-loss. For a pool, "accuracy" sorts the
+        table of experts by their accuracy, and "neg_log_loss" sorts it by their weight.
+    like : Pool or None, default=None
+        A fitted pool. The new pool then has the same schema and the same experts, so that the two
+        pools can be merged. The settings effort, schema and na are those of the given pool.
     groups : array-like of shape (n,), str or None, default=None
         The group of each row, or the name of a column of groups. All rows of a group are in the
-        same fold.
+        same fold. The column of groups is not used for predictions.
     sample_weight : array-like of shape (n,), str or None, default=None
         The weights of the rows, in the fit and in the scores, or the name of the column of weights.
         None gives each row the weight 1.
@@ -249,20 +128,38 @@ def auto(
         table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    time_limit : float or None, default=None
+        Seconds after which no further expert or model is started. The first one is always finished,
+        and the others are in the table with the reason. None sets no limit.
+    random_state : int, generator or None, default=0
+        The seed of the folds, so the same rows give the same result. None gives other folds at each
+        call. The folds of textbook models depend on it if y is an array and cv is a number. They do
+        not depend on it if there are groups, or if y is the name of a column, because a hash of the
+        rows gives the folds of a table.
 
     Returns
     -------
     Choice
-        The named tuple `(model, table)`: the best model, fitted on all rows, and the table of all
-        candidates with scores and standard errors.
+        The named tuple `(model, table)`. The model is the pool or the best textbook model, fitted
+        on all rows. The first row of the table is the pool with its own score, followed by its
+        experts with scores, weights, times and sizes. For textbook models, the table has all
+        candidates with scores and standard errors, the best one first.
 
     Raises
     ------
     VerosimError
-        If no candidate can be fitted to the rows, or if an argument is not valid.
+        If no model can be fitted to the rows, or if an argument is not valid.
+
+    See Also
+    --------
+    verosim.Pool : The estimator, with its own settings.
+    verosim.cross_validate : The score of one model on held-out rows.
 
     References
     ----------
+    Genest & Zidek (1986), Combining probability distributions: a critique and an annotated
+    bibliography, Statistical Science 1, 114–135.
+    Wolpert (1992), Stacked generalization, Neural Networks 5, 241–259.
     Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36,
     111–147.
     Schwarz (1978), Estimating the dimension of a model, Annals of Statistics 6, 461–464.
@@ -271,144 +168,83 @@ def auto(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
     >>> from verosim import auto
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model, table = auto(X, y)
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model, table = auto(X, y, effort="fast")
     >>> model
-    RDA(pooling=0.1, shrinkage=0.001)
-    >>> print(table[0].name, round(table[0].score, 3), "±", round(table[0].error, 3))
-    RDA(pooling=0.1, shrinkage=0.001) 0.044 ± 0.024
+    Pool(effort='fast')
+    >>> table[0].name, table[0].accuracy > 0.98
+    ("Pool(effort='fast')", True)
+    >>> auto(X, y, simple=True).model
+    RDA(pooling=0.1, shrinkage=0.0)
     """
-    one_of("scoring", scoring, (LOG_LOSS, "bic"))
+    one_of("effort", effort, EFFORTS)
+    one_of("by", by, (HELD_OUT, BIC))
+    _check_scoring(scoring, by)
+    if time_limit is not None:
+        finite("time_limit", time_limit, least=np.finfo(float).tiny)
     if isinstance(cv, str) and cv == "loo":
         raise VerosimError(
             'cv must give folds, because models are compared by fold; got "loo".', "Use cv=10."
         )
     inputs = inputs_of(X, y, sample_weight, schema, na)
-    cv = 2 if scoring == "bic" else cv
-    with first_warning_only():
-        inputs = without_split_columns(NaiveBayes().spec(), inputs, cv, groups)
-        if models is None:
-            named = isinstance(y, str) or schema is not None or is_stream(X)
-            entries, plan = candidates(inputs, cv, groups, named)
-        else:
-            entries, plan = _own(models, inputs, cv, groups)
-        scorer = CandidateScorer(entries, plan, inputs)
-        winner, table = _by_bic(scorer) if scoring == "bic" else _by_log_loss(scorer)
-    if not table.complete:
-        warn(
-            "The search was interrupted, and its result is the best of the models scored so far.",
-            VerosimWarning,
-        )
-    return Choice(winner, table)
-
-
-def _own(
-    models: Iterable[Any], inputs: Inputs, cv: Any, groups: Any
-) -> tuple[list[Entry], FoldPlan]:
-    """The candidates of the user, and folds made by the first one that can read the rows."""
-    entries = []
-    for model in models:
-        check_generative(model)
-        entries.append(Entry(clone(model)))
-    problem = VerosimError("models must not be empty.", "Give at least one generative classifier.")
-    for entry in entries:
-        try:
-            return entries, FoldPlan.of(entry.model.spec(), inputs, cv, groups)
-        except VerosimError as error:
-            problem = error
-    raise problem
-
-
-def _by_log_loss(scorer: CandidateScorer) -> tuple[Any, Candidates]:
-    scorer.run()
-    order = sorted(scorer.scores, key=lambda i: scorer.scores[i].loss)
-    if not order:
-        raise _none_of_them(scorer)
-    found = [(scorer.entries[i].model, scorer.scores[i]) for i in order]
-    rows = [Candidate(model, one.loss, one.error, one.accuracy) for model, one in found]
-    table = Candidates([*rows, *_untried(scorer)], LOG_LOSS, scorer.complete)
-    return scorer.fitted(order[0]), table
-
-
-def _by_bic(scorer: CandidateScorer) -> tuple[Any, Candidates]:
-    found: list[tuple[float, Any]] = []
-    for i, entry in enumerate(scorer.entries):
-        if not _is_density(entry):
-            scorer.why.setdefault(
-                i, "BIC cannot compare a density of boolean columns with their probabilities."
+    if simple or models is not None or by == BIC or hasattr(X, "tocsr"):
+        if like is not None:
+            raise VerosimError(
+                "like must be None if one textbook model is chosen, because like is for pools.",
+                "Leave like out, or give a dense table without simple, models and by.",
             )
-        if i in scorer.why:
-            continue
-        try:
-            model = fit_model(entry.model, entry.inputs(scorer.inputs))
-            found.append((bic(model), model))
-        except VerosimError as error:
-            scorer.why[i] = error.what
-    if not found:
-        raise _none_of_them(scorer)
-    found.sort(key=lambda one: one[0])
-    rows = [Candidate(clone(model), score, np.nan, np.nan) for score, model in found]
-    return found[0][1], Candidates([*rows, *_untried(scorer)], "bic")
+        until = None if time_limit is None else time.perf_counter() + time_limit
+        cv = TEXTBOOK_FOLDS if cv is None else cv
+        folds = in_random_folds(cv, inputs, groups, random_state)
+        return best_model(inputs, models, folds, groups, BIC if by == BIC else scoring, until)
+    _check_like(like, schema, na)
+    pool = Pool(effort=effort, time_limit=time_limit, cv=cv, random_state=random_state)
+    model = pool.fit_like(inputs, like, groups)
+    return Choice(model, by_accuracy(model.table_) if scoring == ACCURACY else model.table_)
 
 
-def _is_density(entry: Entry) -> bool:
-    """Whether the likelihood has the same units as that of NaiveBayes on these columns."""
-    if entry.schema is None or isinstance(entry.model, NaiveBayes):
-        return True
-    return all(column.density in NUMBER_KINDS for column in entry.schema.used)
+def _check_scoring(scoring: Any, by: str) -> None:
+    if isinstance(scoring, str) and scoring == BIC:
+        raise VerosimError(
+            "scoring must be a score of held-out rows; got 'bic'.", 'Use auto(…, by="bic").'
+        )
+    one_of("scoring", scoring, (LOG_LOSS, ACCURACY))
+    if by == BIC and scoring == ACCURACY:
+        raise VerosimError(
+            'scoring must be "neg_log_loss" together with by="bic", which holds out no rows; '
+            "got 'accuracy'.",
+            "Leave scoring or by out.",
+        )
 
 
-def _untried(scorer: CandidateScorer) -> list[Candidate]:
-    return [
-        Candidate(scorer.entries[i].model, np.nan, np.nan, np.nan, why)
-        for i, why in sorted(scorer.why.items())
-    ]
+def _check_like(like: Any, schema: Any, na: Any) -> None:
+    """Check that `like` is a fitted pool, and that nothing contradicts it."""
+    if like is None:
+        return
+    if not isinstance(like, Pool):
+        raise VerosimError(
+            f"like must be a fitted Pool; got {type(like).__name__}.",
+            "Use the pool that auto returns: like=auto(…).model.",
+        )
+    try:
+        like.checked_state()
+    except NotFitted:
+        raise VerosimError(
+            "like must be a fitted Pool; got a pool that is not fitted.",
+            "Fit it first, or use the pool that auto returns: like=auto(…).model.",
+        ) from None
+    for name, given in (("schema", schema is not None), ("na", bool(na))):
+        if given:
+            raise VerosimError(
+                f"{name} must not be given together with like, which has a schema already.",
+                f"Leave {name} out.",
+            )
 
 
-def _none_of_them(scorer: CandidateScorer) -> VerosimError:
-    why = scorer.why[max(scorer.why)]  # the last model has the weakest requirements
-    return VerosimError(
-        f"No model can be fitted to these rows: {why}", "Use models=[…] to try other models."
-    )
-
-
-def bic(model: GenerativeClassifier) -> float:
-    """Bayesian information criterion of a fitted model, computed from its statistic.
-
-        BIC = − 2 log p(x, y) + p log n
-
-    where log p(x, y) is the log-likelihood of the training rows and their labels, p is the number
-    of free parameters and n is the sum of the weights of the rows. A lower value is better. No rows
-    are read.
-
-    Parameters
-    ----------
-    model : generative classifier
-        A fitted generative classifier of verosim.
-
-    Returns
-    -------
-    float
-        The BIC.
-
-    References
-    ----------
-    Schwarz (1978), Estimating the dimension of a model, Annals of Statistics 6, 461–464.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from verosim import LDA, QDA, bic
-    >>> X, y = load_iris(return_X_y=True)
-    >>> [round(bic(model.fit(X, y)), 1) for model in (LDA(), QDA())]
-    [646.7, 597.2]
-    """
-    state = model.checked_state()
-    check_density(state.spec, "bic", "Compare models by held-out scores: cross_validate.")
-    there = model.class_count_ > 0
-    log_x = state.params.generative.log_likelihood(state.current)[there].sum()
-    log_y = (model.class_count_ * state.rule.log_prior)[there].sum()
-    n = float(model.class_count_.sum())
-    return float(-2 * (log_x + log_y) + model.n_parameters_ * np.log(n))
+def by_accuracy(table: Candidates) -> Candidates:
+    """The table of a pool with its experts sorted by accuracy. The pool stays first."""
+    pool, *experts = table.rows
+    experts.sort(key=lambda row: np.inf if row.why else -row.accuracy)  # nan would not sort
+    return replace(table, rows=[pool, *experts], scoring=ACCURACY)

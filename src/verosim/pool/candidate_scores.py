@@ -12,6 +12,7 @@ selection.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,7 @@ from verosim.pool.candidates import Entry, FoldPlan
 
 # With more rows, one look at all rows leaks little about the labels of a single fold.
 MOST_ROWS_TO_LOOK_AGAIN = 5_000
+TIME_IS_OVER = "The time limit was reached."
 WEIGHT = "weight"  # the name under which the weight of a fold is stored with its scores
 
 
@@ -55,10 +57,15 @@ class CandidateScore:
 
 
 class CandidateScorer:
-    """Scores models, one family after another. After an interrupt, known scores are kept."""
+    """Scores models, one family after another. After an interrupt, known scores are kept.
 
-    def __init__(self, entries: list[Entry], plan: FoldPlan, inputs: Inputs) -> None:
-        self.entries, self.plan, self.inputs = entries, plan, inputs
+    After the time `until` of `time.perf_counter`, no further family is scored.
+    """
+
+    def __init__(
+        self, entries: list[Entry], plan: FoldPlan, inputs: Inputs, until: float | None = None
+    ) -> None:
+        self.entries, self.plan, self.inputs, self.until = entries, plan, inputs, until
         self.score_by: dict[str, Score] = {
             **scores_by_name([LOG_LOSS, "accuracy"]), WEIGHT: FoldWeight(),
         }  # fmt: skip
@@ -69,7 +76,10 @@ class CandidateScorer:
     def run(self) -> None:
         try:
             for family in self._families():
-                self._score(family)
+                if self.scores and self.is_late:
+                    self.why |= dict.fromkeys(family, TIME_IS_OVER)
+                else:
+                    self._score(family)
         except KeyboardInterrupt:
             if not self.scores:
                 raise
@@ -77,6 +87,11 @@ class CandidateScorer:
             for i in range(len(self.entries)):
                 if i not in self.scores:
                     self.why.setdefault(i, "The search was interrupted before this model.")
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return self.until is not None and time.perf_counter() > self.until
 
     def fitted(self, i: int) -> Any:
         """The model of an entry, fitted on all rows; its statistic is often known already."""

@@ -39,7 +39,7 @@ from verosim.twins.comparison.models import (
     seeded,
 )
 from verosim.twins.comparison.resampling import (
-    Pool,
+    RowsToCompare,
     in_rows,
     number_of_test_rows,
     pool_of,
@@ -192,7 +192,7 @@ def compare(
 class RemainingRepeats:
     """Computes the repeats that are not known yet."""
 
-    rows: Pool
+    rows: RowsToCompare
     models: dict[str, Any]
     metric: Metric
     known: Comparison

@@ -27,7 +27,7 @@ SMALLEST_SIZE = 10  # the smallest of these sizes, in rows
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class RowsToCompare:
     """All rows, in the form given by the user, and their labels."""
 
     X: Any
@@ -50,7 +50,7 @@ class Pool:
         return by_class[np.lexsort((rng.random(len(self)), key))]
 
 
-def pool_of(X: Any, y: Any) -> Pool:
+def pool_of(X: Any, y: Any) -> RowsToCompare:
     """The rows and labels of the user: arrays, sparse rows, texts, or a table and its target."""
     if isinstance(y, str):
         X, y = _parted(X, y)
@@ -74,7 +74,7 @@ def pool_of(X: Any, y: Any) -> Pool:
             f"All {n} rows are of class {classes.tolist()[0]!r}." if n else "X has no rows.",
             "Give rows of two or more classes.",
         )
-    return Pool(X, y, codes, classes)
+    return RowsToCompare(X, y, codes, classes)
 
 
 def in_rows(X: Any) -> Any:

@@ -1,0 +1,75 @@
+"""Rows that a fitted pool has counted: their sums are subtracted before they are predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from verosim.data import ArraySource
+from verosim.data.labels import check_known
+from verosim.engines import summarise
+from verosim.models import State
+from verosim.pool.experts import ExpertGroup
+from verosim.pool.rows import PoolRows
+from verosim.pool.trial import Counted, Trial, evidence_of, predicted
+from verosim.pool.weighted_pairs import cross_fitted_weights
+from verosim.stats import Statistic
+from verosim.validate.weight_likelihood import Evidence
+
+COUNTED_FOLDS = 5
+
+
+class CountedTrial(Trial):
+    """Rows that are predicted by the sums of a fitted pool, without the rows themselves."""
+
+    def __init__(
+        self,
+        groups: Sequence[ExpertGroup],
+        state: State,
+        rows: PoolRows,
+        seed: Any,
+        counted: bool,
+    ) -> None:
+        assert state.schema is not None
+        assert isinstance(rows.source, ArraySource)
+        self.schema, self.left_out, self.state, self.counted = state.schema, {}, state, counted
+        self.classes = state.classes
+        check_known(rows.groups.classes, self.classes)
+        self.rows = rows.with_classes(self.classes)
+        assert isinstance(self.rows.source, ArraySource)
+        self.codes, self.weights = self.rows.source.groups, self.rows.source.weights
+        n = len(self.codes)
+        self._parts = np.random.default_rng(seed).permutation(n) % max(2, min(COUNTED_FOLDS, n))
+
+    def count(self, group: ExpertGroup) -> Counted:
+        statistic: Any = self.state.statistic
+        total: Statistic = statistic.parts[group.reading].parts[group.name]
+        source = self.rows.read_as(group.reading, group.spec.reader(self.schema))
+        assert isinstance(source, ArraySource)
+        log_p = [np.empty((len(self.codes), len(self.classes))) for _ in group.experts]
+        evidence: list[Evidence] = []
+        order = []
+        for f in np.unique(self._parts):
+            at = np.flatnonzero(self._parts == f)
+            training = total
+            if self.counted:
+                training = total.without(summarise(source.take(at), total.zero()))
+            order.append(at)
+            for own, expert in zip(log_p, group.experts, strict=True):
+                if expert.spec.learns_in_pool:
+                    evidence.append(evidence_of(expert, training, source.X[at]))
+                else:
+                    own[at] = predicted(expert, training, None, source.X[at])
+        specs = [expert.spec for expert in group.experts]
+        at = np.concatenate(order)
+        for e, expert in enumerate(group.experts):
+            if expert.spec.learns_in_pool:
+                weights, found = cross_fitted_weights(
+                    Evidence.joined(evidence), self.codes[at], self.row_weights[at],
+                    self._parts[at],
+                )  # fmt: skip
+                log_p[e][at] = found
+                specs[e] = expert.spec.resolved({"weights": weights})
+        return Counted(total, log_p, specs)

@@ -1,0 +1,380 @@
+"""Learns a pool: experts predict rows that they were not fitted on, and this gives the weights."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Groups
+from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
+from verosim.data.labels import encode_labels
+from verosim.data.schema import Schema, near
+from verosim.data.stream import TableSource
+from verosim.engines import one_blas_thread, summarise
+from verosim.errors import VerosimError, VerosimWarning, warn
+from verosim.estimators.checks import generator
+from verosim.folds import first_warning_only
+from verosim.folds.scores import LOG_LOSS
+from verosim.folds.splits import number_of_folds, table_folds
+from verosim.kinds.first_rows import FirstRows
+from verosim.kinds.look import FIRST_LOOK_ROWS
+from verosim.models import Inputs, State, derive, open_rows
+from verosim.models.learning import derived_from
+from verosim.models.structure import UNKNOWN_ROWS
+from verosim.pool.counted_trial import CountedTrial
+from verosim.pool.estimator import Pool
+from verosim.pool.experts import Expert, ExpertGroup, as_experts, experts_for, grouped
+from verosim.pool.mixing import ExpertScore, HeldOutFeatures, Mixing
+from verosim.pool.result import Candidate, Candidates
+from verosim.pool.rows import HeldOutPart, PoolRows, held_out_part, joined, read_rows
+from verosim.pool.spec import PoolSpec
+from verosim.pool.splitting import most_held_out, trial_of
+from verosim.pool.trial import Trial
+from verosim.pool.weighted_pairs import MOST_PAIRS
+from verosim.stats import Product, Several, Statistic
+
+MOST_EVIDENCE_NUMBERS = 4_000_000  # rows × classes × columns and pairs
+MOST_GROUPS = 1 << 16  # hashes of groups that are distinguished
+ALMOST_ZERO = 0.002  # log-loss in nats
+
+
+@dataclass(eq=False)
+class TriedExperts:
+    """Experts with their predictions of held-out rows, and the statistic of all rows."""
+
+    trial: Trial
+    experts: list[Expert] = field(default_factory=list)
+    log_p: list[np.ndarray] = field(default_factory=list)  # for each expert, (m, C)
+    seconds: dict[str, float] = field(default_factory=dict)  # by the name of the expert
+    left_out: dict[str, str] = field(default_factory=dict)  # reasons by name
+    parts: dict[str, dict[str, Statistic]] = field(default_factory=dict)
+    complete: bool = True
+
+    def count(self, group: ExpertGroup) -> None:
+        """Let some experts predict the held-out rows, and count all rows."""
+        start = time.perf_counter()
+        counted = self.trial.count(group)
+        took = (time.perf_counter() - start) / len(group.experts)
+        self.parts.setdefault(group.reading, {})[group.name] = counted.statistic
+        self.log_p += counted.log_p
+        for expert, spec in zip(group.experts, counted.specs, strict=True):
+            known = spec.resolved({"classes": self.trial.classes})
+            self.experts.append(replace(expert, spec=known))
+            self.seconds[expert.name] = took
+
+    @property
+    def loss(self) -> float:
+        """The smallest log-loss of an expert, before its temperature."""
+        codes, weights = self.trial.codes, self.trial.row_weights
+        rows = np.arange(len(codes))
+        return min(
+            (-float(weights @ log_p[rows, codes]) / weights.sum() for log_p in self.log_p),
+            default=np.inf,
+        )
+
+    def size(self, expert: Expert) -> int:
+        """The bytes of the statistic of an expert, divided among those that share it."""
+        users = sum(other.statistic == expert.statistic for other in self.experts)
+        return 8 * self.parts[expert.reading][expert.statistic].size // users
+
+    def statistic(self, members: Sequence[Expert]) -> Product:
+        """The statistic of some experts."""
+        parts: dict[str, dict[str, Statistic]] = {}
+        for expert in members:
+            own = self.parts[expert.reading][expert.statistic]
+            parts.setdefault(expert.reading, {})[expert.statistic] = own
+        return Product({reading: Several(some) for reading, some in parts.items()})
+
+
+def learn_pool(
+    spec: PoolSpec,
+    inputs: Inputs,
+    groups: Any = None,
+    like: State | None = None,
+    classes: Any = None,
+) -> State:
+    """The state of a pool: the sums of its experts, and what was learned on held-out rows.
+
+    `groups` has one entry per row, or is the name of a column. Rows of one group are in the same
+    fold. With `like`, the schema and the experts are those of another pool. `classes` are labels
+    that may appear later. Experts and folds may repeat a warning, and only the first one is shown.
+    """
+    spec.check()
+    start = time.perf_counter()
+    if not isinstance(spec.random_state, int):
+        seed = int(generator(spec.random_state).integers(1 << 32))
+        spec = replace(spec, random_state=seed)
+    with first_warning_only():
+        state = _learned(spec, inputs, groups, like, classes, start)
+    if not state.tuned["report"].complete:
+        warn("The fit was interrupted, and the pool has only the experts so far.", VerosimWarning)
+    return state
+
+
+def _learned(
+    spec: PoolSpec, inputs: Inputs, groups: Any, like: State | None, classes: Any, start: float
+) -> State:
+    if like is not None:
+        assert isinstance(like.spec, PoolSpec)
+        spec = replace(spec, members=like.spec.members, keep="all")
+        inputs = replace(inputs, schema=like.schema)
+    named = tuple(name for name in (groups, spec.cv) if isinstance(name, str))
+    opened = open_rows(
+        replace(spec, unsettled=True), replace(inputs, ignored=(*inputs.ignored, *named)),
+        classes=classes,
+    )  # fmt: skip
+    source, schema = opened.source, opened.schema
+    assert isinstance(source, TableSource)
+    assert schema is not None
+    first = spec if spec.members else replace(spec, members=_experts(spec, schema))
+    schema, first, unreadable = _described(first, schema, source)
+    source = replace(source, reader=first.reader(schema))
+    rows, count = _rows_in_folds(spec, source, schema, groups)
+    asked = spec.members or _experts(spec, schema, rows.count, len(rows.groups.classes))
+    left_out = {e.name: unreadable[e.reading] for e in asked if e.reading in unreadable}
+    left_out |= _without_folds(asked)
+    spec = replace(spec, members=tuple(e for e in asked if e.name not in left_out))
+    if not spec.members:
+        raise _no_expert(left_out)
+    every = grouped(spec.members)
+    trial = trial_of(every, schema, rows, spec.random_state, count)
+    out = left_out | trial.left_out | _with_much_evidence(every, trial)
+    tried = TriedExperts(trial, left_out=out)
+    every = [group.without(out) for group in every]
+    until = None if spec.time_limit is None else start + spec.time_limit
+    try_experts(tried, every, until, chosen=spec.given is None and like is None)
+    mixing, report = learn_mixing(spec, tried, asked, _not_read(schema, spec))
+    members = tuple(expert for expert in tried.experts if expert.name in mixing.names)
+    statistic: Statistic = tried.statistic(members)
+    if source.table.once:  # the experts have seen only the first rows
+        reader = replace(spec, members=members).reader(trial.schema)
+        statistic = summarise(replace(source, reader=reader), statistic.zero())
+        mixing = replace(mixing, rows=float(statistic.weight.sum()))
+    tuned = {"members": members, "mixing": mixing, "report": report}
+    if classes is None:
+        return derived_from(spec, statistic, trial.schema, tuned)
+    every_class = statistic.axes.groups.union(Groups(encode_labels(classes)[1]))
+    statistic = statistic.align(statistic.axes.with_groups(every_class))
+    return derive(spec, statistic, trial.schema, tuned, streaming=True)
+
+
+def _rows_in_folds(
+    spec: PoolSpec, source: TableSource, schema: Schema, groups: Any
+) -> tuple[PoolRows | HeldOutPart, int | None]:
+    """The rows, with their folds if these are given, and the number of folds that is wanted."""
+    count = None if spec.cv is None else number_of_folds(spec.cv)
+    if spec.cv is None or count is not None:
+        folds = folds_of(groups, schema, source.rows)
+        return _rows(replace(source, folds=folds), spec.random_state), count
+    given = table_folds(spec.cv, source, None, groups)
+    rows = _rows(replace(source, folds=given), spec.random_state)
+    assert isinstance(rows, PoolRows)
+    return replace(rows, are_folds=True), None
+
+
+def _experts(
+    spec: PoolSpec, schema: Schema, rows: int = UNKNOWN_ROWS, classes: int = 2
+) -> tuple[Expert, ...]:
+    """The given experts, or those for the table."""
+    models = spec.given
+    if models is None:
+        models = experts_for(spec.effort, rows, classes, schema)
+    return as_experts(models)
+
+
+def _described(
+    spec: PoolSpec, schema: Schema, source: TableSource
+) -> tuple[Schema, PoolSpec, dict[str, str]]:
+    """The schema with what the experts need, the experts that can read the table, and the ways of
+    reading that are not possible, with the reason."""
+    members, unreadable, first = [], {}, FirstRows(source.table, source.weights)
+    for expert in spec.members:
+        try:
+            found = expert.spec.described(schema, first)
+            expert.spec.reader(found)
+        except VerosimError as error:
+            unreadable[expert.reading] = error.what
+        else:
+            schema = found
+            members.append(expert)
+    if not members:
+        raise _no_expert({e.name: unreadable[e.reading] for e in spec.members})
+    return schema, replace(spec, members=tuple(members)), unreadable
+
+
+def _without_folds(experts: Sequence[Expert]) -> dict[str, str]:
+    """The experts that cannot be fitted without some rows, with the reason."""
+    why = "Its settings or its rows are chosen from all rows, so no rows can be held out."
+    return {e.name: why for e in experts if not (e.spec.is_decomposable or e.spec.needs_rows)}
+
+
+def _no_expert(left_out: Mapping[str, str]) -> VerosimError:
+    """The error for a table to which no expert can be fitted."""
+    name, why = next(iter(left_out.items()))
+    return VerosimError(
+        f"No expert can be fitted to these rows; {name}: {why}",
+        "Change the table, or give other models as experts.",
+    )
+
+
+def _with_much_evidence(every: Sequence[ExpertGroup], trial: Trial) -> dict[str, str]:
+    """The experts that would learn weights from too many numbers, with the reason."""
+    numbers = len(trial.codes) * len(trial.classes) * (len(trial.schema.cells) + MOST_PAIRS)
+    if numbers <= MOST_EVIDENCE_NUMBERS:
+        return {}
+    why = (
+        f"The evidence of {len(trial.codes):,} held-out rows for {len(trial.classes):,} classes "
+        f"needs {numbers:,} numbers, and at most {MOST_EVIDENCE_NUMBERS:,} are allowed."
+    )
+    experts = (expert for group in every for expert in group.experts)
+    return {expert.name: why for expert in experts if expert.spec.learns_in_pool}
+
+
+def _not_read(schema: Schema, spec: PoolSpec) -> dict[str, str]:
+    """The columns that no expert reads, with the reason."""
+    read = {name for expert in spec.members for name in expert.spec.columns_read(schema)}
+    return {
+        column.name: f"No expert reads columns of kind {column.density}."
+        for column in schema.used
+        if column.name not in read
+    }
+
+
+def folds_of(groups: Any, schema: Schema, rows: int | None) -> TableFolds | None:
+    """Rows of one group are in the same fold. `rows` is the number of rows if it is known."""
+    if groups is None:
+        return None
+    if isinstance(groups, str):
+        if groups == schema.target:
+            raise VerosimError(
+                f"{groups!r} is the target, so it cannot define the groups.",
+                "Use another column, or give an array of groups.",
+            )
+        if groups not in schema.names:
+            raise VerosimError(
+                f"The column of groups {groups!r} is not in the table.", near(groups, schema.names)
+            )
+        return GroupFolds(groups, MOST_GROUPS, frozenset(schema.na))
+    groups = np.asarray(groups)
+    if groups.ndim != 1 or (rows is not None and len(groups) != rows):
+        wanted = "row" if rows is None else f"of the {rows} rows"
+        raise VerosimError(
+            f"groups must have one value for each {wanted}; got shape {groups.shape}."
+        )
+    codes, names = encode_labels(groups)
+    return GivenFolds(codes.astype(np.int32), max(2, len(names)))
+
+
+def _rows(source: TableSource, seed: Any) -> PoolRows | HeldOutPart:
+    """The rows to learn from: the first ones of a source that can be read only once."""
+    if source.table.once:
+        folds = 1 if source.folds is None else source.folds.count
+        return joined([chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)], folds)
+    number = int(np.random.default_rng(seed).integers(1 << 32))
+    return read_rows(source) or held_out_part(source, most_held_out, number)
+
+
+def try_experts(
+    tried: TriedExperts,
+    every: Sequence[ExpertGroup],
+    until: float | None = None,
+    chosen: bool = False,
+) -> None:
+    """Let the experts predict held-out rows, until the time is over or the user interrupts.
+
+    If verosim has `chosen` the experts, those that cannot improve the others are left out.
+    """
+    for group in every:
+        if not group.experts:
+            continue
+        if until is not None and tried.experts and time.perf_counter() > until:
+            tried.left_out |= dict.fromkeys(group.names, "The time limit was reached.")
+            continue
+        if chosen and tried.loss < ALMOST_ZERO:
+            tried.left_out |= dict.fromkeys(group.names, "Other experts make almost no errors.")
+            continue
+        try:
+            tried.count(group)
+        except VerosimError as error:
+            tried.left_out |= dict.fromkeys(group.names, error.what)
+        except KeyboardInterrupt:
+            if not tried.experts:
+                raise
+            tried.complete = False
+            rest = [name for group in every for name in group.names]
+            for name in rest:
+                if name not in tried.seconds:
+                    tried.left_out.setdefault(name, "The fit was interrupted before this expert.")
+            return
+    if not tried.experts:
+        raise _no_expert(tried.left_out)
+
+
+def learn_mixing(
+    spec: PoolSpec,
+    tried: TriedExperts,
+    asked: Sequence[Expert],
+    not_read: Mapping[str, str] | None = None,
+) -> tuple[Mixing, Candidates]:
+    """The mixing of the experts, and the table of the scores of all that were asked for."""
+    trial = tried.trial
+    names = [expert.name for expert in tried.experts]
+    with one_blas_thread:
+        held = HeldOutFeatures(tried.log_p, trial.codes, trial.row_weights)
+        rows = float(tried.statistic(tried.experts).weight.sum())
+        mixing = held.mixing(names, trial.classes, rows)
+        scores, own = held.scores(), held.score()
+    lines = [
+        _line(expert, score, weight, tried)
+        for expert, score, weight in zip(tried.experts, scores, mixing.weights, strict=True)
+    ]
+    lines.sort(key=lambda line: -line.weight)
+    effort: Any = spec.effort
+    keep: Any = spec.keep
+    models = {expert.name: expert.model for expert in asked}
+    untried = [
+        Candidate(models[name], np.nan, np.nan, np.nan, why)
+        for name, why in tried.left_out.items()
+        if name in models
+    ]
+    pool = Pool(spec.given, effort, spec.columns, keep=keep)
+    total = Candidate(
+        pool, own.loss, own.error, own.accuracy, seconds=sum(tried.seconds.values()),
+        size=sum(tried.size(expert) for expert in tried.experts),
+    )  # fmt: skip
+    report = Candidates([total, *lines, *untried], LOG_LOSS, tried.complete, dict(not_read or {}))
+    return mixing if spec.keep == "all" else mixing.kept(), report
+
+
+def _line(expert: Expert, score: ExpertScore, weight: float, tried: TriedExperts) -> Candidate:
+    return Candidate(
+        expert.model, *score, weight=float(weight), seconds=tried.seconds[expert.name],
+        size=tried.size(expert),
+    )  # fmt: skip
+
+
+def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> State:
+    """The same sums with a new mixing, learned on these rows.
+
+    If the rows are `counted` in the sums, each fold is subtracted before it is predicted.
+    """
+    pool = spec.resolved(state.tuned)
+    if counted:
+        pool.check_updates("reweigh(counted=True)")
+    seed = int(generator(pool.random_state).integers(1 << 32))
+    opened = open_rows(pool, inputs, state)
+    assert isinstance(opened.source, TableSource)
+    every = grouped(pool.members)
+    rows = _rows(opened.source, seed)
+    some = rows if isinstance(rows, PoolRows) else rows.held
+    trial = CountedTrial(every, state, some, seed, counted)
+    tried = TriedExperts(trial)
+    with first_warning_only():
+        try_experts(tried, every)
+    mixing, report = learn_mixing(replace(pool, keep="all"), tried, pool.members)
+    tuned = {"members": tuple(tried.experts), "mixing": mixing, "report": report}
+    return derive(spec, state.statistic, state.schema, tuned, streaming=True)

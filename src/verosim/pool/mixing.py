@@ -1,0 +1,207 @@
+"""How the experts of a pool are combined: a weighted sum of their tempered log-posteriors.
+
+    ℓ_e(k) = max( log softmax_k(τ_e log p_e(k | x)), −6 − log C )
+    log p(k | x) = b_k + Σ_e w_e ℓ_e(k) − log Σ_l exp(b_l + Σ_e w_e ℓ_e(l)),   w_e ≥ 0
+
+The temperatures τ_e, the weights w_e and the offsets b_k are learned on held-out rows:
+
+    minimise  − Σ v log p(y | x) + 8 ‖w − 1/E‖² + ‖b‖²
+
+with v the weights of the rows. Experts with a weight of zero are dropped.
+References: Genest & Zidek (1986), Combining probability distributions (logarithmic pools); Wolpert
+(1992), Stacked generalization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from verosim.axes.groups import union_of_labels
+from verosim.data.labels import positions
+from verosim.validate.calibration_maps import Temperature
+
+LOWEST_BELOW_UNIFORM = 6.0  # nats below the uniform share at which a log-posterior is cut
+PENALTY = 8.0  # of a weight that differs from 1/E
+LEAST_WEIGHT = 1e-6  # below it an expert is dropped
+LOWEST = -1e3  # of a log-posterior before it is tempered
+MIXING_TOLERANCE = 1e-8  # relative, of the loss
+ROWS_FOR_TEMPERATURES = 4_000  # more rows change a temperature very little
+SCORE_PARTS = 3  # of the held-out rows, for the score of the pool itself
+
+
+@dataclass(frozen=True, eq=False)
+class Mixing:
+    """Temperatures, weights and offsets of the experts of a pool."""
+
+    names: tuple[str, ...]  # of the experts
+    temperatures: np.ndarray  # (E,) τ_e
+    weights: np.ndarray  # (E,) w_e
+    offsets: np.ndarray  # (C,) b_k
+    classes: np.ndarray  # (C,)
+    rows: float  # the weight of the rows of the model when they were learned
+    since: float = 0.0  # the weight of the rows that were added or removed since then
+
+    @property
+    def is_old(self) -> bool:
+        """Whether more rows have changed than the weights were learned on."""
+        return self.since > self.rows
+
+    def clipped(self, log_p: np.ndarray, e: int) -> np.ndarray:
+        """(n, C) ℓ_e of the log-posteriors of expert e."""
+        return clipped(log_p, float(self.temperatures[e]))
+
+    def offsets_of(self, classes: np.ndarray) -> np.ndarray:
+        """(C,) the offsets of some classes; a class that is new has none."""
+        out = np.zeros(len(classes))
+        at = positions(self.classes, classes)
+        out[at[at >= 0]] = self.offsets[at >= 0]
+        return out
+
+    def kept(self) -> Mixing:
+        """Only the experts with a weight, and at least one."""
+        at = np.flatnonzero(self.weights > LEAST_WEIGHT)
+        at = at if len(at) else np.array([self.weights.argmax()])
+        names = tuple(self.names[e] for e in at)
+        return replace(
+            self, names=names, temperatures=self.temperatures[at], weights=self.weights[at]
+        )
+
+    def averaged(self, other: Mixing, mine: float, theirs: float) -> Mixing:
+        """The mean of two mixings of the same experts, weighted by the rows of the two models."""
+        share = mine / (mine + theirs)
+        classes = union_of_labels(self.classes, other.classes)
+        return replace(
+            self,
+            temperatures=share * self.temperatures + (1 - share) * other.temperatures,
+            weights=share * self.weights + (1 - share) * other.weights,
+            offsets=share * self.offsets_of(classes) + (1 - share) * other.offsets_of(classes),
+            classes=classes,
+            rows=share * self.rows + (1 - share) * other.rows,
+            # For the weights of each model, the rows of the other model are new.
+            since=share * (self.since + theirs) + (1 - share) * (other.since + mine),
+        )
+
+    def ordered(self, names: Sequence[str]) -> Mixing:
+        """The same mixing with the experts in another order."""
+        at = [self.names.index(name) for name in names]
+        return replace(
+            self, names=tuple(names), temperatures=self.temperatures[at], weights=self.weights[at]
+        )
+
+
+def clipped(log_p: np.ndarray, temperature: float) -> np.ndarray:
+    """(n, C) tempered log-posteriors, none far below the uniform share."""
+    scaled: np.ndarray = temperature * np.maximum(log_p, LOWEST)
+    scaled -= log_sum(scaled)
+    return np.maximum(scaled, -LOWEST_BELOW_UNIFORM - np.log(log_p.shape[1]), out=scaled)
+
+
+def log_sum(scores: np.ndarray) -> np.ndarray:
+    """(n, 1) log Σ_k exp of finite scores (n, C)."""
+    top = scores.max(axis=1, keepdims=True)
+    total: np.ndarray = np.exp(scores - top).sum(axis=1, keepdims=True)
+    return np.log(total) + top
+
+
+class HeldOutFeatures:
+    """The tempered log-posteriors ℓ_e of held-out rows, from which a mixing is learned."""
+
+    def __init__(self, log_p: Sequence[np.ndarray], codes: np.ndarray, weights: np.ndarray) -> None:
+        self.codes, self.weights = codes, as_row_counts(weights)
+        every = max(1, -(-len(codes) // ROWS_FOR_TEMPERATURES))
+        self.temperatures = np.array([
+            Temperature.fit(one[::every], codes[::every], self.weights[::every]).tau
+            for one in log_p
+        ])  # fmt: skip
+        self.features = np.stack(
+            [clipped(one, t) for one, t in zip(log_p, self.temperatures, strict=True)]
+        )  # (E, n, C)
+
+    def mixing(self, names: Sequence[str], classes: np.ndarray, rows: float) -> Mixing:
+        """The mixing of all held-out rows."""
+        w, b = logarithmic_pool(self.features, self.codes, self.weights)
+        return Mixing(tuple(names), self.temperatures, w, b, classes, rows)
+
+    def score(self) -> ExpertScore:
+        """The score of the pool: the rows of each part are predicted by the weights of the rest."""
+        out = np.empty(self.features.shape[1:])
+        part_of = np.arange(len(self.codes)) % min(SCORE_PARTS, len(self.codes))
+        start = logarithmic_pool(self.features, self.codes, self.weights)
+        for part in range(part_of.max() + 1):
+            test, rest = part_of == part, part_of != part
+            if rest.any():
+                w, b = logarithmic_pool(
+                    self.features[:, rest], self.codes[rest], self.weights[rest], start
+                )
+                out[test] = np.tensordot(w, self.features[:, test], 1) + b
+        return self._scored(out - log_sum(out))
+
+    def scores(self) -> list[ExpertScore]:
+        """The score of every expert."""
+        return [self._scored(one - log_sum(one)) for one in self.features]
+
+    def _scored(self, log_p: np.ndarray) -> ExpertScore:
+        n = len(self.codes)
+        own, share = log_p[np.arange(n), self.codes], self.weights / self.weights.sum()
+        loss = -float(share @ own)
+        error = float(np.sqrt(share**2 @ (own + loss) ** 2))
+        return ExpertScore(loss, error, float(share @ (log_p.argmax(axis=1) == self.codes)))
+
+
+def as_row_counts(weights: np.ndarray) -> np.ndarray:
+    """(n,) weights that count rows. Whole numbers do, and others are made to sum to n."""
+    if (weights == np.floor(weights)).all():
+        return weights
+    scaled: np.ndarray = weights * (len(weights) / weights.sum())
+    return scaled
+
+
+class ExpertScore(NamedTuple):
+    """The log-loss of held-out rows, its standard error, and the accuracy."""
+
+    loss: float
+    error: float
+    accuracy: float
+
+
+def logarithmic_pool(
+    features: np.ndarray,
+    codes: np.ndarray,
+    v: np.ndarray,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weights (E,) and offsets (C,) for features (E, n, C)."""
+    E, n, C = features.shape
+    rows, target = np.arange(n), 1.0 / E
+    flat = features.reshape(E, n * C)
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        w, b = theta[:E], theta[E:]
+        scores = (w @ flat).reshape(n, C)
+        scores += b
+        scores -= scores.max(axis=1, keepdims=True)
+        own = scores[rows, codes]
+        rest = np.exp(scores, out=scores)  # (n, C) posteriors, then residuals
+        total = rest.sum(axis=1)
+        rest /= total[:, None]
+        value = -float(v @ (own - np.log(total)))
+        rest[rows, codes] -= 1.0
+        rest *= v[:, None]
+        value += PENALTY * float(((w - target) ** 2).sum()) + float(b @ b)
+        slope = np.concatenate([flat @ rest.ravel(), rest.sum(axis=0)])
+        slope[:E] += 2 * PENALTY * (w - target)
+        slope[E:] += 2 * b
+        return value, slope
+
+    first = (np.full(E, target), np.zeros(C)) if start is None else start
+    bounds = [(0.0, None)] * E + [(None, None)] * C
+    found = minimize(
+        loss, np.concatenate(first), jac=True, method="L-BFGS-B", bounds=bounds,
+        options={"maxiter": 200, "ftol": MIXING_TOLERANCE},
+    )  # fmt: skip
+    return found.x[:E], found.x[E:]

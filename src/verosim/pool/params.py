@@ -1,0 +1,160 @@
+"""The parameters of a pool: the rules of its experts, and how they are combined.
+
+    log p(k | x) = log π_k + s_k(x) − a common term,   s_k(x) = b_k + Σ_e w_e ℓ_e(k) − log π⁰_k
+
+π⁰ are the priors of the training rows, which the experts contain, and π those in use. The density
+of rows is another model, the mixture of the members that are densities of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from verosim.axes import Columns
+from verosim.bayes.rule import Decision
+from verosim.data.sources import Parts
+from verosim.densities import Params
+from verosim.densities.base import into
+from verosim.errors import VerosimError, listed
+from verosim.estimators.density_method import NotADensity
+from verosim.pool.experts import AS_CELLS, Expert
+from verosim.pool.mixing import Mixing
+from verosim.pool.trial import log_posterior
+
+
+@dataclass(frozen=True)
+class PoolParams(Params):
+    """The rules of the experts by name, and the mixing."""
+
+    members: tuple[Expert, ...]
+    rules: Mapping[str, Decision]
+    mixing: Mixing
+    classes: np.ndarray  # (C,)
+    log_shares: np.ndarray  # (C,) log π⁰_k
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        each: list[Any] = [self.rules[name].params for name in self.mixing.names]
+        return sum(params.n_parameters for params in each)
+
+    @cached_property
+    def generative(self) -> Params:
+        """The mixture of the members that are densities of the columns."""
+        some = [expert for expert in self.members if expert.is_density]
+        if not some:
+            raise NotADensity(
+                "The density of a pool comes from the experts AODE, KDB and TAN, and this pool has "
+                f"none of them: {listed([expert.name for expert in self.members])}.",
+                "Add one of them to experts, and use keep='all'.",
+            )
+        share = dict(zip(self.mixing.names, self.mixing.weights.tolist(), strict=True))
+        weights = np.array([share[expert.name] for expert in some])
+        weights = weights if weights.sum() > 0 else np.ones(len(some))
+        parts: Any = [self.rules[expert.name].params for expert in some]
+        return MemberMixture(tuple(parts), weights / weights.sum())
+
+    def read(self, rows: Any) -> Any:
+        return rows
+
+    @cached_property
+    def _start(self) -> np.ndarray:
+        """(C,) b_k − log π⁰_k, where a class without rows is impossible."""
+        offsets = self.mixing.offsets_of(self.classes)
+        return np.where(np.isfinite(self.log_shares), offsets - self.log_shares, -np.inf)
+
+    def expert_posteriors(self, block: Parts) -> list[np.ndarray]:
+        """For every expert (n, C) log p_e(k | x)."""
+        readings = {expert.name: expert.reading for expert in self.members}
+        return [
+            log_posterior(self.rules[name], block[readings[name]]) for name in self.mixing.names
+        ]
+
+    def parts(self, block: Parts) -> np.ndarray:
+        """(E, n, C) w_e ℓ_e: what every expert adds to the scores."""
+        found = self.expert_posteriors(block)
+        return np.stack([
+            w * self.mixing.clipped(log_p, e)
+            for e, (log_p, w) in enumerate(zip(found, self.mixing.weights, strict=True))
+        ])  # fmt: skip
+
+    def offsets(self, log_prior: np.ndarray) -> np.ndarray:
+        """(C,) b_k + log π_k − log π⁰_k, where a class without rows is impossible."""
+        return np.where(np.isfinite(log_prior), self._start + log_prior, -np.inf)
+
+    def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        out = into(out, (block.shape[0], len(self.classes)))
+        out[...] = self._start
+        for e, log_p in enumerate(self.expert_posteriors(block)):
+            out += self.mixing.weights[e] * self.mixing.clipped(log_p, e)
+        return out
+
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        return self.generative.log_density(block, out)
+
+    def contributions(self, block: Any) -> np.ndarray:
+        raise VerosimError(
+            "The posteriors of a pool are not a sum over columns.",
+            "Use expert_scores(X), which gives what each expert adds.",
+        )
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        found: np.ndarray = self.generative.sample(classes, rng)
+        return found
+
+    def log_likelihood(self, statistic: Any) -> np.ndarray:
+        raise VerosimError(
+            "A pool has no likelihood, because its posteriors are combined.",
+            "Compare models by their predictions of held-out rows: cross_validate(model, X, y).",
+        )
+
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        """Every expert checks its own scores."""
+
+
+@dataclass(frozen=True)
+class MemberMixture(Params):
+    """A mixture of densities of rows that were read as cells."""
+
+    parts: tuple[Params, ...]
+    weights: np.ndarray  # (M,) they sum to 1
+
+    @property
+    def n_parameters(self) -> int:  # type: ignore[override]
+        return sum(part.n_parameters for part in self.parts)
+
+    def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        each = np.stack([part.log_density(block[AS_CELLS]) for part in self.parts])  # (M, n, C)
+        found: np.ndarray = logsumexp(each, axis=0, b=self.weights[:, None, None])
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def contributions(self, block: Any) -> np.ndarray:
+        raise VerosimError(
+            "The density of a mixture is not a sum over columns.", "Use log_density(X)."
+        )
+
+    def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(n, d) cells, each row from one member."""
+        member = rng.choice(len(self.parts), size=len(classes), p=self.weights)
+        out: np.ndarray | None = None
+        for m, part in enumerate(self.parts):
+            at = np.flatnonzero(member == m)
+            drawn = part.sample(classes[at], rng)
+            out = np.empty((len(classes), drawn.shape[1]), drawn.dtype) if out is None else out
+            out[at] = drawn
+        assert out is not None
+        return out
+
+    def log_likelihood(self, statistic: Any) -> np.ndarray:
+        raise VerosimError(
+            "The likelihood of a mixture needs the rows, and the statistic has only counts.",
+            "Use log_density(X).",
+        )

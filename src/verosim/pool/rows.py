@@ -1,0 +1,204 @@
+"""The rows of a table, read once in all the ways that the experts of a pool need.
+
+    table in memory, or a file that fits      every block is kept
+    larger files                              chunks are read again for each pass
+
+A part of a larger file is held out by a hash of the row numbers, and only this part is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from verosim.axes import Groups
+from verosim.axes.groups import union_of_labels
+from verosim.data import ArraySource, Batch
+from verosim.data.batch import UNWEIGHTED
+from verosim.data.folds import RowSample
+from verosim.data.labels import encode_labels, positions
+from verosim.data.readers import Reader
+from verosim.data.schema import Schema
+from verosim.data.sources import Parts, take_rows
+from verosim.data.stream import Chunk, TableSource
+from verosim.data.tables import Rows
+from verosim.engines import map_chunks
+from verosim.errors import VerosimError
+from verosim.kinds.converted_reader import ConvertedReader
+from verosim.models.learning import no_weighted_rows
+
+MOST_BYTES = 1 << 30  # of all blocks that are kept
+LARGEST_HASH = (1 << 64) - 1
+Kept = list[tuple[np.ndarray, Batch]]  # row numbers and rows
+
+
+class PoolReader(Reader):
+    """Reads a table in all the ways that the experts need, each once."""
+
+    def __init__(self, schema: Schema, readers: Mapping[str, Reader]) -> None:
+        super().__init__(schema)
+        self.readers = dict(readers)
+
+    def block(self, rows: Rows) -> Parts:
+        out: dict[str, Any] = {}
+        parts: Parts | None = None
+        for name, reader in self.readers.items():
+            if isinstance(reader, ConvertedReader):  # they share the reading of the parts
+                parts = reader.parts_of(rows) if parts is None else parts
+                out[name] = reader.converted(parts, rows.batch.num_rows)
+            else:
+                out[name] = reader.block(rows)
+        return Parts(out)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a spec needs to know of a source to plan its statistic."""
+
+    reader: Reader
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRows:
+    """Rows with a block for each way of reading, and the groups of their classes."""
+
+    source: ArraySource | TableSource
+    groups: Groups
+    together: np.ndarray | None = None  # (n,) rows with the same number are in the same fold
+    are_folds: bool = False  # whether these numbers are the folds
+
+    def read_as(self, reading: str, reader: Reader) -> ArraySource | TableSource:
+        """The same rows, read in one way."""
+        if isinstance(self.source, TableSource):
+            return replace(self.source, reader=reader)
+        return replace(self.source, X=self.source.X[reading])
+
+    def only(self, reading: str) -> PoolRows:
+        """The same rows in memory, with one block."""
+        assert isinstance(self.source, ArraySource)
+        block = Parts({reading: self.source.X[reading]})
+        return replace(self, source=replace(self.source, X=block))
+
+    @property
+    def count(self) -> int:
+        """The number of rows in memory."""
+        assert isinstance(self.source, ArraySource)
+        return len(self.source)
+
+    def take(self, rows: np.ndarray) -> PoolRows:
+        """Some rows, if they are in memory."""
+        assert isinstance(self.source, ArraySource)
+        return replace(self, source=self.source.take(rows))
+
+    def with_classes(self, classes: np.ndarray) -> PoolRows:
+        """The same rows in memory, with more classes."""
+        assert isinstance(self.source, ArraySource)
+        places = positions(self.groups.classes, classes).astype(np.int32)
+        source = replace(self.source, groups=places[self.source.groups])
+        return PoolRows(source, Groups(classes))
+
+
+def read_rows(source: TableSource) -> PoolRows | None:
+    """The rows in memory, or None if their blocks do not fit.
+
+    If the source has folds, rows of one fold stay together.
+    """
+    batches, size = [], 0
+    for batch in map_chunks(lambda chunk: chunk.batch(), source):
+        batches.append(batch)
+        size += batch.block.nbytes
+        if size > MOST_BYTES and not source.table.in_memory:
+            if source.folds is not None:
+                raise VerosimError(
+                    "The table does not fit into memory, and groups need all of its rows.",
+                    "Leave groups out, or use a sample of the groups.",
+                )
+            return None
+    return joined(batches, 1 if source.folds is None else source.folds.count)
+
+
+def joined(batches: Sequence[Batch], folds: int = 1) -> PoolRows:
+    """The rows of some batches, in memory, with so many folds."""
+    batches = [batch for batch in batches if len(batch)]
+    if not batches:
+        raise no_weighted_rows()
+    together = None
+    if folds > 1:
+        together = np.concatenate([batch.groups % folds for batch in batches])
+        batches = [replace(batch, groups=batch.groups // folds) for batch in batches]
+    classes = encode_labels(np.concatenate([seen_labels(batch) for batch in batches]))[1]
+    groups = [positions(batch.labels, classes)[batch.groups] for batch in batches]
+    weights = np.concatenate([batch.weights for batch in batches])
+    blocks = Parts.joined([batch.block for batch in batches])
+    source = ArraySource(
+        blocks, np.concatenate(groups).astype(np.int32), weights if len(weights) else UNWEIGHTED,
+        raw=True,
+    )  # fmt: skip
+    return PoolRows(source, Groups(classes), together)
+
+
+def seen_labels(batch: Batch) -> np.ndarray:
+    """The labels of a batch that some row has."""
+    assert batch.labels is not None
+    return batch.labels[np.unique(batch.groups)]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutPart:
+    """One part of a file in memory, and all other rows."""
+
+    held: PoolRows
+    rest: PoolRows
+    count: int  # rows
+
+    @property
+    def groups(self) -> Groups:
+        return self.held.groups
+
+
+def held_out_part(source: TableSource, most: Callable[[int], int], seed: int) -> HeldOutPart:
+    """The rows of a file with small hashes, which are kept in memory, and all others. One pass.
+
+    `most(C)` is the number of rows to keep for C classes; at most twice as many are kept.
+    """
+    sample = RowSample(LARGEST_HASH, seed)
+    kept: Kept = []
+    classes, rows, count = np.empty(0), 0, 0
+
+    def work(chunk: Chunk) -> tuple[int, np.ndarray, np.ndarray, Batch]:
+        some = replace(chunk, sample=sample)
+        codes, labels = chunk.labels()
+        return len(chunk), labels[np.unique(codes)], chunk.first + some.kept(), some.batch()
+
+    for size, labels, numbers, batch in map_chunks(work, source):
+        count += size
+        classes = union_of_labels(classes, labels)
+        kept.append((numbers, batch))
+        rows += len(numbers)
+        while rows > 2 * most(len(classes)):
+            sample, kept, rows = _halved(sample, kept)
+    while rows > count // 4:  # most rows are needed to learn from
+        sample, kept, rows = _halved(sample, kept)
+    kept = [_sampled(sample, *one) for one in kept]  # chunks may have used an earlier sample
+    held = joined([batch for _, batch in kept]).with_classes(classes)
+    rest = PoolRows(replace(source, sample=sample.others), held.groups)
+    return HeldOutPart(held, rest, count)
+
+
+def _halved(sample: RowSample, kept: Kept) -> tuple[RowSample, Kept, int]:
+    """A sample of half the size, its rows, and their number."""
+    sample = replace(sample, below=sample.below // 2)
+    kept = [_sampled(sample, *one) for one in kept]
+    return sample, kept, sum(len(numbers) for numbers, _ in kept)
+
+
+def _sampled(sample: RowSample, numbers: np.ndarray, batch: Batch) -> tuple[np.ndarray, Batch]:
+    """The rows that are in a sample."""
+    at = np.flatnonzero(sample.has(numbers))
+    weights = batch.weights[at] if len(batch.weights) else batch.weights
+    return numbers[at], replace(
+        batch, block=take_rows(batch.block, at), groups=batch.groups[at], weights=weights
+    )

@@ -1,0 +1,88 @@
+"""How rows are divided into those that experts learn from and those that they predict.
+
+few rows     five folds
+many rows    one part is held out, so everything is counted once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from verosim.data import ArraySource
+from verosim.data.labels import encode_labels
+from verosim.data.schema import Schema
+from verosim.errors import VerosimError
+from verosim.pool.experts import ExpertGroup
+from verosim.pool.fold_trial import FoldTrial
+from verosim.pool.one_part_trial import OnePartTrial
+from verosim.pool.rows import HeldOutPart, PoolRows
+from verosim.pool.trial import Trial
+
+ROWS_TO_HOLD_OUT = 10_000  # rows from which one part of the rows is held out, instead of folds
+POOL_FOLDS = 5
+MOST_SCORES = 80_000  # held-out rows × classes that the weights are learned from
+LEAST_HELD_OUT = 3_000  # rows
+
+
+def trial_of(
+    groups: Sequence[ExpertGroup],
+    schema: Schema,
+    rows: PoolRows | HeldOutPart,
+    seed: Any,
+    folds: int | None = None,
+) -> Trial:
+    """Five folds of few rows, or one held-out part of many rows, unless folds are wanted."""
+    if isinstance(rows, HeldOutPart):
+        if folds is not None:
+            raise VerosimError(
+                f"The table does not fit into memory, and cv={folds} needs all of its rows.",
+                "Leave cv out.",
+            )
+        return OnePartTrial(groups, schema, rows.rest, rows.held, seed)
+    numbers, count = fold_numbers(rows, seed, folds)
+    if len(numbers) < ROWS_TO_HOLD_OUT or rows.are_folds or folds is not None:
+        return FoldTrial(
+            groups, schema, rows, numbers, count, most_held_out(len(rows.groups.classes))
+        )
+    held, rest = (rows.take(np.flatnonzero(part)) for part in (numbers == 0, numbers > 0))
+    return OnePartTrial(groups, schema, rest, held, seed)
+
+
+def most_held_out(classes: int) -> int:
+    """The number of held-out rows that are used."""
+    return max(LEAST_HELD_OUT, MOST_SCORES // max(classes, 2))
+
+
+def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[np.ndarray, int]:
+    """(n,) folds in random order, and their number. The rows of a class are spread evenly."""
+    assert isinstance(rows.source, ArraySource)
+    n, rng = len(rows.source), np.random.default_rng(seed)
+    if n < 2:
+        raise VerosimError(
+            f"n_samples={n} is too small, because a pool needs training rows and held-out rows.",
+            "Give at least two rows with positive weight.",
+        )
+    if rows.together is not None:
+        of_row, names = encode_labels(rows.together)
+        count = len(names) if rows.are_folds else min(folds or POOL_FOLDS, len(names))
+        if count < 2:
+            what = "folds" if rows.are_folds else "groups"
+            raise VerosimError(
+                f"All rows are in one of the {what}, so no rows can be held out.",
+                f"Give at least two {what}.",
+            )
+        if rows.are_folds:
+            return of_row.astype(np.int32), count
+        return (rng.permutation(len(names)) % count)[of_row].astype(np.int32), count
+    count = min(folds or POOL_FOLDS, n)
+    if folds is None and n >= ROWS_TO_HOLD_OUT:
+        wanted = min(most_held_out(len(rows.groups.classes)), max(LEAST_HELD_OUT, n // POOL_FOLDS))
+        count = max(2, n // wanted)
+    order = rng.permutation(n)
+    order = order[np.argsort(rows.source.groups[order], kind="stable")]
+    numbers = np.empty(n, dtype=np.int32)
+    numbers[order] = np.arange(n) % count
+    return numbers, count

@@ -1,0 +1,123 @@
+"""A trial: experts predict rows that they were not fitted on, and count all rows.
+
+A choice that has seen the labels of a held-out row, such as bins and parents, would make its
+predictions look better than those of new rows. Everything that uses labels is therefore chosen from
+other rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from verosim import kernels
+from verosim.axes import Axes, Groups
+from verosim.bayes.rule import LOG_POSTERIOR, Decision, spread
+from verosim.data.labels import positions
+from verosim.data.schema import Schema
+from verosim.errors import VerosimError
+from verosim.models import Spec, derive
+from verosim.models.structure import CellRows
+from verosim.pool.experts import AS_CELLS, Expert, ExpertGroup
+from verosim.pool.rows import PoolRows, Reading
+from verosim.stats import Statistic
+from verosim.validate.weight_likelihood import Evidence
+
+MOST_NUMBERS = 1 << 26  # of one statistic with all its folds
+
+
+class Counted(NamedTuple):
+    """What experts with one statistic have counted and predicted."""
+
+    statistic: Statistic  # of all rows
+    log_p: list[np.ndarray]  # for each expert, (m, C) log-posteriors of the held-out rows
+    specs: list[Spec]  # the settings of each expert, with the weights that were learned
+
+
+class Trial(ABC):
+    """Held-out rows and their labels. `count` lets experts predict them."""
+
+    schema: Schema  # with everything that the experts have chosen
+    left_out: dict[str, str]  # experts that cannot be used, with the reason
+    classes: np.ndarray  # (C,)
+    codes: np.ndarray  # (m,) class numbers of the held-out rows
+    weights: np.ndarray  # (m,), empty if all are 1
+
+    @abstractmethod
+    def count(self, group: ExpertGroup) -> Counted:
+        """The statistic that these experts share, and their predictions of the held-out rows."""
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        """(m,) the weights of the held-out rows."""
+        return self.weights if len(self.weights) else np.ones(len(self.codes))
+
+
+def log_posterior(rule: Decision, rows: Any) -> np.ndarray:
+    """(n, C) log p(k | x) by one rule, in this thread."""
+    block = rule.params.read(rows)
+    out = np.empty((block.shape[0], len(rule.log_prior)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        rule.score(block, out)
+    rule.params.check(block, out, rule.columns, 0)
+    kernels.normalise(out, rule.log_prior, LOG_POSTERIOR, np.empty(len(out)))
+    return out
+
+
+# Choosing and fitting ----------------------------------------------------------------------------
+
+
+def choose_by_labels(
+    groups: Sequence[ExpertGroup], schema: Schema, rows: PoolRows
+) -> tuple[Schema, dict[str, str]]:
+    """The schema with what the experts choose by labels, and the experts that cannot be used."""
+    left_out: dict[str, str] = {}
+    some = [group.spec for group in groups if group.reading == AS_CELLS]
+    if not some:
+        return schema, left_out
+    reader = some[0].reader(schema)
+    source, axes = rows.read_as(AS_CELLS, reader), Axes(rows.groups, reader.columns)
+    cells = CellRows(schema.cells, source, axes)
+    cells.count_pairs(spec.bins for spec in some if spec.parents is not None)
+    for group in (group for group in groups if group.reading == AS_CELLS):
+        try:
+            schema = group.spec.chosen(schema, cells)
+        except VerosimError as error:
+            left_out |= dict.fromkeys(group.names, error.what)
+    return schema, left_out
+
+
+def plan_of(group: ExpertGroup, schema: Schema, classes: Groups, folds: int = 1) -> Statistic:
+    """The zero statistic of some experts, if it is not too large for so many folds."""
+    reader = group.spec.reader(schema)
+    plan: Statistic = group.spec.plan(Axes(classes, reader.columns), Reading(reader))
+    if plan.size * folds > MOST_NUMBERS:
+        raise VerosimError(
+            f"Its sums of {len(classes.classes)} classes and {folds} parts of the rows need "
+            f"{plan.size * folds:,} numbers, and at most {MOST_NUMBERS:,} are allowed."
+        )
+    return plan
+
+
+def fitted_rule(spec: Spec, training: Statistic, source: Any) -> tuple[Decision, np.ndarray]:
+    """The rule of one expert, and its classes. The rows are None if they are not needed."""
+    seen = training if spec.needs_rows else training.prune()
+    found = {} if source is None else spec.found_in_rows(source, seen)
+    state = derive(spec, seen, tuned=found, streaming=True, quiet=True)
+    return state.rule, state.classes
+
+
+def predicted(expert: Expert, training: Statistic, source: Any, block: Any) -> np.ndarray:
+    """(m, C) the log-posteriors of held-out rows over all classes of the statistic."""
+    rule, classes = fitted_rule(expert.spec, training, source)
+    every = training.axes.groups.classes
+    return spread(log_posterior(rule, block), positions(classes, every), len(every))
+
+
+def evidence_of(expert: Expert, training: Statistic, block: Any) -> Evidence:
+    """The evidence of held-out rows for an expert with weights."""
+    found: Evidence = expert.spec.estimate(training).evidence(block)
+    return found
