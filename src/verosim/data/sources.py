@@ -14,6 +14,7 @@ import numpy as np
 from verosim.data.arrays import SparseRows
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch
 
+SUBSET_CELLS = 4 * BLOCK_CELLS  # cells that are copied at a time
 CELLS_PART = "cells"  # a part that is made from the others: the rows as cells, for pairs
 
 
@@ -94,6 +95,11 @@ class ArraySource:
         weights = self.weights[rows] if len(self.weights) else self.weights
         return ArraySource(take_rows(self.X, rows), self.groups[rows], weights, raw=self.raw)
 
+    def subset(self, rows: np.ndarray) -> SubsetSource:
+        """The source of the given rows, which are not copied yet."""
+        weights = self.weights[rows] if len(self.weights) else self.weights
+        return SubsetSource(self.X, self.groups[rows], weights, raw=self.raw, at=rows)
+
     def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """The rows from start to stop in batches: one if nothing is converted, else several."""
         stop = len(self) if stop is None else stop
@@ -117,6 +123,24 @@ def joined_blocks(blocks: Sequence[Any]) -> Any:
     if isinstance(blocks[0], np.ndarray):
         return np.concatenate(blocks)
     return type(blocks[0]).joined(blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSource(ArraySource):
+    """Some rows in memory. They are copied one block at a time, when they are read."""
+
+    at: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (n,) numbers in X
+
+    def take(self, rows: np.ndarray) -> ArraySource:
+        weights = self.weights[rows] if len(self.weights) else self.weights
+        block = take_rows(self.X, self.at[rows])
+        return ArraySource(block, self.groups[rows], weights, raw=self.raw)
+
+    def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
+        stop = len(self) if stop is None else stop
+        step = max(1, int(SUBSET_CELLS / max(cells_per_row(self.X), 1)))
+        for a in range(start, stop, step):
+            yield from self.take(np.arange(a, min(stop, a + step))).batches()
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:

@@ -51,8 +51,11 @@ class CellReader(ConvertedReader):
     def _finder(self) -> CellFinder:
         return CellFinder(self.schema.cells, self.mixed.parts)
 
-    def converted(self, block: Parts, n: int) -> np.ndarray:
-        return self._finder.cells(block, n)
+    def room(self, n: int) -> np.ndarray:
+        return np.empty((n, len(self.schema.cells)), dtype=np.uint8)
+
+    def convert(self, block: Parts, out: np.ndarray) -> None:
+        self._finder.fill(block, out)
 
 
 # How cells are found in the blocks of the parts ---------------------------------------------------
@@ -118,9 +121,13 @@ class CellFinder:
     def cells(self, block: Parts, n: int) -> np.ndarray:
         """(n, d) the cells of n rows."""
         out = np.empty((n, self.width), dtype=np.uint8)
+        self.fill(block, out)
+        return out
+
+    def fill(self, block: Parts, out: np.ndarray) -> None:
+        """Write the cells of some rows."""
         for finder in self._finders:
             finder.find(block, out)
-        return out
 
 
 def _finders(

@@ -36,7 +36,9 @@ class ConvertedReader(Reader):
         return self.mixed.other_way(column)
 
     def block(self, rows: Rows) -> np.ndarray:
-        return self.converted(self.parts_of(rows), rows.batch.num_rows)
+        out = self.room(rows.batch.num_rows)
+        self.convert(self.parts_of(rows), out)
+        return out
 
     def parts_of(self, rows: Rows) -> Parts:
         """The parts of some rows, without infinite numbers."""
@@ -46,8 +48,12 @@ class ConvertedReader(Reader):
         return block
 
     @abstractmethod
-    def converted(self, block: Parts, n: int) -> np.ndarray:
-        """The block of n rows, from their parts."""
+    def room(self, n: int) -> np.ndarray:
+        """An array for the block of n rows. It has no values, or zeros."""
+
+    @abstractmethod
+    def convert(self, block: Parts, out: np.ndarray) -> None:
+        """Write the block of some rows, from their parts."""
 
 
 def without_texts(schema: Schema) -> MixedReader:

@@ -57,9 +57,12 @@ class DesignReader(ConvertedReader):
         forms, every = self.forms, self.every
         return tuple(one.column for one in self.schema.design for _ in one.names(forms, every))
 
-    def converted(self, block: Parts, n: int) -> np.ndarray:
+    def room(self, n: int) -> np.ndarray:
+        return np.zeros((n, len(self.columns)))
+
+    def convert(self, block: Parts, out: np.ndarray) -> None:
         place = placed(self.mixed.parts, block)
-        return design_rows(self.schema.design, place, n, self.forms, self.every)
+        fill_design(out, self.schema.design, place, self.forms, self.every)
 
 
 def placed(parts: tuple[Part, ...], block: Parts) -> dict[str, Place]:
@@ -75,8 +78,20 @@ def design_rows(
     every: bool = False,
 ) -> np.ndarray:
     """(n, p) the rows of the design matrix."""
+    out = np.zeros((n, sum(len(one.names(forms, every)) for one in design)))
+    fill_design(out, design, place, forms, every)
+    return out
+
+
+def fill_design(
+    out: np.ndarray,
+    design: tuple[DesignColumn, ...],
+    place: dict[str, Place],
+    forms: tuple[str, ...],
+    every: bool,
+) -> None:
+    """Write the rows of the design matrix (n, p) into zeros."""
     widths = [len(one.names(forms, every)) for one in design]
-    out = np.zeros((n, sum(widths)))
     first = 0
     for one, width in zip(design, widths, strict=True):
         part = out[:, first : first + width]
@@ -87,7 +102,6 @@ def design_rows(
         else:
             _fill_category(part, one, *place[one.name], every)
         first += width
-    return out
 
 
 def _fill_number(

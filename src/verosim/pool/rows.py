@@ -43,15 +43,44 @@ class PoolReader(Reader):
         self.readers = dict(readers)
 
     def block(self, rows: Rows) -> Parts:
-        out: dict[str, Any] = {}
+        return self.filled(rows, self.room(rows.batch.num_rows))
+
+    def room(self, n: int) -> dict[str, np.ndarray]:
+        """Arrays for the blocks of n rows, of the readers that fill arrays."""
+        return {
+            name: reader.room(n)
+            for name, reader in self.readers.items()
+            if isinstance(reader, ConvertedReader)
+        }
+
+    def filled(self, rows: Rows, room: Mapping[str, np.ndarray]) -> Parts:
+        """The blocks of some rows, written into the room for them."""
         parts: Parts | None = None
-        for name, reader in self.readers.items():
-            if isinstance(reader, ConvertedReader):  # they share the reading of the parts
-                parts = reader.parts_of(rows) if parts is None else parts
-                out[name] = reader.converted(parts, rows.batch.num_rows)
-            else:
-                out[name] = reader.block(rows)
-        return Parts(out)
+        for name, out in room.items():  # these readers share the reading of the parts
+            reader: Any = self.readers[name]
+            parts = reader.parts_of(rows) if parts is None else parts
+            reader.convert(parts, out)
+        return Parts({
+            name: room[name] if name in room else reader.block(rows)
+            for name, reader in self.readers.items()
+        })  # fmt: skip
+
+
+class WholeTableReader(PoolReader):
+    """Writes the blocks of a table in memory into one array each, so nothing is copied again."""
+
+    def __init__(self, reader: PoolReader, n: int) -> None:
+        super().__init__(reader.schema, reader.readers)
+        self.whole = reader.room(n)
+
+    @property
+    def fills_all(self) -> bool:
+        """Whether all blocks are arrays."""
+        return self.whole.keys() == self.readers.keys()
+
+    def block(self, rows: Rows) -> Parts:
+        at = slice(rows.start, rows.start + rows.batch.num_rows)
+        return self.filled(rows, {name: array[at] for name, array in self.whole.items()})
 
 
 @dataclass(frozen=True)
@@ -93,6 +122,11 @@ class PoolRows:
         assert isinstance(self.source, ArraySource)
         return replace(self, source=self.source.take(rows))
 
+    def subset(self, rows: np.ndarray) -> PoolRows:
+        """Some rows, if they are in memory. They are copied one block at a time."""
+        assert isinstance(self.source, ArraySource)
+        return replace(self, source=self.source.subset(rows))
+
     def with_classes(self, classes: np.ndarray) -> PoolRows:
         """The same rows in memory, with more classes."""
         assert isinstance(self.source, ArraySource)
@@ -107,6 +141,10 @@ def read_rows(source: TableSource) -> PoolRows | None:
     If the source has folds, rows of one fold stay together.
     """
     batches, size = [], 0
+    whole = None
+    if source.table.in_memory and source.rows and isinstance(source.reader, PoolReader):
+        whole = WholeTableReader(source.reader, source.rows)
+        source = replace(source, reader=whole)
     for batch in map_chunks(lambda chunk: chunk.batch(), source):
         batches.append(batch)
         size += batch.block.nbytes
@@ -117,11 +155,16 @@ def read_rows(source: TableSource) -> PoolRows | None:
                     "Leave groups out, or use a sample of the groups.",
                 )
             return None
-    return joined(batches, 1 if source.folds is None else source.folds.count)
+    return joined(batches, 1 if source.folds is None else source.folds.count, whole)
 
 
-def joined(batches: Sequence[Batch], folds: int = 1) -> PoolRows:
-    """The rows of some batches, in memory, with so many folds."""
+def joined(
+    batches: Sequence[Batch], folds: int = 1, whole: WholeTableReader | None = None
+) -> PoolRows:
+    """The rows of some batches, in memory, with so many folds.
+
+    `whole` has all blocks already, if no row was left out.
+    """
     batches = [batch for batch in batches if len(batch)]
     if not batches:
         raise no_weighted_rows()
@@ -132,7 +175,11 @@ def joined(batches: Sequence[Batch], folds: int = 1) -> PoolRows:
     classes = encode_labels(np.concatenate([seen_labels(batch) for batch in batches]))[1]
     groups = [positions(batch.labels, classes)[batch.groups] for batch in batches]
     weights = np.concatenate([batch.weights for batch in batches])
-    blocks = Parts.joined([batch.block for batch in batches])
+    rows = sum(map(len, batches))
+    if whole is not None and whole.fills_all and all(len(a) == rows for a in whole.whole.values()):
+        blocks = Parts(whole.whole)
+    else:
+        blocks = Parts.joined([batch.block for batch in batches])
     source = ArraySource(
         blocks, np.concatenate(groups).astype(np.int32), weights if len(weights) else UNWEIGHTED,
         raw=True,

@@ -25,6 +25,7 @@ ROWS_TO_HOLD_OUT = 10_000  # rows from which one part of the rows is held out, i
 POOL_FOLDS = 5
 MOST_SCORES = 80_000  # held-out rows × classes that the weights are learned from
 LEAST_HELD_OUT = 3_000  # rows
+SHARE_HELD_OUT = 5  # one of so many rows is held out
 
 
 def trial_of(
@@ -47,8 +48,8 @@ def trial_of(
         return FoldTrial(
             groups, schema, rows, numbers, count, most_held_out(len(rows.groups.classes))
         )
-    held, rest = (rows.take(np.flatnonzero(part)) for part in (numbers == 0, numbers > 0))
-    return OnePartTrial(groups, schema, rest, held, seed)
+    rest = rows.subset(np.flatnonzero(numbers > 0))
+    return OnePartTrial(groups, schema, rest, rows.take(np.flatnonzero(numbers == 0)), seed)
 
 
 def most_held_out(classes: int) -> int:
@@ -79,7 +80,9 @@ def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[n
         return (rng.permutation(len(names)) % count)[of_row].astype(np.int32), count
     count = min(folds or POOL_FOLDS, n)
     if folds is None and n >= ROWS_TO_HOLD_OUT:
-        wanted = min(most_held_out(len(rows.groups.classes)), max(LEAST_HELD_OUT, n // POOL_FOLDS))
+        wanted = min(
+            most_held_out(len(rows.groups.classes)), max(LEAST_HELD_OUT, n // SHARE_HELD_OUT)
+        )
         count = max(2, n // wanted)
     order = rng.permutation(n)
     order = order[np.argsort(rows.source.groups[order], kind="stable")]

@@ -29,7 +29,7 @@ from verosim.validate.weight_likelihood import Evidence
 
 MOST_PAIRS = 60
 STRENGTHS = (10.0, 0.3)  # λ, the strength in rows of equal weights
-EVIDENCE_BUDGET = 1 << 19  # numbers in the evidence of the rows that weights are learned from
+EVIDENCE_BUDGET = 1 << 20  # numbers in the evidence of the rows that weights are learned from
 
 
 @dataclass(frozen=True)
