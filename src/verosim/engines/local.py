@@ -142,7 +142,9 @@ def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
     """
     if isinstance(source, TableSource):
         return _summarise_stream(source, plan)
-    bounds = spans(len(source), len(source) * cells_per_row(source.X))
+    cells = len(source) * cells_per_row(source.X)
+    # With few rows, adding a second large statistic costs more than counting.
+    bounds = spans(len(source), cells if plan.size < cells else 0)
     first = plan.copy()
     if len(bounds) == 2:
         for batch in source.batches():

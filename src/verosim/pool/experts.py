@@ -18,9 +18,10 @@ from verosim.pool.weighted_pairs import WeightedPairs
 ROWS_FOR_CUTS = 1_000  # with fewer rows, bins chosen by the labels are worse than equal bins
 MANY_ROWS = 10_000  # with more rows, one lifted statistic is enough
 FEATURES = 14_000  # the square of the number of random features for one column and one class
-FEWEST_LIFTED, MOST_LIFTED = 256, 1_024
+FEWEST_LIFTED, MOST_LIFTED = 256, 640
 LIFT_BUDGET = 4 * 10**7  # products of random features of all rows, for one column and one class
 VERY_WIDE = 500  # columns from which pairs of columns often need too much memory
+MOST_FOR_FINE_BINS = 300  # columns × classes with which 12 bins are used for parents
 WIDE = 100  # columns from which only one parent is used
 AS_CELLS = "cells"  # the way of reading of models of codes
 
@@ -116,7 +117,7 @@ def experts_for(effort: str, rows: int, classes: int, schema: Schema) -> list[An
     Cheap experts come first, so that a time limit leaves out the expensive ones.
     """
     return [
-        *_counts(effort, rows, len(schema.used)),
+        *_counts(effort, rows, len(schema.used), classes),
         *_moments(),
         *([NaiveBayes()] if schema.of(TEXT.name) or len(schema.used) >= VERY_WIDE else ()),
         *(() if effort == "fast" else _lifted(effort, rows, len(schema.used) * classes)),
@@ -128,10 +129,11 @@ def _only_numbers(schema: Schema) -> bool:
     return all(column.density in NUMBER_KINDS for column in schema.used)
 
 
-def _counts(effort: str, rows: int, columns: int) -> list[Any]:
-    """Models of bins and categories."""
+def _counts(effort: str, rows: int, columns: int, classes: int) -> list[Any]:
+    """Models of bins and categories. Counts of pairs grow with the square of the bins."""
     wide = columns >= WIDE
-    found: list[Any] = [AODE(5), KDB(1, 5) if wide else KDB(3, 12)]
+    fine = columns * classes <= MOST_FOR_FINE_BINS
+    found: list[Any] = [AODE(5), KDB(1, 5) if wide else KDB(3, 12 if fine else 5)]
     if rows >= ROWS_FOR_CUTS:
         found += [AODE("mdl"), KDB(1 if wide else 3, "mdl")]
     if rows >= ROWS_FOR_CUTS and not wide:
@@ -157,7 +159,7 @@ def _lifted(effort: str, rows: int, size: int) -> list[Any]:
     the cost of their products, and by the number of rows.
     """
     cost = LIFT_BUDGET * max(size, 100) // max(rows, 1)
-    most = min(isqrt(cost), MOST_LIFTED, max(rows, FEWEST_LIFTED))
+    most = min(isqrt(cost), MOST_LIFTED, max(rows // 2, FEWEST_LIFTED))
     features = max(FEWEST_LIFTED, min(isqrt(FEATURES * size), most))
     settings = [(1.5, 0.3), (1.5, 0.01), (1.5, 0.001)]
     if rows <= MANY_ROWS or effort == "max":
