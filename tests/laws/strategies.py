@@ -39,7 +39,7 @@ NUMERIC = ("diagonal", "full", "pooled")
 BYTES = ("pairs", "contexts", "chains")  # statistics of tables that were read as cells
 KINDS = (
     *NUMERIC, "patterns", "codes", "words", "bins", "cells", "presence", "amount", "tokens",
-    "pairs", "contexts", "chains", "lifted", "product",
+    "weights", "pairs", "contexts", "chains", "lifted", "product",
 )  # fmt: skip
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
@@ -172,13 +172,15 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
 def operands(draw, kind: str, count: int, **bounds) -> list[Rows]:
     """Several tables of the same kind and columns, with classes and scales of their own."""
     d = draw(st.integers(1, 3))
-    base = {"product": "diagonal", "tokens": "codes", "words": "codes"}.get(kind, kind)
+    base = {"product": "diagonal", "tokens": "codes", "weights": "codes", "words": "codes"}.get(
+        kind, kind
+    )
     return [draw(rows_of(base, d, **bounds)) for _ in range(count)]
 
 
 def statistic(kind: str, rows: Rows, folded: bool = False) -> Statistic:
-    if kind == "tokens":
-        return tokens(rows, folded)
+    if kind in ("tokens", "weights"):
+        return tokens(rows, folded, "l2" if kind == "weights" else "counts")
     if kind == "words":
         return words(rows, folded)
     if kind != "product":
@@ -189,12 +191,12 @@ def statistic(kind: str, rows: Rows, folded: bool = False) -> Statistic:
     return Product({"numbers": numbers, "codes": other})
 
 
-def tokens(rows: Rows, folded: bool = False) -> Statistic:
+def tokens(rows: Rows, folded: bool = False, weighting: str = "counts") -> Statistic:
     """The same rows as texts: a word for every value, of few bytes or many."""
     texts = [
         " ".join(f"w{v:g}" * (1 + 5 * (v > 2)) for v in row if not np.isnan(v)) for row in rows.X
     ]
-    return summed(Documents.of(texts), rows, folded, Tokens)
+    return summed(Documents.of(texts), rows, folded, lambda axes: Tokens(axes, weighting=weighting))
 
 
 def words(rows: Rows, folded: bool = False) -> Statistic:

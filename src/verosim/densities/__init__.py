@@ -11,7 +11,7 @@ from verosim.densities.base import (
     estimate_all,
     not_a_number,
 )
-from verosim.densities.columns import Bernoulli, Complement, Multinomial
+from verosim.densities.columns import Bernoulli, Complement, Contrast, Multinomial
 from verosim.densities.context_tables import ContextDensity
 from verosim.densities.discrete import Categorical
 from verosim.densities.em import Convergence, EMGaussian, EMParams
@@ -31,6 +31,7 @@ __all__ = [
     "ClassScores",
     "Complement",
     "ContextDensity",
+    "Contrast",
     "Convergence",
     "Density",
     "DiagonalGaussian",

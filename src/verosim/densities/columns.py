@@ -3,6 +3,7 @@
     Bernoulli     φ_i|k = (n_ik + α) / (n_k + 2α)     absent columns change the score
     multinomial   φ_i|k = (ñ_ik + α) / (ñ_k + α V)    absent columns do not change the score
     complement    the multinomial formula with the counts of all other classes
+    contrast      log of the multinomial share minus log of the complement share
 
 n_ik is the weight of the rows of class k with column i, ñ_ik the total amount of column i in class
 k, α the smoothing and V the number of columns.
@@ -139,7 +140,7 @@ class ColumnParams(Params):
 
 @dataclass(frozen=True)
 class ComplementParams(ColumnParams):
-    """Complement scores decide between classes; p(x | k) is the multinomial of the same counts."""
+    """Complement or contrast scores decide; p(x | k) is the multinomial of the same counts."""
 
     own: np.ndarray  # (d, C) log φ of the multinomial
 
@@ -181,6 +182,14 @@ def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
     return out.T
 
 
+def _log_complement(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
+    """(C, d) log of the smoothed share of each column in the total of all other classes."""
+    count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
+    rest = count.sum(axis=0) - count + alpha
+    found: np.ndarray = np.log(rest / by_class(rest)[:, None])
+    return found
+
+
 @dataclass(frozen=True)
 class ColumnDensity(Density):
     """A density of columns, or of the tokens of texts.
@@ -200,7 +209,7 @@ class ColumnDensity(Density):
         if not isinstance(statistic, Tokens):
             return self._columns(statistic)
         kept = statistic.frequent(self.min_count)
-        return TextParams(self._columns(kept), kept.codes, kept.tokenizer)
+        return TextParams(self._columns(kept), kept.codes, kept.tokenizer, kept.weighting)
 
     @abstractmethod
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams: ...
@@ -254,12 +263,24 @@ class Complement(ColumnDensity):
         return multinomial.complement(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
-        count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-        rest = count.sum(axis=0) - count + self.pseudo_count
-        log_rest = np.log(rest / by_class(rest)[:, None])
+        log_rest = _log_complement(statistic, self.pseudo_count)
         score = -log_rest
         if self.norm:
             total = by_class(log_rest)[:, None]
             score = log_rest / np.where(total != 0, total, 1.0)
         own = np.ascontiguousarray(_log_shares(statistic, self.pseudo_count).T)
+        return ComplementParams(**_column_fields(statistic, score), own=own)
+
+
+@dataclass(frozen=True)
+class Contrast(ColumnDensity):
+    """One class against the rest: scores log φ_i|k − log φ̃_i|k, with φ̃ of all other classes."""
+
+    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        return multinomial.contrast(self, statistic)
+
+    def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
+        own = _log_shares(statistic, self.pseudo_count)  # (C, d)
+        score = own - _log_complement(statistic, self.pseudo_count)
+        own = np.ascontiguousarray(own.T)
         return ComplementParams(**_column_fields(statistic, score), own=own)

@@ -14,7 +14,8 @@ from verosim.data import Documents
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
 from verosim.data.tables import Table
-from verosim.densities import Bernoulli, Complement, Density, Multinomial
+from verosim.data.tokens import ANALYZERS
+from verosim.densities import Bernoulli, Complement, Contrast, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.kinds.look import look
 from verosim.kinds.text import TEXT
@@ -22,7 +23,11 @@ from verosim.models import Spec
 from verosim.models.settings import finite, one_of
 from verosim.stats import Tokens
 
-MODELS = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+MODELS = {
+    "multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement,
+    "contrast": Contrast,
+}  # fmt: skip
+ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # values of α for scores without a fixed scale
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +40,8 @@ class TextSpec(Spec):
     vocabulary: Any = None
     hashed: int | None = None
     lowercase: bool = True
+    analyzer: str = "word"
+    weighting: str = "counts"
     alpha: Any = 1.0
 
     reads_values = True
@@ -45,16 +52,35 @@ class TextSpec(Spec):
         return isinstance(self.model, str) and self.model == "bernoulli"
 
     @property
+    def weighed(self) -> bool:
+        """Whether each text has the norm 1, so that the sums are not counts."""
+        return isinstance(self.weighting, str) and self.weighting == "l2"
+
+    @property
     def statistic_settings(self) -> dict[str, Any]:
         return {
             "ngrams": self.ngrams, "vocabulary": self.vocabulary, "hashed": self.hashed,
-            "lowercase": self.lowercase, "model": self.presence,
+            "lowercase": self.lowercase, "analyzer": self.analyzer, "weighting": self.weighting,
+            "model": self.presence,
         }  # fmt: skip
 
     @property
     def prior_setting(self) -> Any:
-        """The priors. Complement scores use uniform priors unless the user gives others."""
-        return "uniform" if self.priors is None and self.model == "complement" else self.priors
+        """The priors. Scores against other classes use uniform priors unless the user gives
+        others."""
+        against = self.model in ("complement", "contrast")
+        return "uniform" if self.priors is None and against else self.priors
+
+    @property
+    def is_density(self) -> bool:
+        return not self.weighed
+
+    @property
+    def has_free_scale(self) -> bool:
+        return self.weighed or self.model == "contrast"
+
+    def grid(self, name: str) -> tuple[float, ...] | None:
+        return ALPHAS if name == "alpha" and self.has_free_scale else None
 
     # Reading texts -------------------------------------------------------------------------
 
@@ -96,9 +122,10 @@ class TextSpec(Spec):
         self.density  # noqa: B018  check the settings before the texts are read
         return Tokens(
             axes.with_codes(self.codes()),
-            ngrams=_ngrams(self.ngrams),
+            ngrams=checked_ngrams(self.ngrams),
             lowercase=bool(self.lowercase),
-            presence=self.presence,
+            analyzer=self.analyzer,
+            weighting="presence" if self.presence else self.weighting,
         )
 
     def codes(self) -> TokenCodes:
@@ -128,11 +155,19 @@ class TextSpec(Spec):
     @cached_property
     def density(self) -> Density:
         one_of("model", self.model, tuple(MODELS))
+        one_of("analyzer", self.analyzer, ANALYZERS)
+        one_of("weighting", self.weighting, ("counts", "l2"))
+        if self.presence and self.weighed:
+            raise VerosimError(
+                'weighting="l2" cannot be used with model="bernoulli", which counts each token '
+                "once per text.",
+                'Use weighting="counts", or model="contrast".',
+            )
         finite("min_count", self.min_count, least=0)
         return MODELS[self.model](self.pseudo_count(), min_count=self.min_count)
 
 
-def _ngrams(value: Any) -> tuple[int, int]:
+def checked_ngrams(value: Any) -> tuple[int, int]:
     """The shortest and the longest n-gram, checked."""
     pair = isinstance(value, list | tuple | np.ndarray) and len(value) == 2
     if not pair or not all(isinstance(n, int | np.integer) and n >= 1 for n in value):

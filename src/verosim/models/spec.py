@@ -174,6 +174,18 @@ class Spec(ABC):
         names = {field.name for field in fields(self)}
         return [n for n in TUNABLE if n in names and str(getattr(self, n)) == CHOSEN]
 
+    def grid(self, name: str) -> tuple[float, ...] | None:
+        """The values from which `fit` chooses a setting; None means the usual values."""
+        return None
+
+    @property
+    def has_free_scale(self) -> bool:
+        """Whether the scale of the scores is not that of log-probabilities.
+
+        `fit` then compares settings by the log-loss at the best temperature.
+        """
+        return False
+
     @property
     def is_decomposable(self) -> bool:
         """Whether fitting is a sum, so that the rows of a fold can be subtracted."""
