@@ -97,6 +97,16 @@ class ColumnParams(Params):
             out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
         return out
 
+    def row_lengths(self, block: Any) -> np.ndarray:
+        """(n,) the sum of the amounts, or the number of columns that are present."""
+        if isinstance(block, SparseRows):
+            data = block.data[block.stored].astype(np.float64)
+            row = np.repeat(np.arange(len(block)), np.diff(block.indptr))
+        else:
+            data, row = block.ravel(), np.repeat(np.arange(len(block)), block.shape[1])
+        amounts = self._present(data) if self.presence else np.nan_to_num(data, nan=0.0)
+        return np.bincount(row, amounts, minlength=len(block))
+
     def contributions(self, block: np.ndarray) -> np.ndarray:
         amounts = self._present(block) if self.presence else block
         parts = amounts[:, None, :] * self.table.T
@@ -199,6 +209,8 @@ class ColumnDensity(Density):
 
     alpha: float = 1.0
     min_count: float = field(default=1, kw_only=True)
+
+    has_row_lengths = True
 
     @property
     def pseudo_count(self) -> float:

@@ -26,6 +26,7 @@ from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
+from verosim.stats.document_terms import text_lengths
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,9 @@ class TextParams(Params):
 
         self.tokenizer.visit(block, work)
         return out
+
+    def row_lengths(self, block: Documents) -> np.ndarray:
+        return text_lengths(block, self.tokenizer)
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """No check is needed: each text has finite scores."""

@@ -68,9 +68,9 @@ from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs
 from verosim.kernels.text import count_texts as count_texts
+from verosim.kernels.text import measure_texts as measure_texts
 from verosim.kernels.text import score_texts as score_texts
 from verosim.kernels.text import term_rows as term_rows
-from verosim.kernels.text import text_lengths as text_lengths
 from verosim.kernels.vocabulary import add_token_rows as add_token_rows
 from verosim.kernels.vocabulary import fill_slots as fill_slots
 from verosim.kernels.vocabulary import meet_tokens as meet_tokens

@@ -242,7 +242,7 @@ def term_rows(
 
 
 @exact
-def text_lengths(
+def measure_texts(
     text, offsets, ascii, points, characters, out, state, scratch, starts, ends,
 ):  # fmt: skip
     """out (n,) = the number of words in each document, or of characters with `characters`.

@@ -4,6 +4,8 @@
 
 The texts are read in one compiled pass. Unknown tokens have no column, but they are part of the
 norm of an amount with weighting="l2".
+
+A text also has a length, its number of words or of characters.
 Reference: Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, §6.2.
 """
 
@@ -65,4 +67,26 @@ def document_terms(
     out.sum_duplicates()  # several tokens can have one bucket
     if weighting == "presence":
         out.data[:] = 1.0
+    return out
+
+
+def text_lengths(documents: Documents, tokenizer: Tokenizer) -> np.ndarray:
+    """(n,) the number of words of each text, or of characters if the n-grams are of characters.
+
+    Examples
+    --------
+    >>> text_lengths(Documents.of(["ham and spam, ham", "", "eggs"]), Tokenizer())
+    array([4., 0., 1.])
+    """
+    out, state = np.empty(len(documents)), np.zeros(STATE_SIZE, dtype=np.int64)
+
+    def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
+        scratch, starts, ends, *_ = tokenizer.room(some)
+        read = kernels.measure_texts(
+            some.data, some.offsets, by.ascii, by.points, tokenizer.characters,
+            out[first : first + len(some)], state, scratch, starts, ends,
+        )  # fmt: skip
+        return int(read), int(state[WHY])
+
+    tokenizer.visit(documents, work)
     return out
