@@ -18,6 +18,7 @@ from verosim.axes import (
     ContextCodes,
     Groups,
     JointBins,
+    Vocabulary,
 )
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
 from verosim.data.lift import Lift
@@ -31,6 +32,7 @@ from verosim.stats import (
     Patterns,
     Product,
     Statistic,
+    TermProducts,
     Tokens,
 )  # fmt: skip
 from verosim.testing import statistic_of
@@ -39,7 +41,7 @@ NUMERIC = ("diagonal", "full", "pooled")
 BYTES = ("pairs", "contexts", "chains")  # statistics of tables that were read as cells
 KINDS = (
     *NUMERIC, "patterns", "codes", "words", "bins", "cells", "presence", "amount", "tokens",
-    "weights", "pairs", "contexts", "chains", "lifted", "product",
+    "weights", "terms", "pairs", "contexts", "chains", "lifted", "product",
 )  # fmt: skip
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
@@ -179,8 +181,8 @@ def operands(draw, kind: str, count: int, **bounds) -> list[Rows]:
 
 
 def statistic(kind: str, rows: Rows, folded: bool = False) -> Statistic:
-    if kind in ("tokens", "weights"):
-        return tokens(rows, folded, "l2" if kind == "weights" else "counts")
+    if kind in ("tokens", "weights", "terms"):
+        return tokens(rows, folded, kind)
     if kind == "words":
         return words(rows, folded)
     if kind != "product":
@@ -191,12 +193,20 @@ def statistic(kind: str, rows: Rows, folded: bool = False) -> Statistic:
     return Product({"numbers": numbers, "codes": other})
 
 
-def tokens(rows: Rows, folded: bool = False, weighting: str = "counts") -> Statistic:
+def tokens(rows: Rows, folded: bool = False, kind: str = "tokens") -> Statistic:
     """The same rows as texts: a word for every value, of few bytes or many."""
     texts = [
         " ".join(f"w{v:g}" * (1 + 5 * (v > 2)) for v in row if not np.isnan(v)) for row in rows.X
     ]
-    return summed(Documents.of(texts), rows, folded, lambda axes: Tokens(axes, weighting=weighting))
+    plans = {
+        "tokens": Tokens,
+        "weights": lambda axes: Tokens(axes, weighting="l2"),
+        "terms": lambda axes: TermProducts(axes.with_codes(TERMS)),
+    }
+    return summed(Documents.of(texts), rows, folded, plans[kind])
+
+
+TERMS = Vocabulary.of([f"w{v}" for v in (-3, -2, -1, 0, 1, 2)], open=False)
 
 
 def words(rows: Rows, folded: bool = False) -> Statistic:

@@ -18,12 +18,13 @@ import numpy as np
 
 from verosim.data.text import Documents, not_utf8
 from verosim.errors import VerosimError
-from verosim.kernels.constants import COUNTS, INVALID, L2, PRESENCE, SLACK, SPECIAL
+from verosim.kernels.constants import COUNTS, INVALID, L2, PRESENCE, SLACK, SPECIAL, SQUARES
 
 POINTS = 0x110000
 CHARACTERS = "char_wb"
 ANALYZERS = ("word", CHARACTERS)
-WEIGHTINGS = {"counts": COUNTS, "presence": PRESENCE, "l2": L2}  # the amount of an n-gram in a text
+# The amount of an n-gram in a text.
+WEIGHTINGS = {"counts": COUNTS, "presence": PRESENCE, "l2": L2, "squares": SQUARES}
 NOT_BY_TABLE = (0x130, 0x3A3)  # İ, Σ
 TEXTS_LOWERED_TOGETHER = 64  # texts converted by Python if one of them needs it
 

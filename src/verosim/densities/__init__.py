@@ -24,6 +24,7 @@ from verosim.densities.lifted import LiftedGaussian, LiftedScores
 from verosim.densities.one_dependence import OneDependence
 from verosim.densities.poisson import Poisson
 from verosim.densities.product import ProductDensity
+from verosim.densities.term_ridge import TermRidge, TermScores
 
 __all__ = [
     "Bernoulli",
@@ -51,6 +52,8 @@ __all__ = [
     "Params",
     "Poisson",
     "ProductDensity",
+    "TermRidge",
+    "TermScores",
     "estimate_all",
     "not_a_number",
 ]

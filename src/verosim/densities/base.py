@@ -104,7 +104,20 @@ class ClassScores(ABC):
         return None
 
     def row_lengths(self, block: Any) -> np.ndarray:
-        """(n,) the length of each row, if `Density.has_row_lengths`."""
+        """The length of each row: the number of words of a text, or the sum of counts.
+
+        Only models of texts and of counts have it.
+
+        Parameters
+        ----------
+        block : array or sparse rows or texts, n rows
+            The rows, in the form that `read` returns.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The lengths.
+        """
         raise NotImplementedError
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
-from verosim.data import Documents
+from verosim.data import Documents, Tokenizer
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
 from verosim.data.tables import Table
@@ -31,20 +31,83 @@ ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # values of α for scores without a
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TextSpec(Spec):
+class DocumentSpec(Spec):
+    """The settings of a model of one column of texts: how a text is read and divided."""
+
+    ngrams: Any = (1, 1)
+    vocabulary: Any = None
+    lowercase: bool = True
+    analyzer: str = "word"
+
+    reads_values = True
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """How a text is divided into tokens. Wrong settings raise an error here."""
+        one_of("analyzer", self.analyzer, ANALYZERS)
+        return Tokenizer(checked_ngrams(self.ngrams), bool(self.lowercase), self.analyzer)
+
+    @property
+    def tokenizer_options(self) -> dict[str, Any]:
+        """The options of a statistic of tokens."""
+        return asdict(self.tokenizer)
+
+    def given_terms(self) -> Vocabulary:
+        """The vocabulary that the user gave."""
+        tokens = _listed_tokens(self.vocabulary)
+        if self.lowercase and any(token != token.lower() for token in tokens):
+            odd = next(token for token in tokens if token != token.lower())
+            warn(
+                f"The vocabulary has {odd!r}, which cannot occur in a lowercased text. "
+                "Write it in lower case, or set lowercase=False.",
+                VerosimWarning,
+            )
+        return Vocabulary.of(tokens, open=False)
+
+    # Reading texts -------------------------------------------------------------------------
+
+    def matrix(self, X: Any, names: Any) -> Documents:
+        texts = Documents.of(X)
+        if not len(texts):
+            raise VerosimError(
+                "Found array with 0 sample(s) while a minimum of 1 is required.",
+                "Give at least one text.",
+            )
+        return texts
+
+    def value_matrix(self, X: Any) -> np.ndarray:
+        texts = self.matrix(X, None)
+        return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
+
+    def look(self, table: Table, target: str | None, **given: Any) -> Schema:
+        weight = given.get("weight")
+        names = [name for name in table.names if name not in (target, weight)]
+        if len(names) == 1:
+            given["columns"] = {names[0]: TEXT.name}
+        return look(table, target, **given)
+
+    def reader(self, schema: Schema) -> TextReader:
+        texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
+        if len(texts) != 1:
+            found = f"several: {listed([c.name for c in texts])}" if texts else "none"
+            raise VerosimError(
+                f"{self.name} needs exactly one column of texts; the table has {found}.",
+                "Give only that column, or use "
+                "schema=verosim.look(…).edit({'body': 'text', 'title': 'ignore'}).",
+            )
+        others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
+        return TextReader(schema.edit(others))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextSpec(DocumentSpec):
     """The settings of a model of the tokens in one column of texts."""
 
     model: str = "multinomial"
-    ngrams: Any = (1, 1)
     min_count: float = 1
-    vocabulary: Any = None
     hashed: int | None = None
-    lowercase: bool = True
-    analyzer: str = "word"
     weighting: str = "counts"
     alpha: Any = 1.0
-
-    reads_values = True
 
     @property
     def presence(self) -> bool:
@@ -82,50 +145,14 @@ class TextSpec(Spec):
     def grid(self, name: str) -> tuple[float, ...] | None:
         return ALPHAS if name == "alpha" and self.has_free_scale else None
 
-    # Reading texts -------------------------------------------------------------------------
-
-    def matrix(self, X: Any, names: Any) -> Documents:
-        texts = Documents.of(X)
-        if not len(texts):
-            raise VerosimError(
-                "Found array with 0 sample(s) while a minimum of 1 is required.",
-                "Give at least one text.",
-            )
-        return texts
-
-    def value_matrix(self, X: Any) -> np.ndarray:
-        texts = self.matrix(X, None)
-        return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
-
-    def look(self, table: Table, target: str | None, **given: Any) -> Schema:
-        weight = given.get("weight")
-        names = [name for name in table.names if name not in (target, weight)]
-        if len(names) == 1:
-            given["columns"] = {names[0]: TEXT.name}
-        return look(table, target, **given)
-
-    def reader(self, schema: Schema) -> TextReader:
-        texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
-        if len(texts) != 1:
-            found = f"several: {listed([c.name for c in texts])}" if texts else "none"
-            raise VerosimError(
-                f"TextNB needs exactly one column of texts; the table has {found}.",
-                "Give only that column, or use "
-                "schema=verosim.look(…).edit({'body': 'text', 'title': 'ignore'}).",
-            )
-        others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
-        return TextReader(schema.edit(others))
-
     # Counting tokens -----------------------------------------------------------------------
 
     def plan(self, axes: Axes, source: Any) -> Tokens:
         self.density  # noqa: B018  check the settings before the texts are read
         return Tokens(
             axes.with_codes(self.codes()),
-            ngrams=checked_ngrams(self.ngrams),
-            lowercase=bool(self.lowercase),
-            analyzer=self.analyzer,
             weighting="presence" if self.presence else self.weighting,
+            **self.tokenizer_options,
         )
 
     def codes(self) -> TokenCodes:
@@ -140,22 +167,12 @@ class TextSpec(Spec):
             if not whole:
                 raise VerosimError(f"hashed must be a power of two; got {self.hashed!r}.")
             return Hashed(int(self.hashed))
-        if self.vocabulary is None:
-            return Vocabulary.empty()
-        tokens = _listed_tokens(self.vocabulary)
-        if self.lowercase and any(token != token.lower() for token in tokens):
-            odd = next(token for token in tokens if token != token.lower())
-            warn(
-                f"The vocabulary has {odd!r}, which cannot occur in a lowercased text. "
-                "Write it in lower case, or set lowercase=False.",
-                VerosimWarning,
-            )
-        return Vocabulary.of(tokens, open=False)
+        return Vocabulary.empty() if self.vocabulary is None else self.given_terms()
 
     @cached_property
     def density(self) -> Density:
         one_of("model", self.model, tuple(MODELS))
-        one_of("analyzer", self.analyzer, ANALYZERS)
+        self.tokenizer  # noqa: B018  check its settings
         one_of("weighting", self.weighting, ("counts", "l2"))
         if self.presence and self.weighed:
             raise VerosimError(

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from verosim.axes import Vocabulary
-from verosim.data.adapters import is_stream
-from verosim.data.names import feature_names
 from verosim.errors import VerosimError
-from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.text import TextSpec
+from verosim.estimators.text_classifier import TextClassifier
 from verosim.models import derive
 from verosim.models.settings import finite
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors, Source
+    from verosim.typing import Priors
 
 
-class TextNB(GenerativeClassifier):
+class TextNB(TextClassifier):
     """Naive Bayes for texts: it counts the words of each class directly from strings.
 
     Use it to classify texts of any length, without a separate vectorizer. X is a list, an array, a
@@ -171,16 +169,6 @@ class TextNB(GenerativeClassifier):
     def spec(self) -> TextSpec:
         return TextSpec(**self.settings(TextSpec))
 
-    def check_columns(self, X: Source) -> None:
-        if self.state_.schema is not None or is_stream(X):
-            return  # the columns of a table are found by name
-        names, known = feature_names(X), self.stats_.axes.columns.names
-        if names is not None and known is not None and tuple(names) != known:
-            raise VerosimError(
-                f"The column of texts is {names[0]!r} here, but it was {known[0]!r} at fit.",
-                "Give the same column, or its values without a name.",
-            )
-
     # Tokens ------------------------------------------------------------------------------
 
     def prune(self, min_count: float) -> Self:
@@ -259,12 +247,6 @@ class TextNB(GenerativeClassifier):
             score = mass[c] * np.log(mass[c] / overall)
             out[label] = [(str(tokens[i]), float(score[i])) for i in _best(score, tokens, n)]
         return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _best(score: np.ndarray, tokens: np.ndarray, n: int) -> list[int]:

@@ -29,6 +29,7 @@ SHARES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 GRIDS: dict[str, tuple[float, ...]] = {
     "shrinkage": SHARES,
     "pooling": (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
+    "penalty": (0.03, 0.1, 0.3, 1.0, 3.0),
     "alpha": (1e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0),
 }
 TEMPERATURES = 2.0 ** (np.arange(-6, 7) / 2)  # values of τ, from 1/8 to 8

@@ -32,6 +32,7 @@ from verosim.kernels.mixtures import sum_components as sum_components
 from verosim.kernels.moments import absorb_diagonal as absorb_diagonal
 from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sparse
 from verosim.kernels.moments import centre_groups as centre_groups
+from verosim.kernels.outer import add_outer_rows as add_outer_rows
 from verosim.kernels.pairs import count_pairs as count_pairs
 from verosim.kernels.pairs import score_one_dependence as score_one_dependence
 from verosim.kernels.perceptron import perceptron_classes_epoch as perceptron_classes_epoch

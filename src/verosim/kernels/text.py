@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.constants import DONE, L2, NO_ROOM, PRESENCE, SERIAL, U0, U1, U8, WHY
+from verosim.kernels.constants import DONE, L2, NO_ROOM, PRESENCE, SERIAL, SQUARES, U0, U1, U8, WHY
 from verosim.kernels.split import SPACE, split, split_characters
 from verosim.kernels.vocabulary import look_up
 
@@ -59,8 +59,9 @@ def _find_terms(
 def _weigh_terms(hashes, ids, m, weighting, marks, amounts):
     """Keep every n-gram of a document once, with its amount; returns the number of those kept.
 
-    The amount is the count tf, 1 with PRESENCE, or (1 + ln tf) / norm with L2. The norm is that of
-    1 + ln tf over all n-grams, unknown ones too. N-grams with the same hash are the same.
+    The amount is the count tf, 1 with PRESENCE, (1 + ln tf) / norm with L2, or the square of that
+    with SQUARES. The norm is that of 1 + ln tf over all n-grams, unknown ones too. N-grams with the
+    same hash are the same.
     """
     size = 4
     while size < 2 * m:
@@ -84,7 +85,7 @@ def _weigh_terms(hashes, ids, m, weighting, marks, amounts):
             s = (s + U1) & last
     if weighting == PRESENCE:
         amounts[:kept] = 1.0
-    elif weighting == L2:
+    elif weighting >= L2:
         total = 0.0
         for t in range(kept):
             if amounts[t] > 1.0:
@@ -93,6 +94,8 @@ def _weigh_terms(hashes, ids, m, weighting, marks, amounts):
         norm = math.sqrt(total)
         for t in range(kept):
             amounts[t] /= norm
+            if weighting == SQUARES:
+                amounts[t] *= amounts[t]
     return kept
 
 
@@ -121,8 +124,8 @@ def count_texts(
         w = weights[i] if weighted else 1.0
         state[SERIAL] += 1
         serial = state[SERIAL]
-        if weighting == L2:
-            for t in range(_weigh_terms(hashes, ids, m, L2, marks, amounts)):
+        if weighting >= L2:
+            for t in range(_weigh_terms(hashes, ids, m, weighting, marks, amounts)):
                 if ids[t] >= 0:
                     k = np.uint64(ids[t])
                     count[k, g] += w * amounts[t]

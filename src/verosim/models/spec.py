@@ -30,7 +30,7 @@ from verosim.models.settings import finite, same
 from verosim.stats import Statistic
 
 CHOSEN = "cv"  # with this value, `fit` chooses the setting on held-out rows
-TUNABLE = ("shrinkage", "pooling", "alpha")
+TUNABLE = ("shrinkage", "pooling", "alpha", "penalty")
 
 
 @dataclass(frozen=True)

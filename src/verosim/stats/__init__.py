@@ -14,6 +14,7 @@ from verosim.stats.patterns import Patterns
 from verosim.stats.product import Product
 from verosim.stats.state import from_state, restorable
 from verosim.stats.statistic import Statistic
+from verosim.stats.term_products import TermProducts
 from verosim.stats.tokens import Tokens
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Patterns",
     "Product",
     "Statistic",
+    "TermProducts",
     "Tokens",
     "from_state",
     "restorable",

@@ -11,6 +11,8 @@ Reference: Manning, Raghavan & Schütze (2008), Introduction to Information Retr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
@@ -21,11 +23,17 @@ from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.kernels.constants import NO_ROOM, STATE_SIZE, WHY
 from verosim.stats.growing import longer
 
+TextPlace = Callable[[int], str]  # the place of the i-th text in the user's table, for messages
+
 BYTES_PER_TERM = 16  # of a text; a first estimate of the room that is needed
 
 
 def document_terms(
-    documents: Documents, codes: TokenCodes, tokenizer: Tokenizer, weighting: str = "counts"
+    documents: Documents,
+    codes: TokenCodes,
+    tokenizer: Tokenizer,
+    weighting: str = "counts",
+    place: TextPlace | None = None,
 ) -> sparse.csr_array:
     """(n, K) the amount of each token of `codes` in each text: "counts", "presence" or "l2".
 
@@ -61,7 +69,7 @@ def document_terms(
                 found, amounts = longer(found, more), longer(amounts, more)
         return int(read), why
 
-    tokenizer.visit(documents, work)
+    tokenizer.visit(documents, work, place)
     used = starts[-1]
     out = sparse.csr_array((amounts[:used], found[:used], starts), shape=(n, codes.size))
     out.sum_duplicates()  # several tokens can have one bucket

@@ -8,9 +8,10 @@ occurs, it is
     counts     a_i = tf_i
     presence   a_i = [tf_i > 0]
     l2         a_i = (1 + ln tf_i) / √(Σ_j (1 + ln tf_j)²)   over all tokens j of the document
+    squares    the square of l2
 
-The norm needs neither the vocabulary nor other documents, so all three are sums. The vocabulary is
-the code axis. It grows while texts are read, and two vocabularies merge by token.
+The norm needs neither the vocabulary nor other documents, so all of them are sums. The vocabulary
+is the code axis. It grows while texts are read, and two vocabularies merge by token.
 References: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
 classification, AAAI-98 Workshop on Learning for Text Categorization; Rennie et al. (2003), Tackling
 the poor assumptions of naive Bayes text classifiers, Proceedings of ICML 2003.
@@ -48,7 +49,7 @@ COUNT_ROUNDING = 1e-9  # share of a count that is ignored when it is compared wi
 class Tokens(GrowingCounts):
     """Counts of the tokens of one column of texts.
 
-    `weighting` is the amount of a token in a document: "counts", "presence" or "l2".
+    `weighting` is the amount of a token in a document: "counts", "presence", "l2" or "squares".
     """
 
     sums_of = "tokens"
@@ -92,7 +93,7 @@ class Tokens(GrowingCounts):
     @property
     def weighed(self) -> bool:
         """Whether the amounts of the tokens of a document depend on each other."""
-        return self.weighting == "l2"
+        return self.weighting in ("l2", "squares")
 
     @property
     def codes(self) -> TokenCodes:

@@ -20,8 +20,8 @@ from scipy.special import logsumexp
 from verosim.bayes.rule import Rule
 from verosim.validate.calibration_maps import PRIOR_ROWS, CalibratedRule, PosteriorMap
 
-MOST_STEPS = 50
-ENOUGH = 1e-9  # the share of the loss below which a step is the last one
+MOST_SCORING_STEPS = 50
+SMALLEST_GAIN = 1e-9  # the share of the loss below which a step is the last one
 LARGEST_MOVE = 2.0  # of log t, c and b in one step
 
 
@@ -67,18 +67,18 @@ class LengthMap(PosteriorMap):
         rows.log_length -= middle
         theta = np.zeros(C + 2)  # log τ, c and b
         loss = _loss(rows, theta, codes, w)
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_SCORING_STEPS):
             step = _step(rows, theta, codes, w)
             move = step * min(1.0, LARGEST_MOVE / max(np.abs(step).max(), LARGEST_MOVE))
             while True:
                 new = _loss(rows, theta + move, codes, w)
-                if new <= loss or np.abs(move).max() < ENOUGH:
+                if new <= loss or np.abs(move).max() < SMALLEST_GAIN:
                     break
                 move = move / 2
             if new >= loss:
                 break
             theta, before, loss = theta + move, loss, new
-            if before - loss <= ENOUGH * (1 + abs(loss)):
+            if before - loss <= SMALLEST_GAIN * (1 + abs(loss)):
                 break
         a, c, b = theta[0], theta[1], theta[2:]
         return cls(float(np.exp(a + c * middle)), float(c), b)
