@@ -194,10 +194,10 @@ def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
 
 def _log_complement(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of each column in the total of all other classes."""
-    count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-    rest = count.sum(axis=0) - count + alpha
-    found: np.ndarray = np.log(rest / by_class(rest)[:, None])
-    return found
+    count = statistic.arrays["count"][:, 0].T
+    out = np.empty(count.shape)
+    kernels.log_complement_shares(count, alpha, out)
+    return out.T
 
 
 @dataclass(frozen=True)

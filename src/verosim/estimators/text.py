@@ -139,6 +139,10 @@ class TextSpec(DocumentSpec):
         return not self.weighed
 
     @property
+    def least_count(self) -> float:
+        return float(self.min_count)
+
+    @property
     def has_free_scale(self) -> bool:
         return self.weighed or self.model == "contrast"
 

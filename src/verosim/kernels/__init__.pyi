@@ -59,6 +59,7 @@ from verosim.kernels.scores import score_diagonal_sparse as score_diagonal_spars
 from verosim.kernels.scores import score_sparse as score_sparse
 from verosim.kernels.scores import shifted_norms as shifted_norms
 from verosim.kernels.scores import sum_scores as sum_scores
+from verosim.kernels.shares import log_complement_shares as log_complement_shares
 from verosim.kernels.shares import log_shares as log_shares
 from verosim.kernels.stochastic import count_runs as count_runs
 from verosim.kernels.stochastic import hash_rows as hash_rows

@@ -174,6 +174,11 @@ class Spec(ABC):
         names = {field.name for field in fields(self)}
         return [n for n in TUNABLE if n in names and str(getattr(self, n)) == CHOSEN]
 
+    @property
+    def least_count(self) -> float:
+        """The count below which the model ignores a code. `Statistic.lean` receives it."""
+        return 1.0
+
     def grid(self, name: str) -> tuple[float, ...] | None:
         """The values from which `fit` chooses a setting; None means the usual values."""
         return None

@@ -212,6 +212,12 @@ class Tokens(GrowingCounts):
         kept = self.reaching(min_count)
         return self if kept.all() else self.keep("code", kept)
 
+    def lean(self, least: float) -> Self:
+        if least <= 1 or not isinstance(self.codes, Vocabulary) or self.codes.fixed:
+            return self
+        kept: Any = self.frequent(least)
+        return kept.like(kept.axes.with_codes(kept.codes.closed()), kept.arrays, {})
+
     def pruned(self, min_count: float) -> Self:
         """The statistic after tokens with a smaller count are deleted.
 
