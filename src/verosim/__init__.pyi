@@ -30,6 +30,7 @@ from verosim.estimators import MultinomialNB as MultinomialNB
 from verosim.estimators import NaiveBayes as NaiveBayes
 from verosim.estimators import NaiveLDA as NaiveLDA
 from verosim.estimators import TextNB as TextNB
+from verosim.estimators import TextRidge as TextRidge
 from verosim.kinds import Schema as Schema
 from verosim.kinds.look import look as look
 from verosim.pool.auto import auto as auto

@@ -393,7 +393,9 @@ def test_rows_per_parameter():
 # Every model ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [one for one in estimators.__all__ if one != "LiftedLDA"])
+@pytest.mark.parametrize(
+    "name", [one for one in estimators.__all__ if one not in ("LiftedLDA", "TextRidge")]
+)
 def test_every_model_is_told_what_applies(name, rng):
     """All findings have a reading of one line; none is NaN; without rows they say so."""
     estimator = getattr(verosim, name)

@@ -16,8 +16,8 @@ import verosim
 from verosim import estimators
 
 X, y = load_iris(return_X_y=True)
-# TextNB reads texts, and LiftedLDA is not a density of the columns.
-ROWS = [name for name in estimators.__all__ if name not in ("TextNB", "LiftedLDA")]
+# TextNB and TextRidge read texts, and LiftedLDA is not a density of the columns.
+ROWS = [name for name in estimators.__all__ if name not in ("TextNB", "TextRidge", "LiftedLDA")]
 GAUSSIAN = [verosim.QDA, verosim.LDA, verosim.RDA, verosim.NaiveLDA, verosim.GaussianNB]
 
 

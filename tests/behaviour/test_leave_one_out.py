@@ -18,6 +18,7 @@ from tests.texts import statistic_of_texts
 from verosim.axes import Bins, Categories, Hashed, JointBins, Vocabulary
 from verosim.axes.bins import edges_of
 from verosim.bayes.priors import log_priors, log_priors_left_out
+from verosim.bayes.rule import Rule
 from verosim.data import Documents, as_matrix
 from verosim.data.stream import TableSource
 from verosim.densities import (
@@ -189,7 +190,8 @@ class TestEveryDensity:
             "given": Vocabulary.of(["aa", "bb", "zz", "only1"], open=False),
         }[kind]  # fmt: skip
         counted = statistic_of_texts(texts, y, weights=w, codes=codes, ngrams=ngrams)
-        present = statistic_of_texts(texts, y, weights=w, codes=codes, ngrams=ngrams, presence=True)
+        settings = {"weights": w, "codes": codes, "ngrams": ngrams}
+        present = statistic_of_texts(texts, y, weighting="presence", **settings)
         for alpha, least in product((0.01, 1.0), (1, 2, 3.5)):
             agrees(Multinomial(alpha, min_count=least), counted, documents, y, w)
             agrees(Complement(alpha, min_count=least), counted, documents, y, w)
@@ -312,7 +314,8 @@ def refitted(model, X, y, weights=None, some=None, take=None, **given):
         w = None if weights is None else weights[rest]
         other = clone(model).fit(take(X, rest), y[rest], w, **given)
         joint = np.full(len(model.classes_), -np.inf)
-        joint[np.isin(model.classes_, other.classes_)] = other.log_joint(take(X, np.array([i])))[0]
+        found = other.evaluate(take(X, np.array([i])), Rule.joint)[0]
+        joint[np.isin(model.classes_, other.classes_)] = found
         out.append(joint)
     return np.array(out)
 
@@ -433,13 +436,20 @@ class TestCounts:
             equals_refits(model, with_holes(rng, rows), y, w)
 
 
-@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement"])
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "complement", "contrast"])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"min_count": 3}, {"ngrams": (1, 2)}, {"hashed": 64}, {"vocabulary": ["win", "at", "no"]}],
+    [
+        {}, {"min_count": 3}, {"ngrams": (1, 2)}, {"hashed": 64},
+        {"vocabulary": ["win", "at", "no"]}, {"weighting": "l2"},
+        {"weighting": "l2", "min_count": 3}, {"weighting": "l2", "hashed": 64},
+        {"weighting": "l2", "analyzer": "char_wb", "ngrams": (2, 3), "min_count": 2},
+    ],
     ids=str,
-)
+)  # fmt: skip
 def test_texts(model, options, rng):
+    if model == "bernoulli" and "weighting" in options:
+        pytest.skip("presence has no weights")
     words = ["win", "cash", "now", "lunch", "at", "noon", "prize", "Ünïcode", "ΣΊΣΥΦΟΣ"]
     texts = [" ".join(rng.choice(words, rng.integers(0, 7))) for _ in range(30)]
     texts[4] += " unheard-of unheard"  # tokens only one document has

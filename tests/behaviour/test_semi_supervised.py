@@ -176,7 +176,7 @@ def test_equals_em_by_refitting(name, rng):
     np.testing.assert_allclose(found.log_density(X), wanted.log_density(X), rtol=1e-7)
 
 
-@pytest.mark.parametrize("options", [{}, {"ngrams": (1, 3)}, {"presence": True}])
+@pytest.mark.parametrize("options", [{}, {"ngrams": (1, 3)}, {"weighting": "presence"}])
 def test_texts_split_once_give_the_same_sums(options, rng):
     """Xᵀr with the document–term matrix X against one weighted pass over the texts per class."""
     from tests.texts import statistic_of_texts

@@ -25,7 +25,7 @@ TEXTS = [
     "see you at lunch", "are you at the office", "", "El Niño llegó a la oficina", "office lunch",
 ]  # fmt: skip
 LABELS = ["spam", "spam", "spam", "ham", "ham", "ham", "ham", "ham", "spam"]
-MODELS = ["multinomial", "bernoulli", "complement"]
+MODELS = ["multinomial", "bernoulli", "complement", "contrast"]
 
 
 def many(rng, n=600, words=400, least=0):
@@ -491,12 +491,14 @@ def test_laws_of_text_densities(rng):
 
     texts, _ = many(rng, 80, words=40)
     groups = rng.integers(0, 3, 80)
-    for density, presence in (
-        (densities.Multinomial(0.5), False), (densities.Multinomial(min_count=20), False),
-        (densities.Complement(0.5), False), (densities.Bernoulli(0.5, min_count=15), True),
+    for density, weighting in (
+        (densities.Multinomial(0.5), "counts"), (densities.Multinomial(min_count=20), "counts"),
+        (densities.Complement(0.5), "counts"), (densities.Bernoulli(0.5, min_count=15), "presence"),
+        (densities.Multinomial(0.5), "l2"), (densities.Contrast(0.5, min_count=12), "l2"),
+        (densities.Contrast(0.5), "counts"),
     ):  # fmt: skip
         for codes in (None, Hashed(64), Vocabulary.of(["w1ñlong", "w2", "zz"], open=False)):
-            statistic = statistic_of_texts(texts, groups, codes=codes, presence=presence)
+            statistic = statistic_of_texts(texts, groups, codes=codes, weighting=weighting)
             testing.reads_only(density, statistic)
             testing.agrees_with_its_statistic(density, statistic, texts, groups)
             testing.adds_up_by_column(density, statistic, texts)

@@ -18,6 +18,7 @@ from verosim.axes import (
     ContextCodes,
     Groups,
     JointBins,
+    Vocabulary,
 )
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
 from verosim.data.lift import Lift
@@ -31,6 +32,7 @@ from verosim.stats import (
     Patterns,
     Product,
     Statistic,
+    TermProducts,
     Tokens,
 )  # fmt: skip
 from verosim.testing import statistic_of
@@ -39,7 +41,7 @@ NUMERIC = ("diagonal", "full", "pooled")
 BYTES = ("pairs", "contexts", "chains")  # statistics of tables that were read as cells
 KINDS = (
     *NUMERIC, "patterns", "codes", "words", "bins", "cells", "presence", "amount", "tokens",
-    "pairs", "contexts", "chains", "lifted", "product",
+    "weights", "terms", "pairs", "contexts", "chains", "lifted", "product",
 )  # fmt: skip
 OFFSETS = (0.0, 1e8, -3e5)
 SCALES = ((1.0, 1.0, 1.0), (1e12, 1.0, 1e-3), (1e-6, 1e6, 1.0))
@@ -172,13 +174,15 @@ def rows_of(draw, kind: str, d: int, at_least: int = 1, most: int = 7) -> Rows:
 def operands(draw, kind: str, count: int, **bounds) -> list[Rows]:
     """Several tables of the same kind and columns, with classes and scales of their own."""
     d = draw(st.integers(1, 3))
-    base = {"product": "diagonal", "tokens": "codes", "words": "codes"}.get(kind, kind)
+    base = {"product": "diagonal", "tokens": "codes", "weights": "codes", "words": "codes"}.get(
+        kind, kind
+    )
     return [draw(rows_of(base, d, **bounds)) for _ in range(count)]
 
 
 def statistic(kind: str, rows: Rows, folded: bool = False) -> Statistic:
-    if kind == "tokens":
-        return tokens(rows, folded)
+    if kind in ("tokens", "weights", "terms"):
+        return tokens(rows, folded, kind)
     if kind == "words":
         return words(rows, folded)
     if kind != "product":
@@ -189,12 +193,20 @@ def statistic(kind: str, rows: Rows, folded: bool = False) -> Statistic:
     return Product({"numbers": numbers, "codes": other})
 
 
-def tokens(rows: Rows, folded: bool = False) -> Statistic:
+def tokens(rows: Rows, folded: bool = False, kind: str = "tokens") -> Statistic:
     """The same rows as texts: a word for every value, of few bytes or many."""
     texts = [
         " ".join(f"w{v:g}" * (1 + 5 * (v > 2)) for v in row if not np.isnan(v)) for row in rows.X
     ]
-    return summed(Documents.of(texts), rows, folded, Tokens)
+    plans = {
+        "tokens": Tokens,
+        "weights": lambda axes: Tokens(axes, weighting="l2"),
+        "terms": lambda axes: TermProducts(axes.with_codes(TERMS)),
+    }
+    return summed(Documents.of(texts), rows, folded, plans[kind])
+
+
+TERMS = Vocabulary.of([f"w{v}" for v in (-3, -2, -1, 0, 1, 2)], open=False)
 
 
 def words(rows: Rows, folded: bool = False) -> Statistic:

@@ -61,20 +61,21 @@ def test_tokens_of_every_corpus(data, name, ngrams, lowercase):
         assert_same_counts(texts, matrix, vectorizer.get_feature_names_out(), groups, statistic)
 
 
-@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize("weighting", ["counts", "presence"])
 @pytest.mark.parametrize(("ngrams", "lowercase"), SETTINGS)
-def test_document_terms(ngrams, lowercase, presence):
+def test_document_terms(ngrams, lowercase, weighting):
     """The document–term matrix is CountVectorizer's, number for number, unknown tokens left out."""
     rng = np.random.default_rng(0)
     words = ["El", "el", "Niño", "ΣΑΣ", "İstanbul", "5:30", "a", "x_1", "día", "ß", "日本", "no-no"]
     texts = [" ".join(rng.choice(words, rng.integers(0, 30))) for _ in range(100)]
-    options = {"ngram_range": ngrams, "lowercase": lowercase, "binary": presence}
+    options = {"ngram_range": ngrams, "lowercase": lowercase}
+    options["binary"] = weighting == "presence"
     tokens = CountVectorizer(**options).fit(texts[:9]).get_feature_names_out().tolist()
     rng.shuffle(tokens)
     places = {token: i for i, token in enumerate(tokens)}
     expected = CountVectorizer(vocabulary=places, **options).transform(texts)
     tokenizer = Tokenizer(ngrams, lowercase)
-    found = document_terms(Documents.of(texts), Vocabulary.of(tokens), tokenizer, presence)
+    found = document_terms(Documents.of(texts), Vocabulary.of(tokens), tokenizer, weighting)
     np.testing.assert_array_equal(found.toarray(), expected.toarray())
 
 

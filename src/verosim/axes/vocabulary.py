@@ -163,6 +163,10 @@ class Vocabulary(TokenCodes):
             return None if wider.size == self.size else np.arange(self.size)
         return wider.find(self)
 
+    def closed(self) -> Vocabulary:
+        """The same tokens. Other tokens are ignored."""
+        return Vocabulary(self._room, self.bounds, open=False)
+
     def keep(self, kept: np.ndarray) -> Vocabulary:
         return self if kept.all() else self._taken(np.flatnonzero(kept))
 

@@ -131,6 +131,8 @@ class Schema:
     distance : float
         The median squared distance between two rows of the design matrix. It is 0 before a
         `LiftedLDA` was fitted.
+    terms : tuple of (str, tuple of str)
+        The leading terms that `TextRidge` has chosen, by the settings of the model.
     names : tuple of str
         The names of the columns.
     used : tuple of Column
@@ -166,6 +168,7 @@ class Schema:
     structures: tuple[tuple[str, Structure], ...] = ()
     design: tuple[DesignColumn, ...] = ()
     distance: float = 0.0
+    terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -306,7 +309,11 @@ class Schema:
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
             )
             design = tuple(DesignColumn(**_tuples(one)) for one in raw.pop("design", ()))
-            return cls(columns, **_tuples(raw), cells=cells, structures=structures, design=design)
+            terms = tuple((key, tuple(one)) for key, one in raw.pop("terms", ()))
+            return cls(
+                columns, **_tuples(raw), cells=cells, structures=structures, design=design,
+                terms=terms,
+            )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise VerosimError(
                 f"The file {str(path)!r} is not a schema: {error}.",
@@ -362,6 +369,12 @@ class Schema:
                 FITTED_SCHEMA_HINT,
             )
         self._check_same_design(other)
+        chosen = dict(other.terms)
+        if any(chosen.get(key, terms) != terms for key, terms in self.terms):
+            raise VerosimError(
+                "The leading terms in this model differ from those in the other model.",
+                FITTED_SCHEMA_HINT,
+            )
 
     def _check_same_design(self, other: Schema) -> None:
         """Raise an error if both schemas have a design matrix, and the two are different."""
@@ -432,7 +445,9 @@ def with_columns(schema: Schema, columns: tuple[Column, ...]) -> Schema:
     """The schema with other columns, without the choices that models made for the old ones."""
     if columns == schema.columns:
         return schema
-    return replace(schema, columns=columns, cells=(), structures=(), design=(), distance=0.0)
+    return replace(
+        schema, columns=columns, cells=(), structures=(), design=(), distance=0.0, terms=()
+    )
 
 
 def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:

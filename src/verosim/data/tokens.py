@@ -1,6 +1,7 @@
 """Tokens of a text: lower case, then runs of two or more word characters, then n-grams.
 
-The tokens are those of scikit-learn's CountVectorizer for all of Unicode. The tables below are made
+The n-grams are those of words, or of the characters of each word. They are those of scikit-learn's
+CountVectorizer for all of Unicode, with analyzer="word" or "char_wb". The tables below are made
 with Python's `str.lower` and `re` and have one entry per code point. Two characters do not fit in a
 table: 'İ' becomes two characters, and the lower case of 'Σ' depends on the characters next to it.
 Python converts texts with these characters before the loops read them.
@@ -17,9 +18,13 @@ import numpy as np
 
 from verosim.data.text import Documents, not_utf8
 from verosim.errors import VerosimError
-from verosim.kernels.constants import INVALID, SLACK, SPECIAL
+from verosim.kernels.constants import COUNTS, INVALID, L2, PRESENCE, SLACK, SPECIAL, SQUARES
 
 POINTS = 0x110000
+CHARACTERS = "char_wb"
+ANALYZERS = ("word", CHARACTERS)
+# The amount of an n-gram in a text.
+WEIGHTINGS = {"counts": COUNTS, "presence": PRESENCE, "l2": L2, "squares": SQUARES}
 NOT_BY_TABLE = (0x130, 0x3A3)  # İ, Σ
 TEXTS_LOWERED_TOGETHER = 64  # texts converted by Python if one of them needs it
 
@@ -28,26 +33,30 @@ Work = Callable[[Documents, int, "Tables"], tuple[int, int]]
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The result for each byte and code point: 0 if not in a word, −1 if not in the table."""
+    """The result for each byte and code point: −1 if it is not in the table.
+
+    A character that is not part of a word becomes 0. In the tables for characters, every kind of
+    space becomes ' '.
+    """
 
     ascii: np.ndarray  # (256,) uint8; 0 from 128 on
     points: np.ndarray  # (0x110000,) int32
 
 
 @cache
-def tables(lowercase: bool) -> Tables:
+def tables(lowercase: bool, characters: bool = False) -> Tables:
     """The tables of the running version of Python."""
     every = np.arange(POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
-    word = np.zeros(POINTS, dtype=bool)
-    for run in re.finditer(r"\w+", every):
-        word[run.start() : run.end()] = True
+    kept = np.zeros(POINTS, dtype=bool)
+    for run in re.finditer(r"\S+" if characters else r"\w+", every):
+        kept[run.start() : run.end()] = True
     becomes = np.arange(POINTS, dtype=np.int32)
     if lowercase:
         for point in NOT_BY_TABLE:
             every = every.replace(chr(point), "?")
         lowered = every.lower().encode("utf-32-le", "surrogatepass")
         becomes = np.frombuffer(lowered, dtype="<u4").astype(np.int32)
-    points = np.where(word[becomes], becomes, 0).astype(np.int32)
+    points = np.where(kept[becomes], becomes, ord(" ") if characters else 0).astype(np.int32)
     if lowercase:
         points[list(NOT_BY_TABLE)] = -1
     ascii = np.zeros(256, dtype=np.uint8)
@@ -61,10 +70,13 @@ class Tokenizer:
 
     >>> Tokenizer(ngrams=(1, 2)).tokens("El Niño, a las 5:30")
     ['el', 'niño', 'las', '30', 'el niño', 'niño las', 'las 30']
+    >>> Tokenizer(ngrams=(3, 4), analyzer="char_wb").tokens("a niño")
+    [' a ', ' ni', 'niñ', 'iño', 'ño ', ' niñ', 'niño', 'iño ']
     """
 
     ngrams: tuple[int, int] = (1, 1)
     lowercase: bool = True
+    analyzer: str = "word"
 
     def __post_init__(self) -> None:
         low, high = self.ngrams
@@ -74,6 +86,11 @@ class Tokenizer:
                 f"{self.ngrams}.",
                 "Use ngrams=(1, 2) for single words and pairs of words.",
             )
+
+    @property
+    def characters(self) -> bool:
+        """Whether the n-grams are those of characters."""
+        return self.analyzer == CHARACTERS
 
     def visit(
         self, documents: Documents, work: Work, place: Callable[[int], str] | None = None
@@ -85,36 +102,53 @@ class Tokenizer:
         """
         start, n = 0, len(documents)
         while start < n:
-            some, by = documents[start:], tables(self.lowercase)
+            some, by = documents[start:], tables(self.lowercase, self.characters)
             read, why = work(some, start, by)
             start += read
             if why == SPECIAL:
                 few = documents[start : start + TEXTS_LOWERED_TOGETHER]
-                some, by = few.lowered(), tables(False)
+                some, by = few.lowered(), tables(False, self.characters)
                 read, why = work(some, start, by)
                 start += read
             if why == INVALID:
                 where = f"row {documents.first + start}" if place is None else place(start)
                 raise not_utf8(some, read, where)
 
-    def room(self, documents: Documents) -> tuple[np.ndarray, ...]:
-        """Working memory for the tokens of one document: scratch, starts, ends, hashes and ids."""
+    def room(self, documents: Documents, weighed: bool = False) -> tuple[np.ndarray, ...]:
+        """Working memory for one document: scratch, starts, ends, hashes, ids, marks and amounts.
+
+        Marks and amounts are needed only if the n-grams of a document are weighed together.
+        """
         longest = documents.longest
         low, high = self.ngrams
-        most = longest // 2 + 2  # a token has at least two bytes
+        # A token has at least two bytes. Characters have a space before and after each word.
+        most = longest + 2 if self.characters else longest // 2 + 2
+        # Single characters: the space between two words belongs to both.
+        terms = (high - low + 1) * most + (most if self.characters else 0)
+        marks = 1 << max(2, (2 * terms - 1).bit_length()) if weighed else 0
         return (
             # In lower case, a character of two bytes may have three bytes, and not more.
             np.empty(2 * longest + 2 * SLACK, dtype=np.uint8),
             np.empty(most, dtype=np.int64),
             np.empty(most, dtype=np.int64),
-            np.empty((high - low + 1) * most, dtype=np.uint64),
-            np.empty((high - low + 1) * most, dtype=np.int64),
+            np.empty(terms, dtype=np.uint64),
+            np.empty(terms, dtype=np.int64),
+            np.empty(marks, dtype=np.int64),
+            np.empty(terms if weighed else 0),
         )
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of one text, in plain Python. The compiled loops count the same tokens."""
-        found = re.findall(r"\w\w+", text.lower() if self.lowercase else text)
+        text = text.lower() if self.lowercase else text
         low, high = self.ngrams
+        if self.characters:
+            return [
+                word[i : i + n]
+                for word in (f" {word} " for word in text.split())
+                for n in range(min(low, len(word)), min(high, len(word)) + 1)
+                for i in range(len(word) - n + 1)
+            ]
+        found = re.findall(r"\w\w+", text)
         return [
             " ".join(found[i : i + n])
             for n in range(low, high + 1)

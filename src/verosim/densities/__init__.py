@@ -11,7 +11,7 @@ from verosim.densities.base import (
     estimate_all,
     not_a_number,
 )
-from verosim.densities.columns import Bernoulli, Complement, Multinomial
+from verosim.densities.columns import Bernoulli, Complement, Contrast, Multinomial
 from verosim.densities.context_tables import ContextDensity
 from verosim.densities.discrete import Categorical
 from verosim.densities.em import Convergence, EMGaussian, EMParams
@@ -24,6 +24,7 @@ from verosim.densities.lifted import LiftedGaussian, LiftedScores
 from verosim.densities.one_dependence import OneDependence
 from verosim.densities.poisson import Poisson
 from verosim.densities.product import ProductDensity
+from verosim.densities.term_ridge import TermRidge, TermScores
 
 __all__ = [
     "Bernoulli",
@@ -31,6 +32,7 @@ __all__ = [
     "ClassScores",
     "Complement",
     "ContextDensity",
+    "Contrast",
     "Convergence",
     "Density",
     "DiagonalGaussian",
@@ -50,6 +52,8 @@ __all__ = [
     "Params",
     "Poisson",
     "ProductDensity",
+    "TermRidge",
+    "TermScores",
     "estimate_all",
     "not_a_number",
 ]

@@ -103,6 +103,23 @@ class ClassScores(ABC):
         """The scores as linear functions of a complete row; None if they are not linear."""
         return None
 
+    def row_lengths(self, block: Any) -> np.ndarray:
+        """The length of each row: the number of words of a text, or the sum of counts.
+
+        Only models of texts and of counts have it.
+
+        Parameters
+        ----------
+        block : array or sparse rows or texts, n rows
+            The rows, in the form that `read` returns.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The lengths.
+        """
+        raise NotImplementedError
+
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """Raise an error that names the bad cell if a score is not finite."""
         if np.isfinite(scores).all():
@@ -232,6 +249,11 @@ class Density(ABC):
         """Whether, in addition, the density of each column depends only on the sums of that
         column."""
         return self.has_independent_columns
+
+    @property
+    def has_row_lengths(self) -> bool:
+        """Whether rows have a length, as texts have: the number of words, or the sum of counts."""
+        return False
 
     def leave_one_out(self, statistic: Any) -> Scorer:
         """A function that scores each row by the estimate without this row.

@@ -3,6 +3,7 @@
     Bernoulli     φ_i|k = (n_ik + α) / (n_k + 2α)     absent columns change the score
     multinomial   φ_i|k = (ñ_ik + α) / (ñ_k + α V)    absent columns do not change the score
     complement    the multinomial formula with the counts of all other classes
+    contrast      log of the multinomial share minus log of the complement share
 
 n_ik is the weight of the rows of class k with column i, ñ_ik the total amount of column i in class
 k, α the smoothing and V the number of columns.
@@ -96,6 +97,16 @@ class ColumnParams(Params):
             out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
         return out
 
+    def row_lengths(self, block: Any) -> np.ndarray:
+        """(n,) the sum of the amounts, or the number of columns that are present."""
+        if isinstance(block, SparseRows):
+            data = block.data[block.stored].astype(np.float64)
+            row = np.repeat(np.arange(len(block)), np.diff(block.indptr))
+        else:
+            data, row = block.ravel(), np.repeat(np.arange(len(block)), block.shape[1])
+        amounts = self._present(data) if self.presence else np.nan_to_num(data, nan=0.0)
+        return np.bincount(row, amounts, minlength=len(block))
+
     def contributions(self, block: np.ndarray) -> np.ndarray:
         amounts = self._present(block) if self.presence else block
         parts = amounts[:, None, :] * self.table.T
@@ -139,7 +150,7 @@ class ColumnParams(Params):
 
 @dataclass(frozen=True)
 class ComplementParams(ColumnParams):
-    """Complement scores decide between classes; p(x | k) is the multinomial of the same counts."""
+    """Complement or contrast scores decide; p(x | k) is the multinomial of the same counts."""
 
     own: np.ndarray  # (d, C) log φ of the multinomial
 
@@ -181,6 +192,14 @@ def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
     return out.T
 
 
+def _log_complement(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
+    """(C, d) log of the smoothed share of each column in the total of all other classes."""
+    count = statistic.arrays["count"][:, 0].T
+    out = np.empty(count.shape)
+    kernels.log_complement_shares(count, alpha, out)
+    return out.T
+
+
 @dataclass(frozen=True)
 class ColumnDensity(Density):
     """A density of columns, or of the tokens of texts.
@@ -191,6 +210,8 @@ class ColumnDensity(Density):
     alpha: float = 1.0
     min_count: float = field(default=1, kw_only=True)
 
+    has_row_lengths = True
+
     @property
     def pseudo_count(self) -> float:
         """α, but at least 1e-10."""
@@ -200,7 +221,7 @@ class ColumnDensity(Density):
         if not isinstance(statistic, Tokens):
             return self._columns(statistic)
         kept = statistic.frequent(self.min_count)
-        return TextParams(self._columns(kept), kept.codes, kept.tokenizer)
+        return TextParams(self._columns(kept), kept.codes, kept.tokenizer, kept.weighting)
 
     @abstractmethod
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams: ...
@@ -254,12 +275,24 @@ class Complement(ColumnDensity):
         return multinomial.complement(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
-        count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
-        rest = count.sum(axis=0) - count + self.pseudo_count
-        log_rest = np.log(rest / by_class(rest)[:, None])
+        log_rest = _log_complement(statistic, self.pseudo_count)
         score = -log_rest
         if self.norm:
             total = by_class(log_rest)[:, None]
             score = log_rest / np.where(total != 0, total, 1.0)
         own = np.ascontiguousarray(_log_shares(statistic, self.pseudo_count).T)
+        return ComplementParams(**_column_fields(statistic, score), own=own)
+
+
+@dataclass(frozen=True)
+class Contrast(ColumnDensity):
+    """One class against the rest: scores log φ_i|k − log φ̃_i|k, with φ̃ of all other classes."""
+
+    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        return multinomial.contrast(self, statistic)
+
+    def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
+        own = _log_shares(statistic, self.pseudo_count)  # (C, d)
+        score = own - _log_complement(statistic, self.pseudo_count)
+        own = np.ascontiguousarray(own.T)
         return ComplementParams(**_column_fields(statistic, score), own=own)

@@ -146,14 +146,14 @@ class Indicators(Expansion):
 
 @dataclass(frozen=True)
 class TokenAmounts(Expansion):
-    """How often each known token occurs in a text; with `presence`, 0 or 1."""
+    """The amount of each known token in a text: its count, 0 or 1, or its weight."""
 
     codes: Vocabulary
     tokenizer: Tokenizer
-    presence: bool
+    weighting: str
 
     def features(self, block: Documents) -> Any:
-        terms = document_terms(block, self.codes, self.tokenizer, self.presence)
+        terms = document_terms(block, self.codes, self.tokenizer, self.weighting)
         return sparse.csr_matrix(terms)
 
 

@@ -1,15 +1,16 @@
 """Scores of texts: each token has one score per class, and the scores of a text are their sum.
 
-    log p(x | k) = base_k + Σ_i s_ik   over the tokens i of x
+    log p(x | k) = base_k + Σ_i a_i s_ik   over the tokens i of x
 
-The scores of a token are looked up while the text is read. Unknown tokens are skipped.
+a_i is the amount of the token, such as its count. The scores of a token are looked up while the
+text is read. Unknown tokens are skipped.
 Reference: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
 classification, AAAI-98 Workshop on Learning for Text Categorization.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +19,14 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
-from verosim.data.tokens import Tables
+from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.base import Params, into
 from verosim.densities.features import Expansion, TokenAmounts
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
+from verosim.stats.document_terms import text_lengths
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class TextParams(Params):
     tokens: Any  # ColumnParams, with one row of the table per token
     codes: TokenCodes
     tokenizer: Tokenizer
+    weighting: str  # the amount of a token in a text: "counts", "presence" or "l2"
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -47,7 +50,7 @@ class TextParams(Params):
     @cached_property
     def generative(self) -> TextParams:
         tokens = self.tokens.generative
-        return self if tokens is self.tokens else TextParams(tokens, self.codes, self.tokenizer)
+        return self if tokens is self.tokens else replace(self, tokens=tokens)
 
     @cached_property
     def _lanes(self) -> np.ndarray:
@@ -60,19 +63,23 @@ class TextParams(Params):
         out = into(out, (len(block), self.tokens.table.shape[1]))
         buckets, places, *vocabulary = self.codes.lookup()
         stamps = np.zeros(self.codes.size if self.tokens.presence else 0, dtype=np.int64)
+        weighed = self.weighting == "l2"
         state = np.zeros(STATE_SIZE, dtype=np.int64)
 
         def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
             read = kernels.score_texts(
                 some.data, some.offsets, by.ascii, by.points, *self.tokenizer.ngrams,
-                self.tokens.presence, buckets, places, *vocabulary,
+                self.tokenizer.characters, WEIGHTINGS[self.weighting], buckets, places, *vocabulary,
                 self._lanes, self.tokens.base, out[first : first + len(some)],
-                stamps, state, *self.tokenizer.room(some),
+                stamps, state, *self.tokenizer.room(some, weighed),
             )  # fmt: skip
             return int(read), int(state[WHY])
 
         self.tokenizer.visit(block, work)
         return out
+
+    def row_lengths(self, block: Documents) -> np.ndarray:
+        return text_lengths(block, self.tokenizer)
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """No check is needed: each text has finite scores."""
@@ -130,7 +137,7 @@ class TextParams(Params):
         names = tuple(self.codes.tokens())
         return TokenAmounts(
             names, self.tokens.table.T, self.tokens.base, np.ones(len(names)),
-            self.codes, self.tokenizer, self.tokens.presence,
+            self.codes, self.tokenizer, self.weighting,
         )  # fmt: skip
 
     def _known(self, statistic: Tokens) -> np.ndarray:

@@ -18,6 +18,7 @@ from verosim.estimators.rda import RDA
 from verosim.estimators.table import NaiveBayes
 from verosim.estimators.tan import TAN
 from verosim.estimators.text_nb import TextNB
+from verosim.estimators.text_ridge import TextRidge
 
 __all__ = [
     "AODE",
@@ -38,4 +39,5 @@ __all__ = [
     "NaiveBayes",
     "NaiveLDA",
     "TextNB",
+    "TextRidge",
 ]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
-from verosim.data import Documents
+from verosim.data import Documents, Tokenizer
 from verosim.data.readers import TextReader
 from verosim.data.schema import Schema
 from verosim.data.tables import Table
-from verosim.densities import Bernoulli, Complement, Density, Multinomial
+from verosim.data.tokens import ANALYZERS
+from verosim.densities import Bernoulli, Complement, Contrast, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.kinds.look import look
 from verosim.kinds.text import TEXT
@@ -22,39 +23,46 @@ from verosim.models import Spec
 from verosim.models.settings import finite, one_of
 from verosim.stats import Tokens
 
-MODELS = {"multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement}
+MODELS = {
+    "multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement,
+    "contrast": Contrast,
+}  # fmt: skip
+ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # values of α for scores without a fixed scale
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TextSpec(Spec):
-    """The settings of a model of the tokens in one column of texts."""
+class DocumentSpec(Spec):
+    """The settings of a model of one column of texts: how a text is read and divided."""
 
-    model: str = "multinomial"
     ngrams: Any = (1, 1)
-    min_count: float = 1
     vocabulary: Any = None
-    hashed: int | None = None
     lowercase: bool = True
-    alpha: Any = 1.0
+    analyzer: str = "word"
 
     reads_values = True
 
-    @property
-    def presence(self) -> bool:
-        """Whether each token counts at most once per text."""
-        return isinstance(self.model, str) and self.model == "bernoulli"
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """How a text is divided into tokens. Wrong settings raise an error here."""
+        one_of("analyzer", self.analyzer, ANALYZERS)
+        return Tokenizer(checked_ngrams(self.ngrams), bool(self.lowercase), self.analyzer)
 
     @property
-    def statistic_settings(self) -> dict[str, Any]:
-        return {
-            "ngrams": self.ngrams, "vocabulary": self.vocabulary, "hashed": self.hashed,
-            "lowercase": self.lowercase, "model": self.presence,
-        }  # fmt: skip
+    def tokenizer_options(self) -> dict[str, Any]:
+        """The options of a statistic of tokens."""
+        return asdict(self.tokenizer)
 
-    @property
-    def prior_setting(self) -> Any:
-        """The priors. Complement scores use uniform priors unless the user gives others."""
-        return "uniform" if self.priors is None and self.model == "complement" else self.priors
+    def given_terms(self) -> Vocabulary:
+        """The vocabulary that the user gave."""
+        tokens = _listed_tokens(self.vocabulary)
+        if self.lowercase and any(token != token.lower() for token in tokens):
+            odd = next(token for token in tokens if token != token.lower())
+            warn(
+                f"The vocabulary has {odd!r}, which cannot occur in a lowercased text. "
+                "Write it in lower case, or set lowercase=False.",
+                VerosimWarning,
+            )
+        return Vocabulary.of(tokens, open=False)
 
     # Reading texts -------------------------------------------------------------------------
 
@@ -83,12 +91,63 @@ class TextSpec(Spec):
         if len(texts) != 1:
             found = f"several: {listed([c.name for c in texts])}" if texts else "none"
             raise VerosimError(
-                f"TextNB needs exactly one column of texts; the table has {found}.",
+                f"{self.name} needs exactly one column of texts; the table has {found}.",
                 "Give only that column, or use "
                 "schema=verosim.look(…).edit({'body': 'text', 'title': 'ignore'}).",
             )
         others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
         return TextReader(schema.edit(others))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TextSpec(DocumentSpec):
+    """The settings of a model of the tokens in one column of texts."""
+
+    model: str = "multinomial"
+    min_count: float = 1
+    hashed: int | None = None
+    weighting: str = "counts"
+    alpha: Any = 1.0
+
+    @property
+    def presence(self) -> bool:
+        """Whether each token counts at most once per text."""
+        return isinstance(self.model, str) and self.model == "bernoulli"
+
+    @property
+    def weighed(self) -> bool:
+        """Whether each text has the norm 1, so that the sums are not counts."""
+        return isinstance(self.weighting, str) and self.weighting == "l2"
+
+    @property
+    def statistic_settings(self) -> dict[str, Any]:
+        return {
+            "ngrams": self.ngrams, "vocabulary": self.vocabulary, "hashed": self.hashed,
+            "lowercase": self.lowercase, "analyzer": self.analyzer, "weighting": self.weighting,
+            "model": self.presence,
+        }  # fmt: skip
+
+    @property
+    def prior_setting(self) -> Any:
+        """The priors. Scores against other classes use uniform priors unless the user gives
+        others."""
+        against = self.model in ("complement", "contrast")
+        return "uniform" if self.priors is None and against else self.priors
+
+    @property
+    def is_density(self) -> bool:
+        return not self.weighed
+
+    @property
+    def least_count(self) -> float:
+        return float(self.min_count)
+
+    @property
+    def has_free_scale(self) -> bool:
+        return self.weighed or self.model == "contrast"
+
+    def grid(self, name: str) -> tuple[float, ...] | None:
+        return ALPHAS if name == "alpha" and self.has_free_scale else None
 
     # Counting tokens -----------------------------------------------------------------------
 
@@ -96,9 +155,8 @@ class TextSpec(Spec):
         self.density  # noqa: B018  check the settings before the texts are read
         return Tokens(
             axes.with_codes(self.codes()),
-            ngrams=_ngrams(self.ngrams),
-            lowercase=bool(self.lowercase),
-            presence=self.presence,
+            weighting="presence" if self.presence else self.weighting,
+            **self.tokenizer_options,
         )
 
     def codes(self) -> TokenCodes:
@@ -113,26 +171,24 @@ class TextSpec(Spec):
             if not whole:
                 raise VerosimError(f"hashed must be a power of two; got {self.hashed!r}.")
             return Hashed(int(self.hashed))
-        if self.vocabulary is None:
-            return Vocabulary.empty()
-        tokens = _listed_tokens(self.vocabulary)
-        if self.lowercase and any(token != token.lower() for token in tokens):
-            odd = next(token for token in tokens if token != token.lower())
-            warn(
-                f"The vocabulary has {odd!r}, which cannot occur in a lowercased text. "
-                "Write it in lower case, or set lowercase=False.",
-                VerosimWarning,
-            )
-        return Vocabulary.of(tokens, open=False)
+        return Vocabulary.empty() if self.vocabulary is None else self.given_terms()
 
     @cached_property
     def density(self) -> Density:
         one_of("model", self.model, tuple(MODELS))
+        self.tokenizer  # noqa: B018  check its settings
+        one_of("weighting", self.weighting, ("counts", "l2"))
+        if self.presence and self.weighed:
+            raise VerosimError(
+                'weighting="l2" cannot be used with model="bernoulli", which counts each token '
+                "once per text.",
+                'Use weighting="counts", or model="contrast".',
+            )
         finite("min_count", self.min_count, least=0)
         return MODELS[self.model](self.pseudo_count(), min_count=self.min_count)
 
 
-def _ngrams(value: Any) -> tuple[int, int]:
+def checked_ngrams(value: Any) -> tuple[int, int]:
     """The shortest and the longest n-gram, checked."""
     pair = isinstance(value, list | tuple | np.ndarray) and len(value) == 2
     if not pair or not all(isinstance(n, int | np.integer) and n >= 1 for n in value):

@@ -108,8 +108,11 @@ class HoldOut:
 
     # The statistics outside the folds --------------------------------------------------------
 
-    def trainings(self) -> Iterator[Statistic]:
-        """For each fold, the statistic of its training rows."""
+    def trainings(self, least_count: float = 1.0) -> Iterator[Statistic]:
+        """For each fold, the statistic of its training rows.
+
+        Codes with a smaller count than `least_count` in all rows may be left out.
+        """
         source = self.source
         if isinstance(source, TableSource):
             yield from self._outside(source.folded(self.folds))
@@ -117,9 +120,10 @@ class HoldOut:
             for train, _ in self.pairs:
                 yield summarise(source.take(np.sort(train)), self.plan).prune()
         elif self._large():
+            total = self.total.lean(least_count)
             for f in range(self.count):
                 part = source.take(np.flatnonzero(self.numbers == f))
-                yield self.total.without(summarise(part, self.total.zero()))
+                yield total.without(summarise(part, total.zero()))
         else:
             yield from self._outside(source.folded(self.numbers, self.count))
 

@@ -93,7 +93,8 @@ def visits_by_sums(
         for held, value in holdout.visit_table(visit, known):
             yield Visited(held, numbers, value)
         return
-    for f, training in enumerate(holdout.trainings()):
+    least_count = min(spec.least_count for spec in specs)
+    for f, training in enumerate(holdout.trainings(least_count)):
         held = holdout.held_out(f)
         for at in range(0, len(specs), AT_ONCE):
             some = slice(at, at + AT_ONCE)

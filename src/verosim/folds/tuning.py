@@ -2,9 +2,10 @@
 
     θ = argmin_θ − Σ w log p(y | x),   x held out, over a fixed grid of θ
 
-The folds are stratified; those of a table depend on a hash. All values of θ use the sums of two
-passes. If several values are equally good, the first one in the grid, which is the smallest, is
-chosen.
+The scores of some models do not have the scale of log-probabilities. For them the log-loss is that
+of p^τ, normalised, with the best τ on a grid. The folds are stratified; those of a table depend on
+a hash. All values of θ use the sums of two passes. If several values are equally good, the first
+one in the grid, which is the smallest, is chosen.
 Reference: Stone (1974), Cross-validatory choice and assessment of statistical predictions, Journal
 of the Royal Statistical Society B 36, 111–147.
 """
@@ -14,11 +15,12 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from scipy.special import logsumexp
 
 from verosim.engines.progress import Progress
 from verosim.folds.holdout import HeldOutRows, HoldOut
 from verosim.folds.rules import FoldRules, visits_by_sums
-from verosim.folds.scores import own_log_proba
+from verosim.folds.scores import Predictions, own_log_proba
 from verosim.models import Inputs, Spec, State, learn
 from verosim.models.learning import derived_from, summarise_rows
 from verosim.models.opening import open_rows
@@ -27,8 +29,10 @@ SHARES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 GRIDS: dict[str, tuple[float, ...]] = {
     "shrinkage": SHARES,
     "pooling": (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
+    "penalty": (0.03, 0.1, 0.3, 1.0, 3.0),
     "alpha": (1e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0),
 }
+TEMPERATURES = 2.0 ** (np.arange(-6, 7) / 2)  # values of τ, from 1/8 to 8
 FOLDS = 10
 
 
@@ -50,22 +54,44 @@ def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:
     """The values for the settings with the value "cv", and the rows in their folds."""
     names = spec.open_settings
     settings = [
-        dict(zip(names, values, strict=True)) for values in product(*(GRIDS[n] for n in names))
+        dict(zip(names, values, strict=True))
+        for values in product(*(spec.grid(n) or GRIDS[n] for n in names))
     ]
     specs = [spec.resolved(setting) for setting in settings]
     n = FOLDS if inputs.y is None or isinstance(inputs.y, str) else len(inputs.y)
     holdout = HoldOut(specs[0], inputs, max(2, min(FOLDS, n)))
 
-    def losses(held: HeldOutRows, rules: FoldRules) -> list[float]:
-        """For each rule, the sum of the log-loss over the rows."""
+    powers = TEMPERATURES if spec.has_free_scale else np.ones(1)
+
+    def losses(held: HeldOutRows, rules: FoldRules) -> list[list[float]]:
+        """For each rule and each τ, the sum of the log-loss over the rows."""
         found = rules.log_posteriors(held.block)
         rows = [held.predictions(log_proba, rules.classes) for log_proba in found]
         weights = rows[0].weights if len(held.weights) else np.ones(len(rows[0].codes))
-        return [-float(weights @ own_log_proba(one.log_proba, one.codes)) for one in rows]
+        return [
+            [
+                -float(weights @ own_log_proba(raised(one.log_proba, tau), one.codes))
+                for tau in powers
+            ]
+            for one in rows
+        ]
 
-    loss = np.zeros(len(specs))
+    def loss_at(one: Predictions, weights: np.ndarray, tau: float) -> float:
+        own = own_log_proba(raised(one.log_proba, tau), one.codes)
+        return -float(weights @ own)
+
+    loss = np.zeros((len(specs), len(powers)))
     with Progress(len(specs) * holdout.count, "models") as bar:
         for part in visits_by_sums(specs, range(len(specs)), holdout, losses):
             loss[list(part.numbers)] += part.value
             bar.advance(len(part.numbers))
-    return settings[int(np.argmin(loss))], holdout
+    return settings[int(np.argmin(loss.min(axis=1)))], holdout
+
+
+def raised(log_p: np.ndarray, tau: float) -> np.ndarray:
+    """(n, C) log of p^τ, normalised."""
+    if tau == 1.0:
+        return log_p
+    scaled = tau * log_p
+    found: np.ndarray = scaled - logsumexp(scaled, axis=1, keepdims=True)
+    return found

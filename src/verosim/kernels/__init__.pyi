@@ -35,6 +35,7 @@ from verosim.kernels.mixtures import sum_components as sum_components
 from verosim.kernels.moments import absorb_diagonal as absorb_diagonal
 from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sparse
 from verosim.kernels.moments import centre_groups as centre_groups
+from verosim.kernels.outer import add_outer_rows as add_outer_rows
 from verosim.kernels.pairs import count_pairs as count_pairs
 from verosim.kernels.pairs import score_one_dependence as score_one_dependence
 from verosim.kernels.perceptron import perceptron_classes_epoch as perceptron_classes_epoch
@@ -61,6 +62,7 @@ from verosim.kernels.scores import score_diagonal_sparse as score_diagonal_spars
 from verosim.kernels.scores import score_sparse as score_sparse
 from verosim.kernels.scores import shifted_norms as shifted_norms
 from verosim.kernels.scores import sum_scores as sum_scores
+from verosim.kernels.shares import log_complement_shares as log_complement_shares
 from verosim.kernels.shares import log_shares as log_shares
 from verosim.kernels.stochastic import count_runs as count_runs
 from verosim.kernels.stochastic import hash_rows as hash_rows
@@ -71,7 +73,9 @@ from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs
 from verosim.kernels.text import count_texts as count_texts
+from verosim.kernels.text import measure_texts as measure_texts
 from verosim.kernels.text import score_texts as score_texts
+from verosim.kernels.text import term_rows as term_rows
 from verosim.kernels.vocabulary import add_token_rows as add_token_rows
 from verosim.kernels.vocabulary import fill_slots as fill_slots
 from verosim.kernels.vocabulary import meet_tokens as meet_tokens

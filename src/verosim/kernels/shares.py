@@ -31,3 +31,32 @@ def log_shares(count, alpha, out):
             x = max(count[k, c], 0.0)
             i = int(min(x, SMALL - 1.0))
             out[k, c] = (logs[np.uint64(i)] if i == x else math.log(x + alpha)) - total[c]
+
+
+@exact
+def log_complement_shares(count, alpha, out):
+    """out (K, C) = log (rest + α) − log Σ_k (rest + α), where rest is the count of other classes.
+
+    Most tokens are absent from most classes. The rest is then the count of all classes, and its
+    logarithm is computed once for each token.
+    """
+    K, C = count.shape
+    total, part = np.zeros(C), np.zeros(C)
+    for k in range(K):
+        every = 0.0
+        for c in range(C):
+            every += max(count[k, c], 0.0)
+        for c in range(C):
+            part[c] += max(every - max(count[k, c], 0.0), 0.0) + alpha
+        out[k, 0] = every
+        if k % STRETCH == STRETCH - 1 or k == K - 1:
+            total += part
+            part[:] = 0.0
+    total = np.log(total)
+    for k in range(K):
+        every = out[k, 0]
+        log_every = math.log(every + alpha)
+        for c in range(C):
+            x = max(count[k, c], 0.0)
+            rest = log_every if x == 0.0 else math.log(max(every - x, 0.0) + alpha)
+            out[k, c] = rest - total[c]

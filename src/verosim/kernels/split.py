@@ -5,7 +5,8 @@ the letters, the digits and '_'. The marks of 64 characters form one word of bit
 and end where the bits change. No branch depends on a character, so the processor mispredicts none.
 Reference: Lamport (1975), Multiple byte processing with full-word instructions.
 
-Any other text is decoded and looked up, character by character.
+Any other text is decoded and looked up, character by character. So are texts that are split into
+characters.
 """
 
 import numpy as np
@@ -220,6 +221,55 @@ def _split_any(text, start, stop, ascii, points, scratch, starts, ends):
             o += U1
         else:
             o = begin
+    return found, DONE
+
+
+@exact
+def split_characters(text, start, stop, ascii, points, scratch, starts, ends):
+    """Find the characters of text[start:stop] for n-grams within words.
+
+    Character t is scratch[starts[t]:ends[t]]. A word is a run of characters that are not spaces.
+    There is one space before the first word, between words and after the last word. ascii (256,)
+    and points (0x110000,) give the character that a byte or code point becomes. It is ' ' for
+    every kind of space, and −1 for a character that the table does not cover. Returns the number
+    of characters and the reason for stopping.
+    """
+    i, end = np.uint64(start), np.uint64(stop)
+    o = U1
+    found = 1
+    scratch[0] = SPACE
+    starts[0], ends[0] = 0, 1
+    spaced = True  # whether the last character was a space
+    while i < end:
+        first = text[i]
+        if first < 128:
+            c = ascii[first]
+            i += U1
+            if c == SPACE and spaced:
+                continue
+            starts[found] = o
+            scratch[o] = c
+            o += U1
+            spaced = c == SPACE
+        else:
+            point, size = _decode(text, np.int64(i), np.int64(end))
+            if size == 0:
+                return found, INVALID
+            c = points[point]
+            if c < 0:
+                return found, SPECIAL
+            i += np.uint64(size)
+            if c == 32 and spaced:
+                continue
+            starts[found] = o
+            o = np.uint64(_encode(c, scratch, np.int64(o)))
+            spaced = c == 32
+        ends[found] = o
+        found += 1
+    if not spaced:
+        scratch[o] = SPACE
+        starts[found], ends[found] = o, o + U1
+        found += 1
     return found, DONE
 
 

@@ -1,54 +1,144 @@
 """From UTF-8 bytes to token numbers, without strings and without a document–term matrix.
 
-A document is split into lowercased tokens. They are written to a buffer, `scratch`, one after
-another with a space between them. Every n-gram is then a slice of the buffer, and it is hashed and
-looked up without a copy.
+A document is split into lowercased tokens, or into characters. They are written to a buffer,
+`scratch`, one after another with a space between words. Every n-gram is then a slice of the buffer,
+and it is hashed and looked up without a copy.
 """
+
+import math
 
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.constants import DONE, NO_ROOM, SERIAL, U0, U8, WHY
-from verosim.kernels.split import split
+from verosim.kernels.constants import DONE, L2, NO_ROOM, PRESENCE, SERIAL, SQUARES, U0, U1, U8, WHY
+from verosim.kernels.split import SPACE, split, split_characters
 from verosim.kernels.vocabulary import look_up
 
 
 @exact
-def count_texts(
-    text, offsets, start, ascii, points, low, high, groups, weights, folds, presence,
-    buckets, grows, arena, bounds, slots, state, count, cells, stamps,
-    scratch, starts, ends, hashes, ids,
+def _find_terms(
+    text, start, stop, ascii, points, low, high, characters, buckets, grows, arena, bounds, slots,
+    state, scratch, starts, ends, hashes, ids,
 ):  # fmt: skip
-    """count (K, G) += w for every n-gram of the documents from `start` on, and cells (K, F) += 1.
+    """Find the n-grams of text[start:stop]: their hashes and their ids.
 
-    With `presence`, an n-gram counts once per document. Returns the first document that was not
-    counted, with the reason in state[WHY], or the number of documents.
+    With `characters`, the n-grams are those of the characters of each word, with a space before
+    and after the word. A word that is shorter than n is one n-gram. Returns the number of n-grams
+    and the reason for stopping.
     """
-    weighted = weights.size > 0
-    for i in range(start, offsets.size - 1):
-        found, why = split(
-            text, offsets[i], offsets[i + 1], ascii, points, high > 1, scratch, starts, ends
-        )
+    if not characters:
+        found, why = split(text, start, stop, ascii, points, high > 1, scratch, starts, ends)
         if why != DONE:
-            state[WHY] = why
-            return i
+            return 0, why
         m = look_up(
             scratch, starts, ends, found, low, high, buckets, grows, arena, bounds, slots, state,
             hashes, ids,
         )  # fmt: skip
-        if m < 0:
-            state[WHY] = NO_ROOM
+        return m, (NO_ROOM if m < 0 else DONE)
+    found, why = split_characters(text, start, stop, ascii, points, scratch, starts, ends)
+    if why != DONE:
+        return 0, why
+    m, first = 0, 0
+    for t in range(1, found):
+        if scratch[starts[t]] != SPACE:
+            continue
+        length = t + 1 - first
+        if length > 2:
+            more = look_up(
+                scratch, starts[first : t + 1], ends[first : t + 1], length, min(low, length),
+                min(high, length), buckets, grows, arena, bounds, slots, state, hashes[m:], ids[m:],
+            )  # fmt: skip
+            if more < 0:
+                return 0, NO_ROOM
+            m += more
+        first = t
+    return m, DONE
+
+
+@exact
+def _weigh_terms(hashes, ids, m, weighting, marks, amounts):
+    """Keep every n-gram of a document once, with its amount; returns the number of those kept.
+
+    The amount is the count tf, 1 with PRESENCE, (1 + ln tf) / norm with L2, or the square of that
+    with SQUARES. The norm is that of 1 + ln tf over all n-grams, unknown ones too. N-grams with the
+    same hash are the same.
+    """
+    size = 4
+    while size < 2 * m:
+        size *= 2
+    marks[:size] = 0
+    last = np.uint64(size - 1)
+    kept = 0
+    for t in range(np.uint64(m)):
+        h = hashes[t]
+        s = h & last
+        while True:
+            p = marks[s]
+            if p == 0:
+                hashes[kept], ids[kept], amounts[kept] = h, ids[t], 1.0
+                kept += 1
+                marks[s] = kept
+                break
+            if hashes[p - 1] == h:
+                amounts[p - 1] += 1.0
+                break
+            s = (s + U1) & last
+    if weighting == PRESENCE:
+        amounts[:kept] = 1.0
+    elif weighting >= L2:
+        total = 0.0
+        for t in range(kept):
+            if amounts[t] > 1.0:
+                amounts[t] = 1.0 + math.log(amounts[t])
+            total += amounts[t] * amounts[t]
+        norm = math.sqrt(total)
+        for t in range(kept):
+            amounts[t] /= norm
+            if weighting == SQUARES:
+                amounts[t] *= amounts[t]
+    return kept
+
+
+@exact
+def count_texts(
+    text, offsets, start, ascii, points, low, high, characters, groups, weights, folds, weighting,
+    buckets, grows, arena, bounds, slots, state, count, cells, stamps,
+    scratch, starts, ends, hashes, ids, marks, amounts,
+):  # fmt: skip
+    """count (K, G) += w · amount for the n-grams of the documents from `start` on.
+
+    With COUNTS, cells (K, F) += 1 for each occurrence; otherwise, for each document. Returns the
+    first document that was not counted, with the reason in state[WHY], or the number of documents.
+    """
+    weighted = weights.size > 0
+    for i in range(start, offsets.size - 1):
+        m, why = _find_terms(
+            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, grows,
+            arena, bounds, slots, state, scratch, starts, ends, hashes, ids,
+        )  # fmt: skip
+        if why != DONE:
+            state[WHY] = why
             return i
         g = np.uint64(groups[i])
         f = np.uint64(groups[i] % folds)
         w = weights[i] if weighted else 1.0
         state[SERIAL] += 1
         serial = state[SERIAL]
+        if weighting >= L2:
+            for t in range(_weigh_terms(hashes, ids, m, weighting, marks, amounts)):
+                if ids[t] >= 0:
+                    k = np.uint64(ids[t])
+                    count[k, g] += w * amounts[t]
+                    if buckets == 0 or stamps[k] != serial:  # several n-grams can have one bucket
+                        cells[k, f] += 1
+                    if buckets > 0:
+                        stamps[k] = serial
+            continue
         for t in range(m):
             if ids[t] < 0:
                 continue
             k = np.uint64(ids[t])
-            if presence:
+            if weighting == PRESENCE:
                 if stamps[k] == serial:
                     continue
                 stamps[k] = serial
@@ -60,30 +150,29 @@ def count_texts(
 
 @exact
 def score_texts(
-    text, offsets, ascii, points, low, high, presence, buckets, places, arena, bounds, slots,
-    table, base, out, stamps, state, scratch, starts, ends, hashes, ids,
+    text, offsets, ascii, points, low, high, characters, weighting, buckets, places, arena, bounds,
+    slots, table, base, out, stamps, state, scratch, starts, ends, hashes, ids, marks, amounts,
 ):  # fmt: skip
-    """out (n, C) = base + Σ table[k] over the known n-grams of a document.
+    """out (n, C) = base + Σ amount · table[k] over the known n-grams of a document.
 
-    With `presence`, an n-gram counts once per document. places (buckets,) is the row of the table
-    for each bucket, or −1 if it has none. places is empty if bucket and row have the same number.
-    Returns the first document that was not scored, with the reason in state[WHY], or n.
+    places (buckets,) is the row of the table for each bucket, or −1 if it has none. places is empty
+    if bucket and row have the same number. Returns the first document that was not scored, with the
+    reason in state[WHY], or n.
     """
     C, width = out.shape[1], np.uint64(table.shape[1])
     lanes = np.zeros(table.shape[1])
     for i in range(offsets.size - 1):
-        found, why = split(
-            text, offsets[i], offsets[i + 1], ascii, points, high > 1, scratch, starts, ends
-        )
+        m, why = _find_terms(
+            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, False,
+            arena, bounds, slots, state, scratch, starts, ends, hashes, ids,
+        )  # fmt: skip
         if why != DONE:
             state[WHY] = why
             return i
-        m = look_up(
-            scratch, starts, ends, found, low, high, buckets, False, arena, bounds, slots, state,
-            hashes, ids,
-        )  # fmt: skip
         state[SERIAL] += 1
         serial = state[SERIAL]
+        if weighting == L2:
+            m = _weigh_terms(hashes, ids, m, L2, marks, amounts)
         known = 0
         for t in range(m):
             k = ids[t]
@@ -91,19 +180,90 @@ def score_texts(
                 k = places[k]
             if k < 0:
                 continue
-            if presence:
+            if weighting == PRESENCE:
                 if stamps[k] == serial:
                     continue
                 stamps[k] = serial
+            elif weighting == L2:
+                amounts[known] = amounts[t]
             ids[known] = k
             known += 1
         lanes[:] = 0.0
-        for t in range(known):
-            row = table[np.uint64(ids[t])]
-            for first in range(U0, width, U8):
-                for c in range(U8):
-                    lanes[first + c] += row[first + c]
+        if weighting == L2:
+            for t in range(known):
+                row = table[np.uint64(ids[t])]
+                x = amounts[t]
+                for first in range(U0, width, U8):
+                    for c in range(U8):
+                        lanes[first + c] += x * row[first + c]
+        else:
+            for t in range(known):
+                row = table[np.uint64(ids[t])]
+                for first in range(U0, width, U8):
+                    for c in range(U8):
+                        lanes[first + c] += row[first + c]
         for c in range(C):
             out[i, c] = base[c] + lanes[c]
+    state[WHY] = DONE
+    return offsets.size - 1
+
+
+@exact
+def term_rows(
+    text, offsets, start, ascii, points, low, high, characters, weighting, buckets, places, arena,
+    bounds, slots, state, indptr, indices, data, scratch, starts, ends, hashes, ids, marks, amounts,
+):  # fmt: skip
+    """The known n-grams of the documents from `start` on, with their amounts, as CSR rows.
+
+    A bucket can occur twice in a row. Returns the first document that was not read, with the reason
+    in state[WHY], or the number of documents. NO_ROOM means that indices and data are too short.
+    """
+    for i in range(start, offsets.size - 1):
+        m, why = _find_terms(
+            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, False,
+            arena, bounds, slots, state, scratch, starts, ends, hashes, ids,
+        )  # fmt: skip
+        if why != DONE:
+            state[WHY] = why
+            return i
+        kept = _weigh_terms(hashes, ids, m, weighting, marks, amounts)
+        at = indptr[i]
+        if at + kept > indices.size:
+            state[WHY] = NO_ROOM
+            return i
+        for t in range(kept):
+            k = ids[t]
+            if places.size > 0:
+                k = places[k]
+            if k >= 0:
+                indices[at] = k
+                data[at] = amounts[t]
+                at += 1
+        indptr[i + 1] = at
+    state[WHY] = DONE
+    return offsets.size - 1
+
+
+@exact
+def measure_texts(
+    text, offsets, ascii, points, characters, out, state, scratch, starts, ends,
+):  # fmt: skip
+    """out (n,) = the number of words in each document, or of characters with `characters`.
+
+    Returns the first document that was not read, with the reason in state[WHY], or n.
+    """
+    for i in range(offsets.size - 1):
+        if characters:
+            found, why = split_characters(
+                text, offsets[i], offsets[i + 1], ascii, points, scratch, starts, ends
+            )
+        else:
+            found, why = split(
+                text, offsets[i], offsets[i + 1], ascii, points, False, scratch, starts, ends
+            )
+        if why != DONE:
+            state[WHY] = why
+            return i
+        out[i] = found
     state[WHY] = DONE
     return offsets.size - 1

@@ -168,9 +168,10 @@ def look_up(
 ):  # fmt: skip
     """Find the ids of a document's n-grams: numbers in the table, or −1 for unknown n-grams.
 
-    If buckets > 0, the id is hash & (buckets − 1) instead. If the table `grows`, unknown n-grams
-    are appended. Returns the number of n-grams, or −1 if there is not enough room for new ones.
-    The caller must then make room and look up the document again.
+    hashes (m,) are the hashes of the n-grams. If buckets > 0, the id is hash & (buckets − 1)
+    instead. If the table `grows`, unknown n-grams are appended. Returns the number of n-grams, or
+    −1 if there is not enough room for new ones. The caller must then make room and look up the
+    document again.
     """
     m = U0
     last = np.uint64((buckets if buckets > 0 else slots.size // 2) - 1)
@@ -200,6 +201,7 @@ def look_up(
             at, size = starts[t], ends[t + more] - starts[t]
             if ids[m] < 0 or size > CERTAIN:
                 h = hash_of(scratch, at, size) if size > HEAD else hashes[m]
+                hashes[m] = h
                 if buckets > 0:
                     ids[m] = np.int64(h & last)
                 else:
@@ -209,7 +211,7 @@ def look_up(
                             state[MORE_TOKENS] = total - np.int64(m)
                             # A token and its space are part of at most n n-grams of length n.
                             often = (low + high) * (high - low + 1) // 2
-                            state[MORE_BYTES] = (ends[found - 1] + 1) * often
+                            state[MORE_BYTES] = (ends[found - 1] - starts[0] + 1) * often
                             return -1
                         k = insert(slots, -1 - k, arena, bounds, state, scratch, at, size, h)
                     ids[m] = max(k, -1)

@@ -32,7 +32,7 @@ from verosim.models.settings import finite, same
 from verosim.stats import Statistic
 
 CHOSEN = "cv"  # with this value, `fit` chooses the setting on held-out rows
-TUNABLE = ("shrinkage", "pooling", "alpha")
+TUNABLE = ("shrinkage", "pooling", "alpha", "penalty")
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,23 @@ class Spec(ABC):
         """The names of the settings that `fit` has to choose."""
         names = {field.name for field in fields(self)}
         return [n for n in TUNABLE if n in names and str(getattr(self, n)) == CHOSEN]
+
+    @property
+    def least_count(self) -> float:
+        """The count below which the model ignores a code. `Statistic.lean` receives it."""
+        return 1.0
+
+    def grid(self, name: str) -> tuple[float, ...] | None:
+        """The values from which `fit` chooses a setting; None means the usual values."""
+        return None
+
+    @property
+    def has_free_scale(self) -> bool:
+        """Whether the scale of the scores is not that of log-probabilities.
+
+        `fit` then compares settings by the log-loss at the best temperature.
+        """
+        return False
 
     @property
     def is_decomposable(self) -> bool:

@@ -14,6 +14,7 @@ from verosim.stats.patterns import Patterns
 from verosim.stats.product import Product, Several
 from verosim.stats.state import from_state, restorable
 from verosim.stats.statistic import Statistic
+from verosim.stats.term_products import TermProducts
 from verosim.stats.tokens import Tokens
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Product",
     "Several",
     "Statistic",
+    "TermProducts",
     "Tokens",
     "from_state",
     "restorable",

@@ -1,84 +1,100 @@
-"""The document–term matrix of some texts: how often each known token occurs in each text.
+"""The document–term matrix of some texts: the amount of each known token in each text.
 
-    X_ij = number of occurrences of token j in text i
+    X_ij = amount of token j in text i
 
-It is computed with the `Tokens` statistic, with one class per text. A few texts at a time are read
-into a small vocabulary. Its tokens are then looked up in the known vocabulary.
+The texts are read in one compiled pass. Unknown tokens have no column, but they are part of the
+norm of an amount with weighting="l2".
+
+A text also has a length, its number of words or of characters.
 Reference: Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, §6.2.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 
-from verosim.axes import Axes, Columns, Groups, Hashed, TokenCodes, Vocabulary
-from verosim.data import Batch, Documents, Tokenizer
-from verosim.kernels.constants import STATE_SIZE
-from verosim.stats.tokens import Tokens
+from verosim import kernels
+from verosim.axes import TokenCodes
+from verosim.data import Documents, Tokenizer
+from verosim.data.tokens import WEIGHTINGS, Tables
+from verosim.kernels.constants import NO_ROOM, STATE_SIZE, WHY
+from verosim.stats.growing import longer
 
-# Texts that are read into one small vocabulary. More texts share more lookups, but need a wider
-# table of counts.
-TOGETHER = 16
+TextPlace = Callable[[int], str]  # the place of the i-th text in the user's table, for messages
+
+BYTES_PER_TERM = 16  # of a text; a first estimate of the room that is needed
 
 
 def document_terms(
-    documents: Documents, codes: TokenCodes, tokenizer: Tokenizer, presence: bool = False
+    documents: Documents,
+    codes: TokenCodes,
+    tokenizer: Tokenizer,
+    weighting: str = "counts",
+    place: TextPlace | None = None,
 ) -> sparse.csr_array:
-    """(n, K) how often each token of `codes` occurs in each text; with `presence`, 0 or 1.
+    """(n, K) the amount of each token of `codes` in each text: "counts", "presence" or "l2".
 
     Examples
     --------
+    >>> from verosim.axes import Vocabulary
     >>> words = Vocabulary.of(["spam", "ham"])
     >>> texts = Documents.of(["ham and spam, ham", "eggs"])
     >>> document_terms(texts, words, Tokenizer()).toarray()
     array([[1., 2.],
            [0., 0.]])
     """
-    rows, columns, amounts = [np.empty(0, np.intp)], [np.empty(0, np.intp)], [np.empty(0)]
-    for start in range(0, len(documents), TOGETHER):
-        some = documents[start : start + TOGETHER]
-        numbers = np.arange(len(some), dtype=np.int32)
-        local = Tokens(
-            Axes(Groups(numbers), Columns(1)), ngrams=tokenizer.ngrams,
-            lowercase=tokenizer.lowercase, presence=presence,
-        )  # fmt: skip
-        local.absorb(Batch(some, numbers, numbers=range(some.first, some.first + len(some))))
-        count = local.arrays["count"][:, 0]  # (texts, tokens of these texts)
-        known = _numbers(codes, local.codes)  # (tokens of these texts,)
-        text, token = np.nonzero(count * (known >= 0))
-        rows.append(text + start)
-        columns.append(known[token])
-        amounts.append(count[text, token])
-    at = np.concatenate(rows), np.concatenate(columns)
-    shape = (len(documents), codes.size)
-    out = sparse.coo_array((np.concatenate(amounts), at), shape=shape).tocsr()
-    if presence:
-        out.data[:] = 1.0  # also where several tokens have one bucket
+    n = len(documents)
+    buckets, places, *vocabulary = codes.lookup()
+    state = np.zeros(STATE_SIZE, dtype=np.int64)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    found = np.empty(documents.size // BYTES_PER_TERM + 64, dtype=np.int64)
+    amounts = np.empty(len(found))
+
+    def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
+        nonlocal found, amounts
+        room = tokenizer.room(some, weighed=True)
+        read, why = 0, NO_ROOM
+        while why == NO_ROOM:
+            read = kernels.term_rows(
+                some.data, some.offsets, read, by.ascii, by.points, *tokenizer.ngrams,
+                tokenizer.characters, WEIGHTINGS[weighting], buckets, places, *vocabulary, state,
+                starts[first : first + len(some) + 1], found, amounts, *room,
+            )  # fmt: skip
+            why = int(state[WHY])
+            if why == NO_ROOM:
+                more = 2 * len(found) + len(room[-1])
+                found, amounts = longer(found, more), longer(amounts, more)
+        return int(read), why
+
+    tokenizer.visit(documents, work, place)
+    used = starts[-1]
+    out = sparse.csr_array((amounts[:used], found[:used], starts), shape=(n, codes.size))
+    out.sum_duplicates()  # several tokens can have one bucket
+    if weighting == "presence":
+        out.data[:] = 1.0
     return out
 
 
-def _numbers(codes: TokenCodes, tokens: TokenCodes) -> np.ndarray:
-    """The code of each token, or −1 if the token is unknown."""
-    assert isinstance(tokens, Vocabulary)
-    if isinstance(codes, Hashed):
-        return _buckets(codes, tokens)
-    assert isinstance(codes, Vocabulary)
-    return codes.find(tokens)
+def text_lengths(documents: Documents, tokenizer: Tokenizer) -> np.ndarray:
+    """(n,) the number of words of each text, or of characters if the n-grams are of characters.
 
+    Examples
+    --------
+    >>> text_lengths(Documents.of(["ham and spam, ham", "", "eggs"]), Tokenizer())
+    array([4., 0., 1.])
+    """
+    out, state = np.empty(len(documents)), np.zeros(STATE_SIZE, dtype=np.int64)
 
-def _buckets(codes: Hashed, tokens: Vocabulary) -> np.ndarray:
-    """The bucket of each token."""
-    from verosim.kernels import vocabulary as compiled  # imported only when texts are hashed
+    def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
+        scratch, starts, ends, *_ = tokenizer.room(some)
+        read = kernels.measure_texts(
+            some.data, some.offsets, by.ascii, by.points, tokenizer.characters,
+            out[first : first + len(some)], state, scratch, starts, ends,
+        )  # fmt: skip
+        return int(read), int(state[WHY])
 
-    look_up: Any = compiled.look_up
-    buckets, places, *vocabulary = codes.lookup()
-    room, starts, ends = tokens.slices
-    found = np.empty(tokens.size, dtype=np.int64)
-    state, hashes = np.zeros(STATE_SIZE, dtype=np.int64), np.empty(tokens.size, dtype=np.uint64)
-    look_up(
-        room, starts, ends, tokens.size, 1, 1, buckets, False, *vocabulary, state, hashes, found
-    )
-    return places[found] if len(places) else found
+    tokenizer.visit(documents, work)
+    return out

@@ -23,7 +23,7 @@ class Field:
     The values of `kind`:
 
     - "rows": a sum of integers.
-    - "sum": a sum of floats; its first dimensions are class and fold.
+    - "sum": a sum of floats.
     - "pair": a sum of floats that is stored as high + low.
     - "peak": a maximum.
     - "pivot": the origin of the sums; it does not combine.

@@ -23,17 +23,25 @@ ONLY_KNOWN_ROWS = "Forget only rows and weights that this model was fitted on."
 
 
 def check_not_negative(rest: ArrayStatistic, before: ArrayStatistic) -> None:
-    """Raise an error if a float sum per class and fold is negative by more than rounding."""
+    """Raise an error if a float sum per class and fold is negative by more than rounding.
+
+    Sums over all classes are not checked.
+    """
     for name, field in rest.fields.items():
-        if field.kind != "sum":
+        if field.kind != "sum" or field.dims[:2] != ("class", "fold"):
             continue
-        was = np.abs(before.arrays[name])
+        negative = np.nonzero(rest.arrays[name] < 0)  # few entries, at most by rounding
+        if not len(negative[0]):
+            continue
+        then = before.arrays[name]
+        others = tuple(range(2, then.ndim))
         # An entry that was itself only rounding is compared with the largest entry of its class.
-        measure = was.max(axis=tuple(range(2, was.ndim)), initial=0, keepdims=True)
-        weight = np.abs(before.weight).reshape(measure.shape)
-        bad = rest.arrays[name] < -(RESIDUE * was + 1e-12 * (measure + weight))
-        if bad.any():
-            at = tuple(int(i) for i in np.argwhere(bad)[0])
+        measure = np.maximum(then.max(axis=others, initial=0), -then.min(axis=others, initial=0))
+        allowed = 1e-12 * (measure + np.abs(before.weight))[negative[:2]]
+        allowed += RESIDUE * np.abs(then[negative])
+        bad = np.flatnonzero(rest.arrays[name][negative] < -allowed)
+        if len(bad):
+            at = tuple(int(i[bad[0]]) for i in negative)
             raise VerosimError(
                 f"{_place(rest, field.dims, at)}: more would be forgotten than was learned, and "
                 "the weight would become negative.",

@@ -71,8 +71,8 @@ class Statistic(Protocol):
     def sums_of(self) -> str:
         """The kind of values in the sums.
 
-        One of "numbers", "categories", "bins", "joint", "presence", "amounts", "tokens", "pairs",
-        "contexts", "parts".
+        One of "numbers", "categories", "bins", "joint", "presence", "amounts", "tokens", "terms",
+        "pairs", "contexts", "parts".
         """
         return "numbers"
 
@@ -160,6 +160,13 @@ class Statistic(Protocol):
 
     def __rmul__(self, factor: float) -> Self:
         return self * factor
+
+    def lean(self, least: float) -> Self:
+        """The statistic for models that ignore codes with a count below `least`.
+
+        Rows can still be subtracted from it, but no new codes are counted.
+        """
+        return self
 
     def recentred(self) -> Self:
         """The same statistic with pivots moved to the means where they are far from the means."""

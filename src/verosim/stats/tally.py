@@ -60,7 +60,7 @@ class Tally(GrowingTable):
 
     def read(
         self, documents: Documents, by: Tables, tokenizer: Tokenizer, groups: np.ndarray,
-        weights: np.ndarray, folds: int, presence: bool, room: tuple[np.ndarray, ...],
+        weights: np.ndarray, folds: int, weighting: int, room: tuple[np.ndarray, ...],
     ) -> tuple[int, int]:  # fmt: skip
         """Count documents until the end or a special document.
 
@@ -70,7 +70,7 @@ class Tally(GrowingTable):
         while why == NO_ROOM:
             read = kernels.count_texts(
                 documents.data, documents.offsets, read, by.ascii, by.points, *tokenizer.ngrams,
-                groups, weights, folds, presence, self.buckets, self.grows,
+                tokenizer.characters, groups, weights, folds, weighting, self.buckets, self.grows,
                 self.arena, self.bounds, self.slots, self.state,
                 self.count, self.cells, self.stamps, *room,
             )  # fmt: skip

@@ -2,11 +2,19 @@
 
     count_ki = Σ w · a_i   over the documents of class k
 
-where a_i is the number of times that token i occurs in the document, or 1 if it occurs and 0 if
-not (`presence`). The vocabulary is the code axis. It grows while texts are read, and two
-vocabularies merge by token.
-Reference: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
-classification, AAAI-98 Workshop on Learning for Text Categorization.
+where a_i is the amount of token i in the document. With tf_i the number of times that the token
+occurs, it is
+
+    counts     a_i = tf_i
+    presence   a_i = [tf_i > 0]
+    l2         a_i = (1 + ln tf_i) / √(Σ_j (1 + ln tf_j)²)   over all tokens j of the document
+    squares    the square of l2
+
+The norm needs neither the vocabulary nor other documents, so all of them are sums. The vocabulary
+is the code axis. It grows while texts are read, and two vocabularies merge by token.
+References: McCallum & Nigam (1998), A comparison of event models for naive Bayes text
+classification, AAAI-98 Workshop on Learning for Text Categorization; Rennie et al. (2003), Tackling
+the poor assumptions of naive Bayes text classifiers, Proceedings of ICML 2003.
 """
 
 from __future__ import annotations
@@ -18,7 +26,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
-from verosim.data.tokens import Tables
+from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.errors import VerosimError
 from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.growing import GrowingCounts, by_code
@@ -28,7 +36,8 @@ from verosim.stats.tally import Tally
 TOKEN_FIELDS = {
     **BASE_FIELDS,
     "count": Field((*G, "code")),
-    # The number of occurrences, without weights. It alone decides whether a token exists.
+    # The number of occurrences, or of documents unless weighting="counts", without weights. It
+    # alone decides whether a token exists.
     "cells": Field(("fold", "code"), "rows"),
     # Tokens with a smaller count may have been removed. Decay multiplies it as it does counts.
     "pruned": Field((), "peak"),
@@ -40,7 +49,7 @@ COUNT_ROUNDING = 1e-9  # share of a count that is ignored when it is compared wi
 class Tokens(GrowingCounts):
     """Counts of the tokens of one column of texts.
 
-    With `presence`, a token counts once per document, however often it occurs.
+    `weighting` is the amount of a token in a document: "counts", "presence", "l2" or "squares".
     """
 
     sums_of = "tokens"
@@ -54,11 +63,12 @@ class Tokens(GrowingCounts):
         *,
         ngrams: tuple[int, int] = (1, 1),
         lowercase: bool = True,
-        presence: bool = False,
+        analyzer: str = "word",
+        weighting: str = "counts",
     ) -> None:
         shortest, longest = ngrams
-        self.tokenizer = Tokenizer((shortest, longest), lowercase)
-        self.presence = presence
+        self.tokenizer = Tokenizer((shortest, longest), lowercase, analyzer)
+        self.weighting = weighting
         if axes.codes is None:
             axes = axes.with_codes(Vocabulary.empty())
         super().__init__(axes, arrays, lows)
@@ -72,12 +82,18 @@ class Tokens(GrowingCounts):
         return {
             "ngrams": self.tokenizer.ngrams,
             "lowercase": self.tokenizer.lowercase,
-            "presence": self.presence,
+            "analyzer": self.tokenizer.analyzer,
+            "weighting": self.weighting,
         }
 
     @property
     def what(self) -> str:
-        return "presence" if self.presence else "amount"
+        return "presence" if self.weighting == "presence" else "amount"
+
+    @property
+    def weighed(self) -> bool:
+        """Whether the amounts of the tokens of a document depend on each other."""
+        return self.weighting in ("l2", "squares")
 
     @property
     def codes(self) -> TokenCodes:
@@ -109,16 +125,16 @@ class Tokens(GrowingCounts):
         tally, documents = self._own_tally(), batch.block
         if tally.grows and not tally.size:  # a first estimate of the room that is needed
             tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
-        room = self.tokenizer.room(documents)
-        folds = self.axes.groups.folds
+        room = self.tokenizer.room(documents, self.weighed)
+        folds, weighting = self.axes.groups.folds, WEIGHTINGS[self.weighting]
 
         def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
             nonlocal room
             if some.longest > documents.longest:  # lowercase texts can be longer
-                room = self.tokenizer.room(some)
+                room = self.tokenizer.room(some, self.weighed)
             part = slice(first, first + len(some))
             groups, weights = batch.groups[part], batch.weights[part]
-            return tally.read(some, by, self.tokenizer, groups, weights, folds, self.presence, room)
+            return tally.read(some, by, self.tokenizer, groups, weights, folds, weighting, room)
 
         name = self.axes.columns.name(0)
         self.tokenizer.visit(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
@@ -173,16 +189,34 @@ class Tokens(GrowingCounts):
 
     # Rare tokens -------------------------------------------------------------------------
 
-    def _reaching(self, least: float) -> np.ndarray:
-        """(K,) bool: the tokens with a total count of at least `least`."""
+    def __mul__(self, factor: float) -> Self:
+        out = super().__mul__(factor)
+        if self.weighed:  # the threshold is a number of documents, which does not decay
+            out.arrays["pruned"][...] = self.arrays["pruned"]
+        return out
+
+    def reaching(self, least: float) -> np.ndarray:
+        """(K,) bool: the tokens with a total count of at least `least`.
+
+        With weighting="l2", the number of documents that have the token counts.
+        """
+        if self.weighed:
+            found: np.ndarray = self.arrays["cells"].sum(axis=0) >= least
+            return found
         return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - COUNT_ROUNDING)
 
     def frequent(self, min_count: float) -> Self:
         """The same statistic without tokens that have a smaller count, as if they were unknown."""
         if min_count <= 1:  # decay can make a count smaller than one, but the token still exists
             return self
-        kept = self._reaching(min_count)
+        kept = self.reaching(min_count)
         return self if kept.all() else self.keep("code", kept)
+
+    def lean(self, least: float) -> Self:
+        if least <= 1 or not isinstance(self.codes, Vocabulary) or self.codes.fixed:
+            return self
+        kept: Any = self.frequent(least)
+        return kept.like(kept.axes.with_codes(kept.codes.closed()), kept.arrays, {})
 
     def pruned(self, min_count: float) -> Self:
         """The statistic after tokens with a smaller count are deleted.
@@ -196,7 +230,7 @@ class Tokens(GrowingCounts):
                 f"Tokens cannot be pruned, because the model was fitted with {given}.",
                 "Set min_count to ignore rare tokens, or fit again with a shorter vocabulary.",
             )
-        kept = self._reaching(min_count)
+        kept = self.reaching(min_count)
         out = self.copy().keep("code", kept) if not kept.all() else self.copy()
         np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])
         return out
@@ -217,9 +251,10 @@ class Tokens(GrowingCounts):
         part = part.keep("code", self.codes.find(part.codes) >= 0)
         mine, theirs = self.on_common_axes(part)
         excess = np.maximum(theirs.arrays["count"] - mine.arrays["count"], 0.0)
-        light = excess.sum(axis=(0, 1)) < self.arrays["pruned"]  # (K,)
+        spare = np.maximum(theirs.arrays["cells"] - mine.arrays["cells"], 0)
+        lacking = spare.sum(axis=0) if self.weighed else excess.sum(axis=(0, 1))
+        light = lacking < self.arrays["pruned"]  # (K,)
         out = theirs.copy()
         np.subtract(out.arrays["count"], excess, out=out.arrays["count"], where=light)
-        spare = np.maximum(out.arrays["cells"] - mine.arrays["cells"], 0)
         np.subtract(out.arrays["cells"], spare, out=out.arrays["cells"], where=light)
         return out

@@ -2,12 +2,13 @@
 
     temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ      one number τ for all
     isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing          one map for each class
+    length        p̂(k | x) ∝ exp(b_k + t ℓ^(−c) s_k(x))                   a τ for each length ℓ
     columns       p̂(k | x) ∝ exp(b_k + Σ_j w_j log p_j(x_j | k))          one weight for each column
     pairs         the same, with Σ_ij u_ij s_ij(k) added                  and one for pairs of them
 
 Naive Bayes counts correlated columns as if each were new evidence, so τ is usually below 1. The
-maps are in `calibration_maps` and `column_weights`. Reference: Guo, Pleiss, Sun & Weinberger
-(2017), On calibration of modern neural networks.
+maps are in `calibration_maps`, `length_map` and `column_weights`. Reference: Guo, Pleiss, Sun &
+Weinberger (2017), On calibration of modern neural networks.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights
 from verosim.validate.cross_validation import LOO, check_generative
 from verosim.validate.held_out_maps import MapType, fitted_map
+from verosim.validate.length_map import LengthMap
 from verosim.validate.reliability import Reliability, reliability
 from verosim.validate.wrapper import Training, Wrapper, fit_model
 
@@ -36,10 +38,12 @@ if TYPE_CHECKING:
 METHODS: dict[str, MapType] = {
     "temperature": Temperature,
     "isotonic": Isotonic,
+    "length": LengthMap,
     "columns": ColumnWeights,
     "pairs": ColumnWeights,
 }
-Method = Literal["temperature", "isotonic", "columns", "pairs"]
+NO_LEAVE_ONE_OUT = ("length", "columns", "pairs")  # they need more than posteriors
+Method = Literal["temperature", "isotonic", "length", "columns", "pairs"]
 
 
 class CalibratedSettings(TypedDict, total=False):
@@ -55,10 +59,11 @@ class Calibrated(Wrapper):
     """A classifier with posteriors that are calibrated on held-out rows.
 
     Use it if the posteriors are too confident, as those of naive Bayes often are. The map from
-    posteriors to calibrated posteriors has one of four forms:
+    posteriors to calibrated posteriors has one of five forms:
 
         temperature   log p̂(k | x) = τ log p(k | x) − log Σ_l p(l | x)^τ
         isotonic      p̂(k | x) ∝ g_k(log-odds of k),  g_k increasing
+        length        p̂(k | x) ∝ exp(b_k + t ℓ^(−c) s_k),  s_k = log p(k | x) − mean_j log p(j | x)
         columns       p̂(k | x) ∝ exp(b_k + Σ_j w_j log p_j(x_j | k))
         pairs         p̂(k | x) ∝ exp(b_k + Σ_j w_j log p_j(x_j | k) + Σ_ij u_ij s_ij(k))
 
@@ -66,15 +71,18 @@ class Calibrated(Wrapper):
 
     where p(k | x) is the posterior of the model, τ is one number for all classes, g_k is a function
     for each class, w_j is a weight for each column, b_k is an offset for each class, and
-    p_j(x_j | k) is the density of column j in class k. u_ij is a weight for a pair of columns, and
-    s_ij(k) is the interaction of the pair: the part of their joint distribution in class k that
-    independent columns do not have.
+    p_j(x_j | k) is the density of column j in class k. ℓ is the length of the row plus 1: the
+    number of words of a text, or the sum of counts. t and c are two numbers for all classes. u_ij
+    is a weight for a pair of columns, and s_ij(k) is the interaction of the pair: the part of their
+    joint distribution in class k that independent columns do not have.
 
-    τ, w_j and u_ij minimise the log-loss of the held-out rows, and g_k minimises the squared error.
-    The weights are at least 0. A temperature does not change the predictions. Isotonic maps can
-    have any increasing shape, need about a thousand rows, and can change predictions. Column
-    weights reduce the effect of columns that repeat each other, and often improve the predictions.
-    Pairs also use columns that have information about the class only together.
+    τ, t, c, w_j and u_ij minimise the log-loss of the held-out rows, and g_k minimises the squared
+    error. The weights are at least 0. A temperature does not change the predictions. Isotonic maps
+    can have any increasing shape, need about a thousand rows, and can change predictions. A map of
+    the length is for texts: words repeat each other, so the evidence of a text grows more slowly
+    than its length, and c is above 0. Column weights reduce the effect of columns that repeat each
+    other, and often improve the predictions. Pairs also use columns that have information about the
+    class only together.
 
     Parameters
     ----------
@@ -85,10 +93,11 @@ class Calibrated(Wrapper):
         each row, the name of a column of folds, or pairs of training and test positions. Each row
         must be held out once. A number of folds larger than the number of rows is reduced. With a
         number of folds, rows are put into the folds at random, always in the same way.
-    method : {"temperature", "isotonic", "columns", "pairs"}, default="temperature"
-        The form of the map. "columns" needs a model with independent columns: `GaussianNB`,
-        `NaiveLDA`, `CategoricalNB`, `HistogramNB`, `BernoulliNB` or `NaiveBayes`. "pairs" needs
-        `NaiveBayes`.
+    method : {"temperature", "isotonic", "length", "columns", "pairs"}, default="temperature"
+        The form of the map. "length" needs a model of texts or of counts: `TextNB`,
+        `MultinomialNB`, `ComplementNB` or `BernoulliNB`. "columns" needs a model with independent
+        columns: `GaussianNB`, `NaiveLDA`, `CategoricalNB`, `HistogramNB`, `BernoulliNB` or
+        `NaiveBayes`. "pairs" needs `NaiveBayes`.
     bins : int, default=15
         The number of bins of the reliability curves `before_` and `after_`.
     pairs : int, default=60
@@ -101,8 +110,9 @@ class Calibrated(Wrapper):
     model_ : GenerativeClassifier
         The model fitted on all rows, without calibration. With `method="pairs"` it also counts
         pairs of columns, which it can add, merge and forget.
-    map_ : Temperature, Isotonic or ColumnWeights
-        The fitted map. A temperature has `map_.tau`. Isotonic maps have `map_.knots`. Column
+    map_ : Temperature, Isotonic, LengthMap or ColumnWeights
+        The fitted map. A temperature has `map_.tau`. Isotonic maps have `map_.knots`. A map of the
+        length has `map_.scale`, `map_.exponent` and `map_.offsets`, which are t, c and b. Column
         weights have `map_.weights` and `map_.offsets`. The names of the pairs are `map_.pairs`,
         and their weights are `map_.pair_weights`.
     before_ : Reliability
@@ -197,7 +207,14 @@ class Calibrated(Wrapper):
         check_generative(self.model, "Calibrated")
         model: Any = self.model
         if METHODS[self.method] is ColumnWeights:
-            _check_columns(self.model, self.cv, self.method)
+            _check_columns(self.model, self.method)
+        if METHODS[self.method] is LengthMap:
+            _check_lengths(self.model)
+        if self.method in NO_LEAVE_ONE_OUT and isinstance(self.cv, str) and self.cv == LOO:
+            raise VerosimError(
+                f'method="{self.method}" cannot be used with cv="loo".',
+                "Use a number of folds, such as cv=10.",
+            )
         whole("pairs", self.pairs, least=0)
         if self.method == "pairs" and self.pairs:
             model = PairedNaiveBayes.of(self.model, int(self.pairs))
@@ -231,24 +248,32 @@ class Calibrated(Wrapper):
         return self.map_.rule(rule)
 
 
-def _check_columns(model: Any, cv: Any, method: str) -> None:
+def _settled_density(model: Any) -> Any:
+    """The density of a model, with any value for the settings that fit chooses."""
+    spec = model.spec()
+    return spec.resolved(dict.fromkeys(spec.open_settings, 0.5)).density
+
+
+def _check_lengths(model: Any) -> None:
+    """Raise an error if the rows of the model have no length."""
+    if not _settled_density(model).has_row_lengths:
+        raise VerosimError(
+            f'method="length" needs a model of texts or of counts; got {type(model).__name__}.',
+            'Use method="temperature" or "isotonic", or a model such as TextNB().',
+        )
+
+
+def _check_columns(model: Any, method: str) -> None:
     """Raise an error if the columns of the model, or pairs of them, cannot have weights."""
     if method == "pairs" and not isinstance(model, NaiveBayes):
         raise VerosimError(
             f'method="pairs" needs a NaiveBayes model; got {type(model).__name__}.',
             'Use NaiveBayes(), or method="temperature" or "columns".',
         )
-    spec = model.spec()
-    settled = spec.resolved(dict.fromkeys(spec.open_settings, 0.5))
-    if not settled.density.has_independent_columns:
+    if not _settled_density(model).has_independent_columns:
         raise VerosimError(
             f'method="columns" needs a model with independent columns; got {type(model).__name__}.',
             'Use method="temperature" or "isotonic", or a model such as GaussianNB().',
-        )
-    if isinstance(cv, str) and cv == LOO:
-        raise VerosimError(
-            f'method="{method}" cannot be used with cv="loo".',
-            "Use a number of folds, such as cv=10.",
         )
 
 

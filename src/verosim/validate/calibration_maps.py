@@ -37,27 +37,44 @@ class Map(Protocol):
 
 
 class PosteriorMap:
-    """A map of the posteriors of held-out rows, which it is fitted on."""
+    """A map of the posteriors of held-out rows, which it is fitted on.
+
+    Its inputs are the log-posteriors (n, C), unless a map needs more columns.
+    """
+
+    @classmethod
+    def inputs(cls, log_p: np.ndarray, rule: Any, rows: Any) -> np.ndarray:
+        """The inputs of the map, from the log-posteriors (n, C) of rows and the rule."""
+        return log_p
+
+    @classmethod
+    def log_posteriors(cls, inputs: np.ndarray) -> np.ndarray:
+        """(n, C) the log-posteriors in the inputs."""
+        return inputs
 
     @classmethod
     @abstractmethod
-    def fit(cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Self:
-        """The map for posteriors (n, C), classes (n,) and weights (n,)."""
+    def fit(cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Self:
+        """The map for inputs of n rows, classes (n,) and weights (n,)."""
 
     @abstractmethod
-    def __call__(self, log_p: np.ndarray) -> np.ndarray:
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """(n, C) calibrated log-posteriors."""
+
+    @abstractmethod
+    def rule(self, inner: Rule) -> Rule:
+        """The rule of the model, with this map."""
 
     @classmethod
     def cross_fitted(
-        cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
+        cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
     ) -> tuple[Self, np.ndarray]:
         """The map of all rows, and (n, C) log p̂ of each part by the map of the other parts."""
-        out = np.empty_like(log_p)
+        out = np.empty_like(cls.log_posteriors(inputs))
         for f in np.unique(parts):
             test = parts == f
-            out[test] = cls.fit(log_p[~test], codes[~test], w[~test])(log_p[test])
-        return cls.fit(log_p, codes, w), out
+            out[test] = cls.fit(inputs[~test], codes[~test], w[~test])(inputs[test])
+        return cls.fit(inputs, codes, w), out
 
 
 @dataclass(frozen=True)
@@ -66,9 +83,9 @@ class Temperature(PosteriorMap):
 
     tau: float
 
-    def __call__(self, log_p: np.ndarray) -> np.ndarray:
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """(n, C) calibrated log-posteriors."""
-        scaled = self.tau * log_p
+        scaled = self.tau * inputs
         return scaled - logsumexp(scaled, axis=1, keepdims=True)
 
     def rule(self, inner: Rule) -> Rule:
@@ -76,16 +93,16 @@ class Temperature(PosteriorMap):
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
 
     @classmethod
-    def fit(cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Temperature:
+    def fit(cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Temperature:
         """The minimum of Σ w (log Σ_k p_k^τ − τ log p_y) + (τ − log τ), which is convex in τ.
 
         The last term is a Gamma prior with its mode at τ = 1 and the strength of one row. Without
         it, τ is infinite if every row is predicted correctly.
         """
         n = len(codes)
-        own = log_p[np.arange(n), codes]
+        own = inputs[np.arange(n), codes]
         usable = np.isfinite(own) & (w > 0)  # τ cannot change a posterior of 0
-        a, own, w = log_p[usable], own[usable], w[usable]
+        a, own, w = inputs[usable], own[usable], w[usable]
         top = a.max(axis=1, initial=-np.inf, keepdims=True)
         a, own = a - top, own - top[:, 0]  # (n, C), 0 for the predicted class
         finite = np.where(np.isfinite(a), a, 0.0)
@@ -110,8 +127,9 @@ class Isotonic(PosteriorMap):
 
     knots: tuple[tuple[np.ndarray, np.ndarray], ...]  # (log-odds, probability) of each class
 
-    def __call__(self, log_p: np.ndarray) -> np.ndarray:
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """(n, C) calibrated log-posteriors."""
+        log_p = inputs
         z = log_odds(log_p)
         p = np.column_stack([np.interp(z[:, k], *knots) for k, knots in enumerate(self.knots)])
         p += TIE_BREAK * np.exp(log_p)  # classes with equal p̂ keep the order of the model
@@ -122,17 +140,17 @@ class Isotonic(PosteriorMap):
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
 
     @classmethod
-    def fit(cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Isotonic:
+    def fit(cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Isotonic:
         """Isotonic regression (pool adjacent violators), one class against the others.
 
         Two rows are added: a row of the class below all others, and a row of another class above
         all others. So the lowest probability is 1 / (rows + 1) and not 0 (Laplace), and no log-loss
         is infinite.
         """
-        z = log_odds(log_p)
+        z = log_odds(inputs)
         weights = np.concatenate([w, [1.0, 1.0]])
         knots = []
-        for k in range(log_p.shape[1]):
+        for k in range(inputs.shape[1]):
             at = np.concatenate([z[:, k], [z[:, k].min() - 1, z[:, k].max() + 1]])
             hit = np.concatenate([codes == k, [1.0, 0.0]])
             fitted = IsotonicRegression(out_of_bounds="clip").fit(at, hit, weights)
@@ -156,10 +174,10 @@ class CalibratedRule(Rule):
     """A rule with a map of the posteriors; p(x) is that of the model."""
 
     inner: Rule
-    mapping: Map
+    mapping: PosteriorMap
 
     def log_posterior(self, X: Any) -> np.ndarray:
-        return self.mapping(self.inner.log_posterior(X))
+        return self._mapped(self.inner.log_posterior(X), X)
 
     def posterior(self, X: Any) -> np.ndarray:
         return np.exp(self.log_posterior(X))
@@ -172,4 +190,7 @@ class CalibratedRule(Rule):
 
     def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         log_p, evidence = self.inner.posterior_and_density(X)
-        return self.mapping(log_p), evidence
+        return self._mapped(log_p, X), evidence
+
+    def _mapped(self, log_p: np.ndarray, X: Any) -> np.ndarray:
+        return self.mapping(self.mapping.inputs(log_p, self.inner, X))

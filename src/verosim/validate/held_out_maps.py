@@ -29,6 +29,7 @@ from verosim.validate.contributions import (
     nested_contributions,
 )
 from verosim.validate.cross_validation import is_leave_one_out
+from verosim.validate.length_map import LengthMap
 from verosim.validate.weight_likelihood import Evidence
 from verosim.validate.wrapper import Training
 
@@ -36,7 +37,7 @@ MOST_MAPS = 20  # with more folds, folds are merged so that fewer maps are fitte
 NESTED_MAPS = 5  # the same, if the models are estimated again for each map
 NESTED_ROWS = 6000  # with fewer rows, the weights of pairs need such models
 
-MapType = type[Temperature] | type[Isotonic] | type[ColumnWeights]
+MapType = type[Temperature] | type[Isotonic] | type[LengthMap] | type[ColumnWeights]
 
 
 class FittedMap(NamedTuple):
@@ -58,12 +59,15 @@ def fitted_map(kind: MapType, training: Training, tuned: Mapping[str, Any]) -> F
         with first_warning_only():
             found = leave_one_out(training.spec, training.inputs)
     else:
-        found, _ = out_of_fold(training.engine(), lambda rule, rows: rule.log_posterior(rows))
+        found, _ = out_of_fold(
+            training.engine(), lambda rule, rows: kind.inputs(rule.log_posterior(rows), rule, rows)
+        )
     counted = found.row_weights > 0
-    log_p, codes = found.scores[counted], positions(found.labels[counted], found.classes)
+    inputs, codes = found.scores[counted], positions(found.labels[counted], found.classes)
     weights, parts = found.row_weights[counted], _merged(found.folds[counted], MOST_MAPS)
-    fitted, after = kind.cross_fitted(log_p, codes, weights, parts)
-    return FittedMap(fitted, log_p, after, codes, weights, found.classes)
+    fitted, after = kind.cross_fitted(inputs, codes, weights, parts)
+    before = kind.log_posteriors(inputs)
+    return FittedMap(fitted, before, after, codes, weights, found.classes)
 
 
 def _merged(folds: np.ndarray, most: int) -> np.ndarray:

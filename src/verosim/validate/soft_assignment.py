@@ -70,7 +70,7 @@ def _of_texts(plan: Tokens, blocks: list[Documents]) -> SoftStatistic:
     for block in blocks:
         whole += summarise(ArraySource(block, np.zeros(len(block), dtype=np.int32), raw=True), plan)
     X = sparse.vstack(
-        [document_terms(block, whole.codes, plan.tokenizer, plan.presence) for block in blocks]
+        [document_terms(block, whole.codes, plan.tokenizer, plan.weighting) for block in blocks]
     ).tocsr()
 
     def by_product(share: np.ndarray) -> Statistic:

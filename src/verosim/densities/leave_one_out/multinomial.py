@@ -1,7 +1,8 @@
-"""Leave-one-out multinomial and complement scores, from the columns or tokens of the row only.
+"""Leave-one-out multinomial, complement and contrast scores, from the columns of the row only.
 
     multinomial   φ_i|k = (ñ_ik − w x_i [k = y] + α) / (ñ_k − w Σx [k = y] + αV')
     complement    the same formula with the counts of the other classes; no change for k = y
+    contrast      the sum of the multinomial and the complement scores
 
 V' is the number of columns or tokens without the row. Absent columns only enter the totals.
 Reference: Rennie et al. (2003), Tackling the poor assumptions of naive Bayes text classifiers.
@@ -21,7 +22,7 @@ from verosim.densities.leave_one_out.token_counts import Remaining, TokenCounts
 from verosim.stats import Counts, Tokens
 
 if TYPE_CHECKING:
-    from verosim.densities.columns import ColumnDensity, Complement, Multinomial
+    from verosim.densities.columns import ColumnDensity, Complement, Contrast, Multinomial
 
 # (counts without each row, removal) → (rows, C) scores, and (rows,) where they are not valid
 TokenScore = Callable[[Remaining, Removal], tuple[np.ndarray, np.ndarray | bool]]
@@ -58,7 +59,23 @@ def complement(density: Complement, statistic: Counts | Tokens) -> Scorer:
     return token_scorer(density, statistic, "amount", _complement)
 
 
-def _multinomial(density: Multinomial, counts: TokenCounts) -> TokenScore:
+def contrast(density: Contrast, statistic: Counts | Tokens) -> Scorer:
+    """The scorer for amounts with the counts of the same class against all other classes."""
+    return token_scorer(density, statistic, "amount", _contrast)
+
+
+def _contrast(density: Contrast, counts: TokenCounts) -> TokenScore:
+    """The sum of the multinomial and the complement scores of all columns or tokens."""
+    of_class, of_rest = _multinomial(density, counts), _against(counts, norm=False)
+
+    def score_rows(left: Remaining, removal: Removal) -> tuple[np.ndarray, np.ndarray | bool]:
+        (own, failed), (rest, also) = of_class(left, removal), of_rest(left, removal)
+        return own + rest, failed | also
+
+    return score_rows
+
+
+def _multinomial(density: ColumnDensity, counts: TokenCounts) -> TokenScore:
     """Multinomial scores of all columns or tokens."""
     count, alpha = counts.count, counts.alpha
     table = np.log(count + alpha)  # (K, C)
@@ -85,6 +102,11 @@ def _multinomial(density: Multinomial, counts: TokenCounts) -> TokenScore:
 
 def _complement(density: Complement, counts: TokenCounts) -> TokenScore:
     """Complement scores of all columns or tokens."""
+    return _against(counts, density.norm)
+
+
+def _against(counts: TokenCounts, norm: bool) -> TokenScore:
+    """Scores of all columns or tokens from the counts of all other classes."""
     count, alpha = counts.count, counts.alpha
     rest = count.sum(axis=1, keepdims=True) - count + alpha  # (K, C)
     log_rest = np.log(rest)
@@ -105,7 +127,7 @@ def _complement(density: Complement, counts: TokenCounts) -> TokenScore:
         length = here.sums(here.amount)[:, None]
         log_every = np.log(np.where(every > 0, every, 1.0))
         scores = length * log_every - here.sums(here.amount[:, None] * log_others)
-        if density.norm:
+        if norm:
             sums = log_total - found.sums(log_rest[found.code]) + here.sums(log_others)
             sums = sums - size * log_every
             scores = np.where(size > 1, -scores / np.where(sums != 0, sums, 1.0), 0.0)

@@ -68,6 +68,6 @@ def occurrences(statistic: Counts | Tokens, block: Any) -> Occurrences:
 
 
 def _of_texts(statistic: Tokens, block: Documents) -> Occurrences:
-    found = document_terms(block, statistic.codes, statistic.tokenizer, statistic.presence)
+    found = document_terms(block, statistic.codes, statistic.tokenizer, statistic.weighting)
     row = np.repeat(np.arange(len(block)), np.diff(found.indptr))
     return Occurrences(len(block), row, found.indices.astype(np.intp), found.data)

@@ -78,7 +78,9 @@ def left_out_scorer(density: Density, statistic: Statistic) -> Scorer:
             out = np.empty((len(classes), len(present)))
             heavy, light = np.flatnonzero(weights), np.flatnonzero(weights == 0)
             out[heavy] = score_rows(take_rows(block, heavy), classes[heavy], weights[heavy])
-            out[light] = density.estimate(statistic).log_density(take_rows(block, light))
+            params = density.estimate(statistic)
+            score_all = getattr(params, "log_density", params.log_ratio)  # it may be no density
+            out[light] = score_all(take_rows(block, light))
         else:
             out = score_rows(block, classes, weights)
         out[:, ~present] = -np.inf

@@ -45,7 +45,7 @@ class TokenCounts:
         self.kept = np.ones(len(self.raw), dtype=bool)  # (K,)
         self.everyone = self.raw.sum(axis=1)  # (K,) counts in all classes
         if isinstance(statistic, Tokens) and self.least > 1:
-            self.kept = self.everyone >= self.least * (1 - COUNT_ROUNDING)
+            self.kept = statistic.reaching(self.least)
 
     @property
     def size(self) -> int:
@@ -69,13 +69,16 @@ class TokenCounts:
         odd = mine < -RESIDUE * was
         if isinstance(self.statistic, Tokens):
             before = self.everyone[found.code]
-            cells = self.statistic.arrays["cells"][0][found.code] - found.amount.astype(np.int64)
+            weighed = self.statistic.weighed  # then the cells are documents and not occurrences
+            here = 1 if weighed else found.amount.astype(np.int64)
+            cells = self.statistic.arrays["cells"][0][found.code] - here
             alone = settled(cells, before - w, before) == 0
             odd |= cells < 0
             mine[alone] = 0.0
             stays = ~alone | self.statistic.codes.fixed
             if self.least > 1:
-                stays &= before - w >= self.least * (1 - COUNT_ROUNDING)
+                reached = cells if weighed else (before - w) / (1 - COUNT_ROUNDING)
+                stays &= reached >= self.least
         overdrawn = np.zeros(found.rows, dtype=bool)
         overdrawn[found.row[odd]] = True
         return Remaining(found, np.maximum(mine, 0.0), stays, missing, overdrawn)

@@ -1,0 +1,63 @@
+"""The sums of leading terms about their mean, and the solution of the ridge regression on them.
+
+    (S + λI) w_k = n_k (μ_k − μ)
+
+S is the scatter of the rows about their mean μ. n_k and μ_k are the weight and the mean of class
+k. Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Learning, §3.4.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from verosim.stats import TermProducts
+
+LEAST_VARIANCE = 1e-6  # smallest σ², so that scores are finite
+
+
+@dataclass(frozen=True)
+class CentredTerms:
+    """The sums of leading terms about their mean."""
+
+    weight: np.ndarray  # (C,) n_k
+    mean: np.ndarray  # (K,) μ
+    target: np.ndarray  # (C, K) n_k (μ_k − μ)
+    scatter: np.ndarray  # (K, K) S
+
+    @classmethod
+    def of(cls, statistic: TermProducts) -> CentredTerms:
+        weight = np.maximum(statistic.weight[:, 0], 0.0)
+        sums = statistic.arrays["sum"][:, 0]  # (C, K)
+        n = float(weight.sum()) or 1.0
+        mean = sums.sum(axis=0) / n
+        scatter = statistic.arrays["product"][0] - n * np.outer(mean, mean)
+        return cls(weight, mean, sums - weight[:, None] * mean, scatter)
+
+    def factor(self, penalty: float) -> Any:
+        """The Cholesky factor of S + λI."""
+        penalised = self.scatter.copy()
+        penalised.flat[:: len(penalised) + 1] += penalty
+        return cho_factor(penalised, lower=True, overwrite_a=True, check_finite=False)
+
+    def weights(self, factor: Any) -> np.ndarray:
+        """(C, K) w_k."""
+        if not len(self.mean):
+            return np.zeros_like(self.target)
+        found: np.ndarray = cho_solve(factor, self.target.T, check_finite=False).T
+        return found
+
+    def residual(self, coef: np.ndarray) -> float:
+        """The penalised sum of squared residuals over all classes."""
+        n = float(self.weight.sum()) or 1.0
+        spread = self.weight * (1 - self.weight / n)
+        return float(spread.sum() - (coef * self.target).sum())
+
+
+def variance(residual: Any, weight: np.ndarray) -> Any:
+    """σ² from the penalised residuals and the weights (…, C) of the classes."""
+    count = (weight > 0).sum(axis=-1) * weight.sum(axis=-1)
+    return np.maximum(residual / np.maximum(count, 1.0), LEAST_VARIANCE)
