@@ -21,7 +21,7 @@ FEATURES = 14_000  # the square of the number of random features for one column 
 FEWEST_LIFTED, MOST_LIFTED = 256, 640
 LIFT_BUDGET = 4 * 10**7  # products of random features of all rows, for one column and one class
 VERY_WIDE = 500  # columns from which pairs of columns often need too much memory
-MOST_FOR_FINE_BINS = 300  # columns × classes with which 12 bins are used for parents
+MOST_FOR_ALL_COUNTS = 300  # columns × classes; with more, counts of pairs in folds are expensive
 WIDE = 100  # columns from which only one parent is used
 AS_CELLS = "cells"  # the way of reading of models of codes
 
@@ -132,8 +132,9 @@ def _only_numbers(schema: Schema) -> bool:
 def _counts(effort: str, rows: int, columns: int, classes: int) -> list[Any]:
     """Models of bins and categories. Counts of pairs grow with the square of the bins."""
     wide = columns >= WIDE
-    fine = columns * classes <= MOST_FOR_FINE_BINS
-    found: list[Any] = [AODE(5), KDB(1, 5) if wide else KDB(3, 12 if fine else 5)]
+    if not wide and columns * classes > MOST_FOR_ALL_COUNTS and rows < MANY_ROWS:
+        return [AODE(5), KDB(3, 5) if rows < ROWS_FOR_CUTS else KDB(5, "mdl", m=2.0)]
+    found: list[Any] = [AODE(5), KDB(1, 5) if wide else KDB(3, 12)]
     if rows >= ROWS_FOR_CUTS:
         found += [AODE("mdl"), KDB(1 if wide else 3, "mdl")]
     if rows >= ROWS_FOR_CUTS and not wide:
