@@ -21,7 +21,7 @@ FEATURES = 14_000  # the square of the number of random features for one column 
 FEWEST_LIFTED, MOST_LIFTED = 256, 640
 LIFT_BUDGET = 4 * 10**7  # products of random features of all rows, for one column and one class
 VERY_WIDE = 500  # columns from which pairs of columns often need too much memory
-MOST_FOR_ALL_COUNTS = 300  # columns × classes; with more, counts of pairs in folds are expensive
+MOST_FOR_ALL_COUNTS = 500  # columns × classes; with more, counts of pairs in folds are expensive
 WIDE = 100  # columns from which only one parent is used
 AS_CELLS = "cells"  # the way of reading of models of codes
 
