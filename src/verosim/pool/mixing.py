@@ -104,7 +104,7 @@ def clipped(log_p: np.ndarray, temperature: float) -> np.ndarray:
 
 def log_sum(scores: np.ndarray) -> np.ndarray:
     """(n, 1) log Σ_k exp of finite scores (n, C)."""
-    columns = np.ascontiguousarray(scores.T)  # sums over few classes are faster this way
+    columns = scores.T.copy()  # sums over few classes are faster this way
     top = columns.max(axis=0)
     columns -= top
     total: np.ndarray = np.log(np.exp(columns, out=columns).sum(axis=0)) + top
