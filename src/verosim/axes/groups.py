@@ -89,10 +89,21 @@ def union_of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
             f"{plain_label(first[0])!r}, are {kinds[0]}s.",
             "Use only text or only numbers as labels.",
         )
-    both = set(first.tolist()) | set(second.tolist())
-    mixed = object in (first.dtype, second.dtype)
-    dtype: Any = object if mixed else np.result_type(first.dtype, second.dtype)
-    return as_labels(sorted_labels(both), dtype)
+    both = sorted_labels(set(first.tolist()) | set(second.tolist()))
+    return as_labels(both, _common_dtype(first.dtype, second.dtype, both))
+
+
+def _common_dtype(first: np.dtype[Any], second: np.dtype[Any], labels: list[Any]) -> Any:
+    """The type of the union of two sorted sets of labels. Integers stay exact integers."""
+    if object in (first, second):
+        return object
+    common = np.result_type(first, second)
+    if common.kind != "f" or "f" in (first.kind, second.kind):
+        return common
+    # numpy has no integer type for both int64 and uint64, and a float loses digits above 2^53.
+    if int(labels[-1]) < 1 << 63:
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if int(labels[0]) >= 0 else object
 
 
 def as_labels(labels: list[Any], dtype: Any) -> np.ndarray:

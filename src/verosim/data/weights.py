@@ -1,4 +1,4 @@
-"""Checks the weights of rows: finite, zero or more, and not all zero.
+"""Checks the weights of rows: zero, or between 1e-100 and 1e100, and not all zero.
 
 Rows of zero weight are left out everywhere.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from verosim.data.batch import UNWEIGHTED
 from verosim.errors import VerosimError
 
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100  # beyond these limits, weighted squares overflow
 WEIGHTS_HINT = "Use finite weights of zero or more; use forget(X, y) to remove rows from a model."
 
 
@@ -45,9 +46,21 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     if (weights < 0).any():
         bad = int(np.flatnonzero(weights < 0)[0])
         raise VerosimError(f"The weight of row {bad} is negative: {weights[bad]:g}.", WEIGHTS_HINT)
+    _check_size(weights)
     if not weights.any():
         raise VerosimError(
             "Sample weights must contain at least one non-zero number; every weight is zero.",
             "Give at least one row a weight above zero.",
         )
     return weights
+
+
+def _check_size(weights: np.ndarray) -> None:
+    outside = (weights > MOST_WEIGHT) | ((weights < LEAST_WEIGHT) & (weights != 0))
+    if outside.any():
+        bad = int(np.flatnonzero(outside)[0])
+        raise VerosimError(
+            f"The weight of row {bad} is {weights[bad]:g}, but a weight must be 0 or between "
+            f"{LEAST_WEIGHT:g} and {MOST_WEIGHT:g}.",
+            "Divide the weights by their mean.",
+        )

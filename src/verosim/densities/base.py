@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class LinearForm:
 class ClassScores(ABC):
     """One score per class for each row, up to a term that is the same for all classes."""
 
+    is_positive: ClassVar[bool] = True  # whether no finite row has probability 0 in all classes
+
     def read(self, rows: Any) -> Any:
         """Rows of a matrix in the form that the scores need.
 
@@ -127,6 +129,9 @@ class ClassScores(ABC):
         error = not_a_number(block, columns, start, nan=bool(np.isnan(scores).any()))
         if error is not None:
             raise error
+        lost = ~np.isfinite(scores).any(axis=1) | np.isnan(scores).any(axis=1)
+        if self.is_positive and lost.any():
+            raise too_large(block, int(np.flatnonzero(lost)[0]), columns, start)
 
 
 def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> VerosimError | None:
@@ -147,6 +152,18 @@ def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> 
         "values."
     )
     return VerosimError(f"Input X contains {name} in {where}.", hint)
+
+
+def too_large(block: Any, row: int, columns: Columns, start: int) -> VerosimError:
+    """The error for a row of finite cells for which no class has a finite score."""
+    sparse = isinstance(block, SparseRows)
+    cells = block.take(np.array([row]))[0] if sparse else np.asarray(block)[row]
+    j = int(np.nanargmax(np.abs(cells)))
+    return VerosimError(
+        f"Input X contains a value too large ({cells[j]:g}) in column {columns.name(j)!r}, row "
+        f"{start + row}: the density of this row cannot be computed in any class.",
+        INFINITE_CELL_HINT,
+    )
 
 
 def no_known_features() -> VerosimError:

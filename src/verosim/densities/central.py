@@ -19,6 +19,7 @@ from verosim.linalg import EPS
 from verosim.stats import Moments
 
 LEAST_FREEDOM = 1e-9  # degrees of freedom / weight below which the degrees of freedom are zero
+LEAST_SQUARE = 1e-290  # smaller squares have few digits, or none, in a double
 SEPARATOR = 1e-9  # variance / total variance of a column that is constant within every class
 
 
@@ -67,7 +68,11 @@ class Centred:
     total_variance: np.ndarray  # (…, d)
 
     def __init__(self, statistic: Moments | PivotSums) -> None:
-        sums = statistic if isinstance(statistic, PivotSums) else PivotSums.of(statistic)
+        if isinstance(statistic, PivotSums):
+            sums = statistic
+        else:
+            check_scale(statistic)
+            sums = PivotSums.of(statistic)
         self.present = sums.present  # (…, C)
         self.class_weight = np.where(self.present, sums.class_weight, 0.0)
         W = np.where(self.present[..., None], sums.weight, 0.0)
@@ -96,6 +101,24 @@ class Centred:
         between = (W * (shift - centre[..., None, :]) ** 2).sum(axis=-2)
         spread, noise = self.squares.sum(axis=-2) + between, noise.sum(axis=-2)
         self.total_variance = above(spread, noise) / np.where(total > 0, total, 1.0)
+
+
+def check_scale(statistic: Moments) -> None:
+    """Raise an error if the squares of a column that varies are too small for a double."""
+    arrays, d = statistic.arrays, len(statistic.axes.columns)
+    weight = statistic.weights[:, 0].sum(axis=0)  # (1,) or (d,)
+    squares = arrays["absorbed"].reshape(-1, d).sum(axis=0)
+    pivot = np.where(np.isfinite(arrays["pivot"]), arrays["pivot"], 0.0)
+    between = np.ptp(pivot, axis=0) if len(pivot) else np.zeros(d)
+    varies = (between > 0) | (arrays["sum"][:, 0] != 0).any(axis=0)
+    lost = varies & (squares < LEAST_SQUARE * weight) & (between**2 < LEAST_SQUARE)
+    if lost.any():
+        name = statistic.axes.columns.name(int(np.flatnonzero(lost)[0]))
+        raise VerosimError(
+            f"The values of column {name!r} differ by less than {LEAST_SQUARE**0.5:.0e}, and their "
+            "squares are too small for floating-point numbers.",
+            f"Multiply column {name!r} by a constant, or leave it out.",
+        )
 
 
 class Scatter(Centred):

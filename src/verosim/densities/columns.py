@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ def by_class(table: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class ColumnParams(Params):
     """Scores that are linear in the presence, or the amount, of each column."""
+
+    is_positive: ClassVar[bool] = False
 
     table: np.ndarray  # (d, C) score per unit of amount, or score if present − score if absent
     absent: np.ndarray  # (d, C) score if absent; (0, C) for amounts, where absence scores 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from verosim.stats import Counts
 @dataclass(frozen=True)
 class CodeParams(Params):
     """The log shares of all codes."""
+
+    is_positive: ClassVar[bool] = False
 
     codes: Codes
     table: np.ndarray  # (K + d, C) log φ of each code, then of an unseen value of each column

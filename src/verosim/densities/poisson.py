@@ -11,7 +11,7 @@ Reference: Gelman et al. (2013), Bayesian Data Analysis, §2.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -29,6 +29,8 @@ LEAST_RATE = 1e-10  # smallest rate, as a share of the mean of the column; neede
 @dataclass(frozen=True)
 class PoissonParams(Params):
     """The rates of each class and column."""
+
+    is_positive: ClassVar[bool] = False
 
     rate: np.ndarray  # (C, d); 0 for a constant column, which is not used
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from verosim.stats.document_terms import text_lengths
 @dataclass(frozen=True)
 class TextParams(Params):
     """Scores of texts, computed from the scores of their tokens."""
+
+    is_positive: ClassVar[bool] = False
 
     tokens: Any  # ColumnParams, with one row of the table per token
     codes: TokenCodes

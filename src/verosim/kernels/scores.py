@@ -221,10 +221,9 @@ def normalise(joint, log_prior, mode, evidence):
         else:
             for c in range(C):
                 total += math.exp(joint[i, c] - top)
-            if mode == 1:
-                shift = top + math.log(total)
+            if mode == 1:  # top first: top + log(total) would round the logarithm away
                 for c in range(C):
-                    joint[i, c] -= shift
+                    joint[i, c] = (joint[i, c] - top) - math.log(total)
         evidence[i] = top + math.log(total)
 
 
