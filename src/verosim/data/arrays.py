@@ -206,6 +206,7 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
             f"Expected 2D array, got {X.ndim}D sparse array instead.",
             "Give a sparse matrix with rows and columns.",
         )
+    _check_places(X)
     rows = X.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -220,3 +221,44 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
     if data.dtype.kind not in "fi" or data.dtype.itemsize < 4 or data.dtype.itemsize > 8:
         data = data.astype(np.float64)
     return SparseRows(data, rows.indices, rows.indptr, rows.shape[1])
+
+
+def _check_places(X: Any) -> None:
+    """Raise an error if a stored cell of a sparse matrix is outside the matrix.
+
+    Compiled code does not check these numbers: a wrong one would read or write other memory.
+    """
+    if X.format == "coo":
+        for axis, places in enumerate((X.row, X.col)):
+            bad = _outside(places, X.shape[axis])
+            if bad is not None:
+                what = ("row", "column")[axis]
+                raise _bad_place(f"its stored cell {bad} has the {what} index {places[bad]}", X)
+    if X.format not in ("csr", "csc"):
+        return
+    starts, places = X.indptr, X.indices
+    major, minor = X.shape if X.format == "csr" else X.shape[::-1]
+    stored = min(len(places), len(X.data))
+    broken = len(starts) != major + 1 or starts[0] != 0 or int(starts[-1]) > stored
+    if broken or (np.diff(starts) < 0).any():
+        raise _bad_place("its indptr does not describe its rows", X)
+    bad = _outside(places[: int(starts[-1])], minor)
+    if bad is None:
+        return
+    at = int(np.searchsorted(starts, bad, side="right")) - 1
+    one, other = ("row", "column") if X.format == "csr" else ("column", "row")
+    raise _bad_place(f"{one} {at} has the {other} index {places[bad]}", X)
+
+
+def _outside(places: np.ndarray, size: int) -> int | None:
+    """The position of the first number that is not in 0 … size − 1; None if all are."""
+    if not len(places) or (int(places.min()) >= 0 and int(places.max()) < size):
+        return None
+    return int(np.flatnonzero((places < 0) | (places >= size))[0])
+
+
+def _bad_place(what: str, X: Any) -> VerosimError:
+    return VerosimError(
+        f"The sparse matrix of shape {X.shape} is damaged: {what}.",
+        "Build the matrix again; X.check_format() of scipy finds such errors.",
+    )

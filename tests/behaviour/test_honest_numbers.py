@@ -1,0 +1,99 @@
+"""Numbers are exact or refused by name: labels, weights, sparse places, far rows, tiny squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import verosim
+
+GAUSSIANS = [verosim.GaussianNB, verosim.NaiveLDA, verosim.LDA, verosim.QDA, verosim.RDA]
+COUNTS = [verosim.MultinomialNB, verosim.BernoulliNB, verosim.ComplementNB, verosim.GaussianNB]
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    return rng.normal(size=(40, 2)) + y[:, None], y
+
+
+@pytest.mark.parametrize("first", [np.int64, np.uint64])
+@pytest.mark.parametrize("second", [np.int64, np.uint64, np.int32])
+def test_merged_integer_labels_stay_exact(rows, first, second):
+    X, y = rows
+    big = 2**53 if second is not np.int32 else 2**20
+    one = verosim.GaussianNB().fit(X, (y + big).astype(first))
+    two = verosim.GaussianNB().fit(X, (y + big + 1).astype(second))
+    merged = one.merge(two)
+    assert merged.classes_.dtype.kind in "iu"
+    assert merged.classes_.tolist() == [big, big + 1, big + 2]
+
+
+def test_streamed_integer_labels_stay_exact(rows):
+    X, y = rows
+    labels = y.astype(np.int64) + 2**60
+    model = verosim.GaussianNB().partial_fit(X, labels)
+    model.partial_fit(X, labels.astype(np.uint64) + np.uint64(1))
+    assert model.classes_.tolist() == [2**60, 2**60 + 1, 2**60 + 2]
+
+
+def test_labels_beyond_both_integer_types_stay_exact(rows):
+    X, y = rows
+    one = verosim.GaussianNB().fit(X, -y)
+    two = verosim.GaussianNB().fit(X, y.astype(np.uint64) + np.uint64(2**63))
+    assert one.merge(two).classes_.tolist() == [-1, 0, 2**63, 2**63 + 1]
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("model", COUNTS)
+@pytest.mark.parametrize("place", [10, -1])
+def test_a_sparse_index_out_of_range_is_an_error_that_names_it(form, model, place):
+    X = sp.eye_array(4, format=form) if hasattr(sp, "eye_array") else sp.eye(4, format=form)
+    (X.col if form == "coo" else X.indices)[2] = place
+    with pytest.raises(verosim.VerosimError, match=rf"index {place}"):
+        model().fit(X, [0, 1, 0, 1])
+    fitted = model().fit(sp.csr_array(np.eye(4)), [0, 1, 0, 1])
+    with pytest.raises(verosim.VerosimError, match=rf"index {place}"):
+        fitted.predict(X)
+
+
+def test_a_sparse_matrix_with_wrong_row_starts_is_an_error():
+    X = sp.csr_array(np.eye(4))
+    X.indptr[2] = 9
+    with pytest.raises(verosim.VerosimError, match="indptr"):
+        verosim.MultinomialNB().fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("model", GAUSSIANS)
+def test_log_probabilities_of_far_rows_are_normalised(rows, model):
+    X, y = rows
+    both = np.vstack([X, X])  # the same rows in both classes: every posterior is one half
+    fitted = model().fit(both, np.repeat([0, 1], 40))
+    far = fitted.predict_log_proba([[1e9, -1e9], [1e12, 0.0]])
+    np.testing.assert_allclose(np.exp(far).sum(axis=1), 1.0)
+    np.testing.assert_allclose(far, np.log(0.5))
+
+
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.QDA, verosim.RDA])
+def test_a_row_too_far_for_any_class_is_refused_by_name(rows, model):
+    with pytest.raises(verosim.VerosimError, match=r"1e\+160.*column 'x1', row 1"):
+        model().fit(*rows).predict_proba([[0.0, 0.0], [0.0, 1e160]])
+
+
+@pytest.mark.parametrize("model", GAUSSIANS)
+def test_squares_too_small_for_a_double_are_refused_by_name(rows, model):
+    X, y = rows
+    with pytest.raises(verosim.VerosimError, match="column 'x0'"):
+        model().fit(X * 1e-156, y)
+    small = model().fit(X * 1e-120, y).predict_proba(X * 1e-120)
+    np.testing.assert_allclose(small, model().fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-200])
+@pytest.mark.parametrize("model", [*GAUSSIANS, verosim.LogisticRegression, verosim.NaiveBayes])
+def test_weights_that_would_overflow_are_refused_by_name(rows, model, weight):
+    X, y = rows
+    with pytest.raises(verosim.VerosimError, match="weight of row 0"):
+        model().fit(X, y, sample_weight=np.full(40, weight))
