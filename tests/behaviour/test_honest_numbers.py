@@ -97,3 +97,24 @@ def test_weights_that_would_overflow_are_refused_by_name(rows, model, weight):
     X, y = rows
     with pytest.raises(verosim.VerosimError, match="weight of row 0"):
         model().fit(X, y, sample_weight=np.full(40, weight))
+
+
+@pytest.mark.parametrize("model", [verosim.CategoricalNB, verosim.BernoulliNB])
+def test_a_small_count_is_kept_if_nothing_was_forgotten(model):
+    X, y = np.array([[0], [1], [0], [1]]), [0, 0, 1, 1]
+    weight = np.array([1.0, 1e-14, 1.0, 1e-30])  # the second value is rare in both classes
+    fitted = model(alpha=1e-40).fit(X, y, sample_weight=weight)
+    odds = np.log(1e-14) - np.log(1e-30)
+    log = fitted.predict_log_proba([[1]])[0]
+    np.testing.assert_allclose(log[0] - log[1], odds, rtol=1e-9 if model is verosim.CategoricalNB else 1)
+
+
+def test_a_count_that_is_forgotten_leaves_no_residue():
+    rng = np.random.default_rng(1)
+    X, y, w = rng.integers(0, 3, (60, 2)), rng.integers(0, 2, 60), rng.random(60)
+    gone = (X[:, 0] == 2) & (y == 1)
+    model = verosim.CategoricalNB().fit(X, y, sample_weight=w)
+    for i in np.flatnonzero(gone):
+        model.forget(X[i : i + 1], y[i : i + 1], sample_weight=w[i : i + 1])
+    again = verosim.CategoricalNB().fit(X[~gone], y[~gone], sample_weight=w[~gone])
+    np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), rtol=1e-12)

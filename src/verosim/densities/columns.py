@@ -25,7 +25,7 @@ from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, into
 from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
 from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial
-from verosim.densities.smoothing import LEAST_ALPHA, LEFTOVER
+from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STRETCH
@@ -247,7 +247,7 @@ class Bernoulli(ColumnDensity):
             seen = seen - statistic.arrays["missing"][:, 0]
         if not self.constants:  # a constant column gets the same counts in all classes
             n, N = count.sum(axis=0), np.maximum(seen.sum(axis=0), 0.0)
-            alike = (n <= LEFTOVER * N) | (N - n <= LEFTOVER * N)
+            alike = (n <= 0) | (N - n <= DIFFERENCE_ROUNDING * N)
             count, seen = np.where(alike, n, count), np.where(alike, N, seen)
         alpha = self.pseudo_count
         total = np.maximum(seen, 0.0) + 2 * alpha

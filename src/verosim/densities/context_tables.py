@@ -27,7 +27,7 @@ from verosim.axes import ContextCodes
 from verosim.axes.contexts import filled_slots
 from verosim.densities.base import Density, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
-from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
+from verosim.densities.smoothing import UNSEEN_SHARE
 from verosim.errors import VerosimError
 from verosim.kernels.constants import ALL_PARENTS, ANY, CODE_BITS, COLUMN_SHIFT
 from verosim.stats import Contexts
@@ -117,7 +117,7 @@ class ContextDensity(Density):
         counts: Contexts = statistic
         codes, weight = counts.codes, counts.weight[:, 0]  # (C,)
         count = by_code(counts.arrays["count"][:, :1])  # (K, C)
-        count = np.where(count > LEFTOVER * weight.sum(), count, 0.0)
+        count = np.maximum(count, 0.0)
         levels = _levels(codes, count)
         d = len(codes.parents)
         seen = np.bincount(levels[0].column, minlength=d).astype(float)  # (d,) values, B_j

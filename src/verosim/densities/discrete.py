@@ -20,7 +20,7 @@ from verosim.axes import Categories, Codes
 from verosim.densities.base import Density, Params, into
 from verosim.densities.features import Expansion, Indicators
 from verosim.densities.leave_one_out import Scorer, categorical
-from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
+from verosim.densities.smoothing import UNSEEN_SHARE
 from verosim.linalg import padded
 from verosim.stats import Counts
 
@@ -155,9 +155,7 @@ class Categorical(Density):
 
     def shares(self, statistic: Counts, codes: Codes, kinds: np.ndarray) -> np.ndarray:
         """(C, K + d) smoothed share of each code, then of an unseen value of each column."""
-        weight = statistic.weight[:, 0, None]
-        count = statistic.arrays["count"][:, 0]  # (C, K)
-        count = np.where(count > LEFTOVER * weight, count, 0.0)
+        count = np.maximum(statistic.arrays["count"][:, 0], 0.0)  # (C, K)
         d = len(kinds)
         edged = np.concatenate([count, np.zeros((len(count), 1))], axis=1)
         total = np.add.reduceat(edged, codes.first[:-1], axis=1)  # (C, d)

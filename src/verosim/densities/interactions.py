@@ -26,7 +26,6 @@ from verosim.densities.base import Params
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.leave_one_out import Scorer
 from verosim.densities.product import ProductDensity, ProductParams
-from verosim.densities.smoothing import LEFTOVER
 from verosim.stats import Pairs, Product
 
 TRUST = 10.0  # rows with a pair of values at which its counts weigh as much as Q
@@ -54,7 +53,7 @@ class Interactions:
         for i, j in pairs:
             rows, columns = slice(first[i], first[i + 1]), slice(first[j], first[j + 1])
             count = statistic.arrays["pair"][:, 0, rows, columns]  # (C, B_i, B_j)
-            count = np.where(count > LEFTOVER * total, count, 0.0)
+            count = np.maximum(count, 0.0)
             naive = alone[:, rows, None] * alone[:, None, columns] / share[:, None, None]
             naive /= naive.sum(axis=0)
             together = (count + TRUST * naive) / (count.sum(axis=0) + TRUST)

@@ -22,7 +22,6 @@ from verosim import kernels
 from verosim.densities.base import Density, equal_parts, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.dependence import information
-from verosim.densities.smoothing import LEFTOVER
 from verosim.errors import VerosimError
 from verosim.stats import Pairs
 
@@ -81,7 +80,7 @@ class OneDependenceParams(CodedRowParams):
 def log_code_shares(pairs: Pairs) -> np.ndarray:
     """(J, C) log p(x_j | k), 0 for codes that no row has."""
     single = pairs.single()[:, 0].T  # (J, C)
-    single = np.where(single > LEFTOVER * pairs.weight.sum(), single, 0.0)
+    single = np.maximum(single, 0.0)
     out: np.ndarray = np.log((single + _first_share(pairs)[:, None]) / (pairs.weight[:, 0] + 1.0))
     out[pairs.arrays["cells"][0] == 0] = 0.0
     return out
@@ -108,7 +107,7 @@ class OneDependence(Density):
         log_parent = np.full((codes.size, len(weight)), -np.inf)
         log_child = np.zeros((codes.size, codes.size, len(weight)))
         for c, table in enumerate(pairs.table()[:, 0]):  # (J, J)
-            table[table <= LEFTOVER * weight.sum()] = 0.0
+            np.maximum(table, 0.0, out=table)
             single = np.diagonal(table)  # (J,)
             alone = (single + share) / (weight[c] + 1.0)
             log_parent[known, c] = np.log(alone[known])

@@ -23,7 +23,7 @@ from verosim.axes import Axes, Groups
 from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.fields import Field, G
-from verosim.stats.forgetting import check_not_negative, settled
+from verosim.stats.forgetting import check_not_negative, clear_residue, settled
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 
@@ -279,8 +279,9 @@ class ArrayStatistic(Statistic):
         check_not_negative(self, before)
 
     def settle_rows(self, before: Self) -> None:
-        """Correct the numbers of rows, in place, by the share of the weight that is left."""
+        """Correct the numbers of rows by the weight that is left, and clear residue, in place."""
         self.rows[...] = settled(self.rows, self.weight, before.weight)
+        clear_residue(self, before)
 
     def prune(self) -> Self:
         out = self.cleared()

@@ -1,6 +1,7 @@
 """Checks and corrections after rows are subtracted from sums.
 
     weight ≤ 1e-13 · weight before  →  0 rows;   weight > 1e-9 · weight before  →  at least 1 row
+    count ≤ 1e-12 · count before + 1e-15 · weight of its class before  →  0
 
 A remaining weight can be negative only by rounding. A row from which only a part of the weight was
 subtracted still counts as a row.
@@ -60,6 +61,22 @@ def _place(rest: ArrayStatistic, dims: tuple[str, ...], at: tuple[int, ...]) -> 
             column, value = axes.codes.label(i, axes.columns)
             place += f", column {column!r}, value {value}"
     return place
+
+
+def clear_residue(rest: ArrayStatistic, before: ArrayStatistic) -> None:
+    """Set counts per class and code that are only rounding errors to exactly zero, in place."""
+    for name, field in rest.fields.items():
+        if field.kind != "sum" or field.dims[:2] != ("class", "fold") or len(field.dims) < 3:
+            continue
+        then = before.arrays[name]
+        weight = before.weight.reshape(before.weight.shape + (1,) * (then.ndim - 2))
+        left = rest.arrays[name]
+        left[(left != then) & (left <= residue(then, weight))] = 0.0
+
+
+def residue(before: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The largest rounding error of a count after a subtraction, for a class of this weight."""
+    return 1e-12 * before + 1e-15 * weight
 
 
 def settle_cells(rest: ArrayStatistic, before: ArrayStatistic) -> None:

@@ -19,8 +19,9 @@ from verosim.densities.leave_one_out.multinomial import TokenScore, token_scorer
 from verosim.densities.leave_one_out.pieces import dense_pieces, in_pieces
 from verosim.densities.leave_one_out.removal import Removal, Scorer
 from verosim.densities.leave_one_out.token_counts import Remaining, TokenCounts
-from verosim.densities.smoothing import LEFTOVER
+from verosim.densities.smoothing import DIFFERENCE_ROUNDING
 from verosim.stats import Counts, Tokens
+from verosim.stats.forgetting import residue
 
 if TYPE_CHECKING:
     from verosim.densities.columns import Bernoulli
@@ -99,12 +100,15 @@ def _every_column(density: Bernoulli, statistic: Counts) -> Scorer:
         own, w, stays = removal.own(), removal.weights[:, None], ~removal.gone[:, None]
         seen = weight[:, None] - missing
         n, N = (np.repeat(a[None], len(rows), axis=0) for a in (raw, seen))  # (b, C, d)
-        n[own] = np.where(stays, n[own] - np.where(there, w, 0.0), 0.0)
+        before = n[own]
+        after = before - np.where(there, w, 0.0)
+        some = ~there | (after > residue(before, weight[removal.classes][:, None]))
+        n[own] = np.where(stays & some, after, 0.0)
         left = (removal.left[:, None] - missing[removal.classes]) + np.where(shown, 0.0, w)
         N[own] = np.where(stays, left, 0.0)
         n = np.maximum(n, 0.0)
         all_n, all_N = n.sum(axis=1, keepdims=True), np.maximum(N.sum(axis=1, keepdims=True), 0.0)
-        alike = (all_n <= LEFTOVER * all_N) | (all_N - all_n <= LEFTOVER * all_N)
+        alike = (all_n <= 0) | (all_N - all_n <= DIFFERENCE_ROUNDING * all_N)
         n, N = np.where(alike, all_n, n), np.where(alike, all_N, N)
         total = np.maximum(N, 0.0) + 2 * alpha
         there = there[:, None]

@@ -15,9 +15,9 @@ import numpy as np
 
 from verosim.densities.leave_one_out.pieces import in_pieces, pieces
 from verosim.densities.leave_one_out.removal import Removal, Scorer
-from verosim.densities.smoothing import LEFTOVER, UNSEEN_SHARE
+from verosim.densities.smoothing import UNSEEN_SHARE
 from verosim.stats import Counts
-from verosim.stats.forgetting import settled
+from verosim.stats.forgetting import residue, settled
 
 if TYPE_CHECKING:
     from verosim.densities.discrete import Categorical
@@ -31,7 +31,7 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
     cells = statistic.arrays["cells"][0]  # (K,)
     kinds = density.estimate(statistic).kinds  # (d,) B
     grows = not density.fixed_values
-    count = np.where(raw > LEFTOVER * weight[:, None], raw, 0.0)  # (C, K)
+    count = np.maximum(raw, 0.0)  # (C, K)
     # One more code stands for a missing cell. Its count is zero.
     raw, count = (np.pad(table, ((0, 0), (0, 1))).T for table in (raw, count))  # (K + 1, C)
     cells, everyone = np.append(cells, 1), np.append(raw[:-1].sum(axis=1), 1.0)
@@ -45,11 +45,12 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
         w, own = removal.weights[:, None], removal.classes
         here, (row, j) = at >= 0, np.indices(at.shape)
         # The counts of the codes of the row after it is removed: in its class, and in all rows.
-        mine = raw[at, own[:, None]] - w  # (b, d)
+        before = raw[at, own[:, None]]
+        mine = before - w  # (b, d)
         left = settled(cells[at] - 1, everyone[at] - w, everyone[at])
         alone = here & (left == 0)
         mine = np.where(
-            (mine > LEFTOVER * removal.left[:, None]) & (codes.fixed | ~alone), mine, 0.0
+            (mine > residue(before, weight[own][:, None])) & (codes.fixed | ~alone), mine, 0.0
         )
         n, every = count[at], np.repeat(total[None], len(at), axis=0)  # (b, d, C)
         there = row, j, own[:, None]
