@@ -90,9 +90,15 @@ folds, or pairs of training and test positions."""
 RandomState: TypeAlias = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 """Randomness: a seed, a generator, or None for new randomness at each call."""
 
-Priors: TypeAlias = Literal["laplace", "uniform"] | ArrayLike | Mapping[Any, float] | None
-"""Class priors: None for the share of each class, "laplace", "uniform", numbers in the order of
-`classes_`, or a mapping from label to number."""
+Priors: TypeAlias = (
+    Literal["laplace", "uniform"]
+    | tuple[Literal["laplace"], float]
+    | ArrayLike
+    | Mapping[Any, float]
+    | None
+)
+"""Class priors: None for the share of each class, "laplace", ("laplace", α), "uniform", numbers in
+the order of `classes_`, or a mapping from label to number."""
 
 Scoring: TypeAlias = str | Callable[..., float] | Sequence[Any] | Mapping[str, Any] | None
 """Scores: the name of a scikit-learn scoring, a scorer, several of them, or a mapping from name

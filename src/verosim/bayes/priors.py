@@ -38,6 +38,7 @@ def log_priors(
 
         π_k = n_k / n                share of the rows     (setting None)
         π_k = (n_k + 1) / (n + C)    smoothed share        ("laplace")
+        π_k = (n_k + α) / (n + αC)   smoothed share        ("laplace", α)
         π_k = 1 / C                  equal priors          ("uniform")
 
     or a number given by the user. n_k is the weight of class k, n the total weight and C the number
@@ -45,7 +46,7 @@ def log_priors(
 
     Parameters
     ----------
-    setting : None, {"laplace", "uniform"}, array-like or dict
+    setting : None, {"laplace", "uniform"}, ("laplace", α), array-like or dict
         The kind of priors, or the priors: an array-like in the order of `classes`, or a dict from
         label to number. Given priors must be non-negative and sum to 1.
     classes : ndarray of shape (C,)
@@ -83,7 +84,7 @@ def log_priors(
     >>> np.exp(log_priors("laplace", classes, weight, weight > 0)).round(3)
     array([0.667, 0.333])
     """
-    if setting is None or isinstance(setting, str):
+    if _is_estimated(setting):
         mass = _mass(setting, weight, present)
     else:
         mass = _given(setting, classes, streaming)
@@ -104,17 +105,39 @@ def log_priors(
         return np.log(mass / mass.sum())
 
 
-def _mass(setting: str | None, weight: np.ndarray, present: np.ndarray) -> np.ndarray:
+def _is_estimated(setting: Priors) -> bool:
+    """Whether the setting names a way to compute the priors, and does not contain them."""
+    return setting is None or isinstance(setting, str) or _laplace_alpha(setting) is not None
+
+
+def _laplace_alpha(setting: Any) -> float | None:
+    """α of "laplace" and of ("laplace", α); None for other settings."""
+    if isinstance(setting, str):
+        return 1.0 if setting == "laplace" else None
+    if not isinstance(setting, tuple) or not setting or setting[0] != "laplace":
+        return None
+    alpha = _number(setting[1]) if len(setting) == 2 else np.nan
+    if not (np.isfinite(alpha) and alpha >= 0):
+        raise VerosimError(
+            f"priors={setting!r} must have one number of zero or more after 'laplace'.",
+            'Use priors=("laplace", 0.5), for example.',
+        )
+    return alpha
+
+
+def _mass(setting: Any, weight: np.ndarray, present: np.ndarray) -> np.ndarray:
     """The priors of a named setting, before the division by their sum; (C,) or (n, C)."""
     if setting is None:
         return np.where(present, weight, 0.0)
-    if setting == "laplace":
-        return np.where(present, weight + 1.0, 0.0)
+    alpha = _laplace_alpha(setting)
+    if alpha is not None:
+        return np.where(present, weight + alpha, 0.0)
     if setting == "uniform":
         return present.astype(float)
     raise VerosimError(
         f"priors={setting!r} is not a known setting.",
-        'Use None, "laplace", "uniform", an array in the order of classes_, or a dict by label.',
+        'Use None, "laplace", ("laplace", α), "uniform", an array in the order of classes_, or a '
+        "dict by label.",
     )
 
 
@@ -165,8 +188,7 @@ def _number(value: Any) -> float:
 
 def free_priors(setting: Priors, classes: int) -> int:
     """The number of estimated priors: C − 1, or 0 if the priors are fixed."""
-    fixed = setting is not None and not (isinstance(setting, str) and setting == "laplace")
-    return 0 if fixed else classes - 1
+    return classes - 1 if setting is None or _laplace_alpha(setting) is not None else 0
 
 
 # Without one row ---------------------------------------------------------------------------------
@@ -184,7 +206,7 @@ def log_priors_left_out(
 
     Parameters
     ----------
-    setting : None, {"laplace", "uniform"}, array-like or dict
+    setting : None, {"laplace", "uniform"}, ("laplace", α), array-like or dict
         The priors of the model.
     labels : ndarray of shape (C,)
         The class labels.
@@ -219,7 +241,7 @@ def log_priors_left_out(
     weight = np.tile(np.where(statistic_rows > 0, statistic_weight, 0.0), (len(classes), 1))
     weight[at] = np.where(heavy, removal.left, weight[at])  # (n, C)
     there = weight > 0
-    if setting is not None and not isinstance(setting, str):
+    if not _is_estimated(setting):
         return _given_left_out(setting, labels, weight, there)
     mass = _mass(setting, weight, there)
     total = mass.sum(axis=1, keepdims=True)

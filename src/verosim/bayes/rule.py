@@ -19,6 +19,7 @@ from verosim.axes import CodedColumns, Columns
 from verosim.data import Documents, Parts, SparseRows
 from verosim.densities import ClassScores, Params
 from verosim.engines import map_rows
+from verosim.errors import VerosimWarning, warn
 
 JOINT, LOG_POSTERIOR, POSTERIOR, DISCRIMINANT = 0, 1, 2, 3
 
@@ -160,7 +161,7 @@ class Decision:
         """(n, C) the scores in the form `mode`, and (n,) log Σ_k exp δ_k."""
         n = X.shape[0]
         out = np.empty((n, len(self.log_prior)))  # (n, C)
-        evidence = np.empty(n)  # (n,)
+        evidence = np.zeros(n)  # (n,)
 
         def work(start: int, stop: int) -> None:
             block, part = self.params.read(X[start:stop]), out[start:stop]
@@ -170,7 +171,22 @@ class Decision:
             kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
 
         map_rows(work, X)
+        impossible = np.flatnonzero(evidence == -np.inf)
+        if len(impossible):
+            self._warn_of_impossible(X, impossible)
         return out, evidence
+
+    def _warn_of_impossible(self, X: CheckedRows, rows: np.ndarray) -> None:
+        """Warn of rows with probability 0 in every class, with the cell of the first one."""
+        first = int(rows[0])
+        cell = self.params.impossible_cell(self.params.read(X[first : first + 1]), self.columns)
+        count = f"{len(rows):,} rows" if len(rows) > 1 else "One row"
+        warn(
+            f"{count} with probability 0 in every class got the prior probabilities; the first is "
+            f"row {first}{f', because of {cell}' if cell else ''}. Use alpha above 0 to avoid "
+            "probabilities of 0.",
+            VerosimWarning,
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from verosim.data.batch import UNWEIGHTED
 from verosim.errors import VerosimError
 
-LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100  # beyond these limits, weighted squares overflow
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100  # beyond these limits, weighted squares overflow
 WEIGHTS_HINT = "Use finite weights of zero or more; use forget(X, y) to remove rows from a model."
 
 
@@ -56,11 +56,11 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
 
 
 def _check_size(weights: np.ndarray) -> None:
-    outside = (weights > MOST_WEIGHT) | ((weights < LEAST_WEIGHT) & (weights != 0))
+    outside = (weights > LARGEST_WEIGHT) | ((weights < SMALLEST_WEIGHT) & (weights != 0))
     if outside.any():
         bad = int(np.flatnonzero(outside)[0])
         raise VerosimError(
             f"The weight of row {bad} is {weights[bad]:g}, but a weight must be 0 or between "
-            f"{LEAST_WEIGHT:g} and {MOST_WEIGHT:g}.",
+            f"{SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}.",
             "Divide the weights by their mean.",
         )

@@ -133,6 +133,23 @@ class ClassScores(ABC):
         if self.is_positive and lost.any():
             raise too_large(block, int(np.flatnonzero(lost)[0]), columns, start)
 
+    def impossible_cell(self, block: Any, columns: Columns) -> str:
+        """A cell of probability 0 in a row of probability 0, for a message.
+
+        Parameters
+        ----------
+        block : array or sparse rows or texts, one row
+            The row, in the form that `read` returns.
+        columns : Columns
+            The names of the columns.
+
+        Returns
+        -------
+        str
+            The column and its value; an empty text if they are not known.
+        """
+        return ""
+
 
 def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> VerosimError | None:
     """The error for the first infinite cell of these rows, or for the first NaN; None if there is
@@ -171,6 +188,14 @@ def no_known_features() -> VerosimError:
     return VerosimError(
         "The scores of this model are not linear in known features.",
         "Use LDA, QDA, RDA, NaiveLDA or a naive Bayes model.",
+    )
+
+
+def infinite_weights() -> VerosimError:
+    """The error for the twin of a model with probabilities of 0."""
+    return VerosimError(
+        "The model has probabilities of 0, which would be infinite weights of its twin.",
+        "Use alpha above 0.",
     )
 
 

@@ -21,10 +21,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from verosim import kernels
+from verosim.axes import Columns
 from verosim.data import SparseRows
-from verosim.densities.base import Density, Params, into
+from verosim.densities.base import Density, Params, infinite_weights, into
 from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
-from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial
+from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial, refit
 from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
@@ -45,6 +46,27 @@ def by_class(table: np.ndarray) -> np.ndarray:
     return np.add.reduceat(table.T, np.arange(0, table.shape[1], STRETCH), axis=0).sum(axis=0)
 
 
+@dataclass(frozen=True, eq=False)
+class Certain:
+    """The shares of columns that are exactly 0 or 1, with α = 0.
+
+    A value that no class had is skipped, because its odds are 0/0.
+    """
+
+    zero: np.ndarray  # (d, C) bool: φ = 0
+    one: np.ndarray  # (d, C) bool: φ = 1
+
+    @property
+    def never_present(self) -> np.ndarray:
+        """(d, C) 1.0 where the presence of a column has probability 0 in this class only."""
+        return (self.zero & ~self.zero.all(axis=1, keepdims=True)).astype(np.float64)
+
+    @property
+    def never_absent(self) -> np.ndarray:
+        """(d, C) 1.0 where the absence of a column has probability 0 in this class only."""
+        return (self.one & ~self.one.all(axis=1, keepdims=True)).astype(np.float64)
+
+
 @dataclass(frozen=True)
 class ColumnParams(Params):
     """Scores that are linear in the presence, or the amount, of each column."""
@@ -56,6 +78,7 @@ class ColumnParams(Params):
     presence: bool
     threshold: float
     length: np.ndarray  # (C,) mean total of a row, needed to draw amounts
+    certain: Certain | None = field(default=None, kw_only=True)  # with α = 0, shares of 0 or 1
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -68,7 +91,8 @@ class ColumnParams(Params):
     @property
     def log_mass(self) -> np.ndarray:
         """(d, C) log φ."""
-        return self.table + self.absent if self.presence else self.table
+        finite = self.table + self.absent if self.presence else self.table
+        return finite if self.certain is None else np.where(self.certain.zero, -np.inf, finite)
 
     @cached_property
     def base(self) -> np.ndarray:
@@ -79,7 +103,23 @@ class ColumnParams(Params):
     def _lanes(self) -> np.ndarray:
         return padded(self.table)
 
+    @cached_property
+    def impossible(self) -> ColumnParams | None:
+        """Scores that count the values of probability 0; None if no value has it."""
+        if self.certain is None:
+            return None
+        never = self.certain.never_present
+        absent = self.certain.never_absent if self.presence else np.zeros((0, never.shape[1]))
+        table = never - absent if self.presence else never
+        return ColumnParams(table, absent, self.presence, self.threshold, self.length)
+
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
+        out = self._finite_scores(block, out)
+        if self.impossible is not None:
+            out[self.impossible.log_density(block) > 0] = -np.inf
+        return out
+
+    def _finite_scores(self, block: Any, out: np.ndarray | None) -> np.ndarray:
         out = into(out, (len(block), self.table.shape[1]))
         if isinstance(block, SparseRows):
             kernels.score_sparse(
@@ -114,7 +154,14 @@ class ColumnParams(Params):
         parts = amounts[:, None, :] * self.table.T
         if self.presence:
             parts = parts + self.absent.T
+        if self.impossible is not None:
+            parts[self.impossible.contributions(block) > 0] = -np.inf
         return np.where(np.isnan(block)[:, None, :], 0.0, parts)
+
+    def impossible_cell(self, block: Any, columns: Columns) -> str:
+        row = block.take(np.array([0])) if isinstance(block, SparseRows) else block
+        bad = np.flatnonzero((self.contributions(row)[0] == -np.inf).any(axis=0))
+        return f"column {columns.name(int(bad[0]))!r}, value {row[0, bad[0]]:g}" if len(bad) else ""
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         mass = np.exp(self.log_mass)
@@ -140,6 +187,8 @@ class ColumnParams(Params):
         return score
 
     def expansion(self, statistic: Counts) -> Expansion:
+        if self.certain is not None:
+            raise infinite_weights()
         names = tuple(statistic.axes.columns)
         if not self.presence:
             return Amounts(names, self.table.T, self.base, np.ones(len(names)))
@@ -216,7 +265,7 @@ class ColumnDensity(Density):
 
     @property
     def pseudo_count(self) -> float:
-        """α, but at least 1e-10."""
+        """α of scores that are not probabilities, at least 1e-10."""
         return max(self.alpha, LEAST_ALPHA)
 
     def estimate(self, statistic: Counts | Tokens) -> Params:
@@ -238,6 +287,8 @@ class Bernoulli(ColumnDensity):
     has_independent_columns = True
 
     def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        if self.alpha == 0:
+            return refit.scorer(self, statistic)
         return bernoulli.scorer(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
@@ -249,11 +300,25 @@ class Bernoulli(ColumnDensity):
             n, N = count.sum(axis=0), np.maximum(seen.sum(axis=0), 0.0)
             alike = (n <= 0) | (N - n <= DIFFERENCE_ROUNDING * N)
             count, seen = np.where(alike, n, count), np.where(alike, N, seen)
-        alpha = self.pseudo_count
-        total = np.maximum(seen, 0.0) + 2 * alpha
-        present = np.log((count + alpha) / total)
-        absent = np.log((np.maximum(seen - count, 0.0) + alpha) / total)
+        if self.alpha == 0:
+            return self._exact(statistic, count, seen)
+        total = np.maximum(seen, 0.0) + 2 * self.alpha
+        present = np.log((count + self.alpha) / total)
+        absent = np.log((np.maximum(seen - count, 0.0) + self.alpha) / total)
         return ColumnParams(**_column_fields(statistic, present - absent, absent))
+
+    def _exact(
+        self, statistic: Counts | Tokens, count: np.ndarray, seen: np.ndarray
+    ) -> ColumnParams:
+        """The shares of maximum likelihood; one half for a class without values."""
+        empty = seen <= 0
+        share = np.where(empty, 0.5, count / np.where(empty, 1.0, seen))
+        one = share >= 1 - DIFFERENCE_ROUNDING
+        zero = share <= 0
+        present = np.log(np.where(zero | one, 1.0, share))
+        absent = np.log1p(np.where(zero | one, 0.0, -share))
+        fields = _column_fields(statistic, present - absent, absent)
+        return ColumnParams(**fields, certain=Certain(zero.T, one.T))
 
 
 @dataclass(frozen=True)
@@ -261,10 +326,18 @@ class Multinomial(ColumnDensity):
     """Counts of tokens: p(x | k) = Π φ_i^x_i, the probability of the tokens in a fixed order."""
 
     def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        if self.alpha == 0:
+            return refit.scorer(self, statistic)
         return multinomial.multinomial(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
-        return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.pseudo_count)))
+        if self.alpha > 0:
+            return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.alpha)))
+        log_share = _log_shares(statistic, 0.0)  # (C, d)
+        log_share[(statistic.arrays["count"][:, 0] <= 0).all(axis=1)] = -np.log(log_share.shape[1])
+        zero = log_share == -np.inf
+        fields = _column_fields(statistic, np.where(zero, 0.0, log_share))
+        return ColumnParams(**fields, certain=Certain(zero.T, np.zeros_like(zero.T)))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from verosim.axes import ContextCodes
 from verosim.axes.contexts import filled_slots
 from verosim.densities.base import Density, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
-from verosim.densities.smoothing import UNSEEN_SHARE
+from verosim.densities.smoothing import log_of
 from verosim.errors import VerosimError
 from verosim.kernels.constants import ALL_PARENTS, ANY, CODE_BITS, COLUMN_SHIFT
 from verosim.stats import Contexts
@@ -235,7 +235,9 @@ def _log_share(
     """log of count / inside; a class without the context has equal shares."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(inside > 0, count / inside, 1.0 / seen[column][:, None])
-    return np.log(np.where(share > 0, share, UNSEEN_SHARE))
+    out = log_of(share)
+    out[(out == -np.inf).all(axis=1)] = 0.0  # no class has the value: it is skipped
+    return out
 
 
 def _numbered(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Categories, Codes
-from verosim.densities.base import Density, Params, into
+from verosim.axes import Categories, Codes, Columns
+from verosim.densities.base import Density, Params, infinite_weights, into
 from verosim.densities.features import Expansion, Indicators
 from verosim.densities.leave_one_out import Scorer, categorical
-from verosim.densities.smoothing import UNSEEN_SHARE
+from verosim.densities.smoothing import log_of
 from verosim.linalg import padded
 from verosim.stats import Counts
 
@@ -34,6 +34,7 @@ class CodeParams(Params):
     codes: Codes
     table: np.ndarray  # (K + d, C) log φ of each code, then of an unseen value of each column
     kinds: np.ndarray  # (d,) B_i, the number of values of each column
+    skipped: np.ndarray | None = None  # (K,) bool: codes without a share, which score 0
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -57,9 +58,21 @@ class CodeParams(Params):
         parts = np.where(codes[..., None] >= 0, self.table[codes], 0.0)
         return np.swapaxes(parts, 1, 2)
 
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        """A category may be any value, so there is nothing to check."""
+
+    def impossible_cell(self, block: Any, columns: Columns) -> str:
+        at = self.codes.encode(block)[0][0]  # (d,)
+        bad = at[(at >= 0) & (self.table[at] == -np.inf).any(axis=1)]
+        if not len(bad):
+            return ""
+        column, value = self.codes.label(int(bad[0]), columns)
+        return f"column {column!r}, value {value}"
+
     def log_mass(self) -> np.ndarray:
-        """(K, C) log of the smoothed share of each code."""
-        return self.table[: self.codes.size]
+        """(K, C) log of the share of each code; −∞ for a share of zero."""
+        known = self.table[: self.codes.size]
+        return known if self.skipped is None else np.where(self.skipped[:, None], -np.inf, known)
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         first, mass = self.codes.first, np.exp(self.log_mass())
@@ -85,9 +98,11 @@ class CodeParams(Params):
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]
         scores = self.table[self._places(statistic.axes.codes)].T  # (C, K)
-        return np.where(count > 0, count * scores, 0.0).sum(axis=1)
+        return (count * np.where(count > 0, scores, 0.0)).sum(axis=1)
 
     def expansion(self, statistic: Counts) -> Expansion:
+        if np.isinf(self.table).any():
+            raise infinite_weights()
         codes, columns = self.codes, statistic.axes.columns
         names = []
         for code in range(codes.size):
@@ -116,10 +131,15 @@ class CodeParams(Params):
 
 @dataclass(frozen=True)
 class Categorical(Density):
-    """Smoothed shares of categories. An unseen value has the share of a count of zero."""
+    """Smoothed shares of categories. An unseen value has the share of a count of zero.
+
+    With α = 0 this is the estimate of maximum likelihood. A value that a class never had has the
+    probability 0 there, and a value that no class had is skipped, because its odds are 0/0.
+    """
 
     alpha: float = 1.0
     constants: bool = True  # False ignores columns with a single value
+    never: float = 0.0  # with α = 0, the share of a value that a class never had
 
     has_independent_columns = True
 
@@ -139,11 +159,22 @@ class Categorical(Density):
         codes = statistic.axes.codes
         assert codes is not None
         kinds = self.kinds(statistic)
-        log_mass = np.log(self.shares(statistic, codes, kinds))
+        log_mass = log_of(self.shares(statistic, codes, kinds))
         if not self.constants:
             column = np.concatenate([codes.column_of(), np.arange(len(kinds))])
             log_mass[:, (kinds < 2)[column]] = 0.0
-        return CodeParams(codes, np.ascontiguousarray(log_mass.T), kinds)
+        return self.params(CodeParams, codes, log_mass, kinds)
+
+    def params(
+        self, params: type[CodeParams], codes: Codes, log_mass: np.ndarray, kinds: np.ndarray
+    ) -> Any:
+        """The parameters from log shares (C, K + d), where codes without a share are skipped."""
+        table = np.ascontiguousarray(log_mass.T)
+        nowhere = (table == -np.inf).all(axis=1)
+        if not nowhere.any():
+            return params(codes, table, kinds)
+        table[nowhere] = 0.0
+        return params(codes, table, kinds, nowhere[: codes.size])
 
     def kinds(self, statistic: Counts) -> np.ndarray:
         """(d,) B_i, the number of values of each column that occur in at least one row."""
@@ -169,4 +200,4 @@ class Categorical(Density):
         mass = np.where(
             blank[:, column], uniform[column], mass / np.where(blank, 1.0, denominator)[:, column]
         )
-        return np.where(mass > 0, mass, UNSEEN_SHARE)
+        return np.where(mass > 0, mass, self.never)

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Bins, JointBins
+from verosim.axes import Bins, Columns, JointBins
 from verosim.data.sources import as_block
-from verosim.densities.base import equal_parts
+from verosim.densities.base import Params, equal_parts
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.densities.features import Expansion
+from verosim.densities.smoothing import log_of
 from verosim.errors import VerosimError
 from verosim.stats import Counts
 
@@ -35,6 +36,9 @@ class BinParams(CodeParams):
         out = super().log_density(block, out)
         out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
         return out
+
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        Params.check(self, block, scores, columns, start)
 
     def log_mass(self) -> np.ndarray:
         assert isinstance(self.codes, Bins)
@@ -65,6 +69,9 @@ class CellParams(CodeParams):
         out[~np.isfinite(block).all(axis=1)] = np.nan  # `check` raises the error
         return out
 
+    def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
+        Params.check(self, block, scores, columns, start)
+
     def contributions(self, block: Any) -> np.ndarray:
         """(n, C, d) equal parts for all columns, because a joint cell has no parts."""
         return equal_parts(self.log_density(block), block.shape[1])
@@ -77,7 +84,8 @@ class CellParams(CodeParams):
         low, high = self.codes.corners()
         volume = np.log(np.where(high > low, high - low, 1.0)).sum(axis=1)
         count = statistic.arrays["count"][:, 0]
-        return (count * (self.log_mass() - volume[:, None]).T).sum(axis=1)
+        scores = (self.log_mass() - volume[:, None]).T
+        return (count * np.where(count > 0, scores, 0.0)).sum(axis=1)
 
     def expansion(self, statistic: Counts) -> Expansion:
         raise VerosimError(
@@ -100,9 +108,10 @@ class Histogram(Categorical):
         codes = statistic.axes.codes
         assert isinstance(codes, Bins)
         kinds = codes.counts().astype(float)  # (d,) all bins, also those without rows
-        log_mass = np.log(self.shares(statistic, codes, kinds))
+        log_mass = log_of(self.shares(statistic, codes, kinds))
         log_mass[:, : codes.size] -= log_widths(codes)
-        return BinParams(codes, np.ascontiguousarray(log_mass.T), kinds)
+        params: BinParams = self.params(BinParams, codes, log_mass, kinds)
+        return params
 
 
 @dataclass(frozen=True)
@@ -120,8 +129,9 @@ class JointHistogramDensity(Categorical):
         codes = statistic.axes.codes
         assert isinstance(codes, JointBins)
         kinds = np.array([codes.possible])
-        log_mass = np.log(self.shares(statistic, codes, kinds))
-        return CellParams(codes, np.ascontiguousarray(log_mass.T), kinds)
+        log_mass = log_of(self.shares(statistic, codes, kinds))
+        params: CellParams = self.params(CellParams, codes, log_mass, kinds)
+        return params
 
 
 def log_widths(bins: Bins) -> np.ndarray:

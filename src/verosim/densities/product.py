@@ -68,6 +68,13 @@ class ProductParams(Params):
         for name, part in self.parts.items():
             part.check(block[name], part.log_density(block[name]), self.columns[name], start)
 
+    def impossible_cell(self, block: Any, columns: Columns) -> str:
+        cells = (
+            part.impossible_cell(block[name], self.columns[name])
+            for name, part in self.parts.items()
+        )
+        return next(filter(None, cells), "")
+
     @property
     def is_gaussian(self) -> bool:
         return any(part.is_gaussian for part in self.parts.values())

@@ -20,7 +20,7 @@ from verosim import kernels
 from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
-from verosim.densities.base import Params, into
+from verosim.densities.base import Params, infinite_weights, into
 from verosim.densities.features import Expansion, TokenAmounts
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
@@ -62,6 +62,13 @@ class TextParams(Params):
         return Documents.of(rows)
 
     def log_density(self, block: Documents, out: np.ndarray | None = None) -> np.ndarray:
+        out = self._finite_scores(block, out)
+        impossible = self.tokens.impossible
+        if impossible is not None:
+            out[replace(self, tokens=impossible).log_density(block) > 0] = -np.inf
+        return out
+
+    def _finite_scores(self, block: Documents, out: np.ndarray | None) -> np.ndarray:
         out = into(out, (len(block), self.tokens.table.shape[1]))
         buckets, places, *vocabulary = self.codes.lookup()
         stamps = np.zeros(self.codes.size if self.tokens.presence else 0, dtype=np.int64)
@@ -136,6 +143,8 @@ class TextParams(Params):
                 "A model with hashed tokens has no twin, because the tokens are not stored.",
                 "Fit TextNB with hashed=None.",
             )
+        if self.tokens.certain is not None:
+            raise infinite_weights()
         names = tuple(self.codes.tokens())
         return TokenAmounts(
             names, self.tokens.table.T, self.tokens.base, np.ones(len(names)),

@@ -51,9 +51,10 @@ class GenerativeClassifier(StatisticClassifier):
 
         Parameters
         ----------
-        priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None
-            The new priors. None uses n_k/n, "laplace" uses (n_k + 1)/(n + C), "uniform" uses 1/C.
-            An array is in the order of `classes_`. A dict maps labels to priors.
+        priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None
+            The new priors. None uses n_k/n, "laplace" uses (n_k + 1)/(n + C), ("laplace", α) uses
+            (n_k + α)/(n + αC), and "uniform" uses 1/C. An array is in the order of `classes_`. A
+            dict maps labels to priors.
 
         Returns
         -------

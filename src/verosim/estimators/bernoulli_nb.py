@@ -74,10 +74,10 @@ class BernoulliNB(CountClassifier):
     binarize : float or None, default=0.0
         A column is present if its value is greater than this threshold. None is for data that are
         already 0 and 1.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
 
     Attributes
     ----------

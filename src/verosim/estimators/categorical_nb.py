@@ -14,6 +14,7 @@ from verosim.data.stream import TableSource
 from verosim.densities import Categorical
 from verosim.estimators.base import GenerativeClassifier
 from verosim.models import Spec
+from verosim.models.settings import finite
 from verosim.stats import Counts
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class CategoricalSpec(Spec):
     """The settings of a model of categories. A cell may have any value."""
 
     alpha: Any = 1.0
+    never: float = 0.0
 
     reads_values = True
 
@@ -44,7 +46,8 @@ class CategoricalSpec(Spec):
 
     @cached_property
     def density(self) -> Categorical:
-        return Categorical(self.pseudo_count())
+        finite("never", self.never, least=0, most=1)
+        return Categorical(self.pseudo_count(), never=float(self.never))
 
 
 class CategoricalNB(GenerativeClassifier):
@@ -68,10 +71,13 @@ class CategoricalNB(GenerativeClassifier):
         The pseudo-count α that is added to the count of every value. With 0, a value that a class
         does not have gets the probability 0.001. "cv" chooses α by the log-loss on held-out rows,
         see `alpha_`.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
+    never : float, default=0.0
+        With `alpha=0`, the share of a value that a class never had. Zero gives the estimate of
+        maximum likelihood: the value has probability 0 in that class. R's e1071 uses 0.001.
 
     Attributes
     ----------
@@ -113,9 +119,12 @@ class CategoricalNB(GenerativeClassifier):
     ['b', 'a']
     """
 
-    def __init__(self, alpha: float | Literal["cv"] = 1.0, priors: Priors = None) -> None:
+    def __init__(
+        self, alpha: float | Literal["cv"] = 1.0, priors: Priors = None, never: float = 0.0
+    ) -> None:
         self.alpha = alpha
         self.priors = priors
+        self.never = never
 
     def spec(self) -> CategoricalSpec:
         return CategoricalSpec(**self.settings(CategoricalSpec))

@@ -46,10 +46,10 @@ class ComplementNB(CountClassifier):
         on held-out rows, see `alpha_`.
     norm : bool, default=False
         True divides the weights of each class by their sum.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default="uniform"
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default="uniform"
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
 
     Attributes
     ----------

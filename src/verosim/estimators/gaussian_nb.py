@@ -20,10 +20,10 @@ class GaussianNB(GaussianClassifier):
 
     Parameters
     ----------
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
     covariance : {"mle", "unbiased"}, default="mle"
         The divisor of the variances. "mle" divides by n_k, the number of rows of the class.
         "unbiased" divides by n_k − 1.

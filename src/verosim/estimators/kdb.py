@@ -79,10 +79,10 @@ class KDB(CodedClassifier):
         How each column is read, by name: "gaussian", "histogram" and "poisson" are numbers, and
         all of them are put into bins. Others are "category", "boolean", "date" and "ignore".
         "auto" chooses by the first rows. Columns of text are not read.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
 
     Attributes
     ----------

@@ -56,10 +56,10 @@ class MDA(GenerativeClassifier):
         does not depend on the units of the columns. "sphere" is I times the mean variance of the
         columns. Use it if all columns have the same unit. "cv" chooses by the log-loss on held-out
         rows.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
     restarts : int, default=3
         The number of starts. After a few iterations from each start, EM continues with the best
         components of each class.

@@ -43,10 +43,10 @@ class RDA(GaussianClassifier):
         The sphericity γ, from 0 (no shrinkage) to 1 (all covariances are spheres). "ledoit_wolf"
         and "oas" estimate γ with the formulas in the references. "cv" chooses γ by the log-loss
         on held-out rows, see `shrinkage_`.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
     covariance : {"mle", "unbiased"}, default="mle"
         The divisor of the covariances. "mle" uses n_k and n in the formula for Σ_k(λ).
         "unbiased" uses n_k − 1 and n − C in their place.

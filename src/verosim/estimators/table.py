@@ -36,6 +36,7 @@ class TableSpec(Spec):
     missing: str = "skip"
     max_categories: int = 1000
     floor: float = 1e-9
+    never: float = 0.0
 
     reads_values = True
     reads_only_tables = True
@@ -66,8 +67,11 @@ class TableSpec(Spec):
 
     def column_densities(self) -> ProductDensity:
         """The density of each kind of column, after a check of the settings."""
-        settings = kinds.Settings(self.pseudo_count(), self.covariance, self.floor)
+        settings = kinds.Settings(
+            self.pseudo_count(), self.covariance, self.floor, float(self.never)
+        )
         finite("floor", self.floor, least=0)
+        finite("never", self.never, least=0, most=1)
         one_of("covariance", self.covariance, ("mle", "unbiased"))
         return kinds.density(settings)
 
@@ -99,10 +103,10 @@ class NaiveBayes(GenerativeClassifier):
         The pseudo-count that is added to the count of every category, bin and word. For a Poisson
         column it is the number of extra rows with the mean of all classes. "cv" chooses it by the
         log-loss on held-out rows, see `alpha_`.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
     covariance : {"mle", "unbiased"}, default="mle"
         The divisor of the variances of Gaussian columns. "mle" divides by n_k, the number of rows
         of the class. "unbiased" divides by n_k − 1.
@@ -115,6 +119,9 @@ class NaiveBayes(GenerativeClassifier):
     floor : float, default=1e-9
         The smallest allowed variance of a Gaussian column, as a share of the total variance of
         that column.
+    never : float, default=0.0
+        With `alpha=0`, the share of a value that a class never had. Zero gives the estimate of
+        maximum likelihood: the value has probability 0 in that class. R's e1071 uses 0.001.
 
     Attributes
     ----------
@@ -170,6 +177,7 @@ class NaiveBayes(GenerativeClassifier):
         missing: Literal["skip", "category"] = "skip",
         max_categories: int = 1000,
         floor: float = 1e-9,
+        never: float = 0.0,
     ) -> None:
         self.columns = columns
         self.alpha = alpha
@@ -178,6 +186,7 @@ class NaiveBayes(GenerativeClassifier):
         self.missing = missing
         self.max_categories = max_categories
         self.floor = floor
+        self.never = never
 
     def spec(self) -> TableSpec:
         return TableSpec(**self.settings(TableSpec))

@@ -83,11 +83,11 @@ class TextNB(TextClassifier):
         The pseudo-count α that is added to the count of every token. "cv" chooses α by the log-loss
         on held-out rows, see `alpha_`. With `weighting="l2"` or `model="contrast"`, it is the
         log-loss at the best temperature, and α is one of 0.003, 0.01, 0.03, 0.1, 0.3 and 1.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n, or uniform priors with
-        model="complement" or model="contrast". "laplace" uses (n_k + 1)/(n + C). "uniform" gives
-        all classes the same prior. An array is in the order of `classes_`. A dict maps labels to
-        priors.
+        model="complement" or model="contrast". "laplace" uses (n_k + 1)/(n + C), and ("laplace", α)
+        uses (n_k + α)/(n + αC). "uniform" gives all classes the same prior. An array is in the
+        order of `classes_`. A dict maps labels to priors.
 
     Attributes
     ----------

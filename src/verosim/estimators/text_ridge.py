@@ -146,10 +146,10 @@ class TextRidge(TextClassifier):
     analyzer : {"word", "char_wb"}, default="word"
         "word" counts words. "char_wb" counts the n-grams of the characters of each word, with a
         space before and after the word.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order of
-        `classes_`. A dict maps labels to priors.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors.
 
     Attributes
     ----------

@@ -76,11 +76,14 @@ class _Scorer:
 
     def __call__(self, block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         scores = self.without_row(block, classes, weights)
-        scores += self.kept if self.kept is not None else log_priors_left_out(
+        priors = self.kept if self.kept is not None else log_priors_left_out(
             self.setting, self.classes, self.weight, self.rows, classes, weights
         )  # fmt: skip
-        nothing = np.zeros(scores.shape[1])
-        kernels.normalise(scores, nothing, LOG_POSTERIOR, np.empty(len(scores)))
+        scores += priors
+        evidence = np.empty(len(scores))
+        kernels.normalise(scores, np.zeros(scores.shape[1]), LOG_POSTERIOR, evidence)
+        impossible = evidence == -np.inf  # in every class: the posterior is the prior
+        scores[impossible] = np.broadcast_to(priors, scores.shape)[impossible]
         return scores
 
     def chunk(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -33,6 +33,7 @@ class Settings:
     alpha: float = 1.0  # pseudo-count of every category, bin and token
     covariance: str = "mle"  # or "unbiased"
     floor: float = 1e-9  # minimum variance, as a fraction of the total variance of the column
+    never: float = 0.0  # with α = 0, the share of a category that a class never had
 
 
 @dataclass(frozen=True)

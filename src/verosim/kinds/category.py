@@ -37,7 +37,7 @@ def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
 
 
 def density(settings: Settings) -> Categorical:
-    return Categorical(settings.alpha, constants=False)
+    return Categorical(settings.alpha, constants=False, never=settings.never)
 
 
 CATEGORIES = PartKind(

@@ -20,7 +20,7 @@ def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
 
 
 def density(settings: Settings) -> Histogram:
-    return Histogram(settings.alpha)
+    return Histogram(settings.alpha, never=settings.never)
 
 
 HISTOGRAMS = PartKind(

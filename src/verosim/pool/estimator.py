@@ -72,11 +72,11 @@ class Pool(CodedClassifier):
         How each column is read, by name: "gaussian", "histogram" and "poisson" are numbers.
         Others are "category", "boolean", "date" and "ignore". "auto" chooses by the first rows.
         Columns of text are not read, and `table_` names them.
-    priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
-        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
-        (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order
-        of `classes_`. A dict maps labels to priors. With other priors than n_k/n, the difference
-        of the logarithms is added to the offsets b_k.
+    priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
+        The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
+        + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
+        prior. An array is in the order of `classes_`. A dict maps labels to priors. With other
+        priors than n_k/n, the difference of the logarithms is added to the offsets b_k.
     keep : {"used", "all"}, default="used"
         Which experts are kept: those with a positive weight, or all.
     time_limit : float or None, default=None

@@ -15,7 +15,7 @@ import numpy as np
 
 from verosim.densities.leave_one_out.pieces import in_pieces, pieces
 from verosim.densities.leave_one_out.removal import Removal, Scorer
-from verosim.densities.smoothing import UNSEEN_SHARE
+from verosim.densities.smoothing import log_of
 from verosim.stats import Counts
 from verosim.stats.forgetting import residue, settled
 
@@ -61,7 +61,12 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
         blank = ~(denominator > 0)
         mass = (n + alpha) / np.where(blank, 1.0, denominator)
         mass = np.where(blank, 1 / np.maximum(B, 1)[..., None], mass)
-        log_mass = np.log(np.where(mass > 0, mass, UNSEEN_SHARE))
+        log_mass = log_of(np.where(mass > 0, mass, density.never))
+        if not alpha and not density.never:  # a value that no class has is skipped
+            absent = log_mass == -np.inf  # (b, d, C)
+            absent[there] |= removal.gone[:, None]
+            here = here & ~absent.all(axis=-1)
+            at = np.where(here, at, -1)
         counted = here if density.constants or not grows else here & (B >= 2)
         found: np.ndarray = np.where(counted[..., None], log_mass, 0.0).sum(axis=1)
         return found - density.log_volume(codes, block, at)[:, None], True
