@@ -29,13 +29,14 @@ from verosim.pool.counted_trial import CountedTrial
 from verosim.pool.estimator import Pool
 from verosim.pool.experts import Expert, ExpertGroup, as_experts, experts_for, grouped
 from verosim.pool.mixing import ExpertScore, HeldOutFeatures, Mixing
+from verosim.pool.pool_statistic import PartKey, pool_statistic
 from verosim.pool.result import Candidate, Candidates
 from verosim.pool.rows import HeldOutPart, PoolRows, held_out_part, joined, read_rows
 from verosim.pool.spec import PoolSpec
 from verosim.pool.splitting import most_held_out, trial_of
 from verosim.pool.trial import Trial
 from verosim.pool.weighted_pairs import MOST_PAIRS
-from verosim.stats import Product, Several, Statistic
+from verosim.stats import Product, Statistic
 
 MOST_EVIDENCE_NUMBERS = 4_000_000  # rows × classes × columns and pairs
 MOST_GROUPS = 1 << 16  # hashes of groups that are distinguished
@@ -51,7 +52,7 @@ class TriedExperts:
     log_p: list[np.ndarray] = field(default_factory=list)  # for each expert, (m, C)
     seconds: dict[str, float] = field(default_factory=dict)  # by the name of the expert
     left_out: dict[str, str] = field(default_factory=dict)  # reasons by name
-    parts: dict[str, dict[str, Statistic]] = field(default_factory=dict)
+    parts: dict[PartKey, Statistic] = field(default_factory=dict)
     complete: bool = True
 
     def count(self, group: ExpertGroup) -> None:
@@ -59,7 +60,7 @@ class TriedExperts:
         start = time.perf_counter()
         counted = self.trial.count(group)
         took = (time.perf_counter() - start) / len(group.experts)
-        self.parts.setdefault(group.reading, {})[group.name] = counted.statistic
+        self.parts[group.part] = counted.statistic
         self.log_p += counted.log_p
         for expert, spec in zip(group.experts, counted.specs, strict=True):
             known = spec.resolved({"classes": self.trial.classes})
@@ -79,15 +80,11 @@ class TriedExperts:
     def size(self, expert: Expert) -> int:
         """The bytes of the statistic of an expert, divided among those that share it."""
         users = sum(other.statistic == expert.statistic for other in self.experts)
-        return 8 * self.parts[expert.reading][expert.statistic].size // users
+        return 8 * self.parts[expert.part].size // users
 
     def statistic(self, members: Sequence[Expert]) -> Product:
         """The statistic of some experts."""
-        parts: dict[str, dict[str, Statistic]] = {}
-        for expert in members:
-            own = self.parts[expert.reading][expert.statistic]
-            parts.setdefault(expert.reading, {})[expert.statistic] = own
-        return Product({reading: Several(some) for reading, some in parts.items()})
+        return pool_statistic({expert.part: self.parts[expert.part] for expert in members})
 
 
 def learn_pool(
