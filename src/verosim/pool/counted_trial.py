@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,7 @@ COUNTED_FOLDS = 5
 class CountedTrial(Trial):
     """Rows that are predicted by the sums of a fitted pool, without the rows themselves."""
 
-    def __init__(
-        self,
-        groups: Sequence[ExpertGroup],
-        state: State,
-        rows: PoolRows,
-        seed: Any,
-        counted: bool,
-    ) -> None:
+    def __init__(self, state: State, rows: PoolRows, seed: Any, counted: bool) -> None:
         assert state.schema is not None
         assert isinstance(rows.source, ArraySource)
         self.schema, self.left_out, self.state, self.counted = state.schema, {}, state, counted

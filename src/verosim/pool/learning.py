@@ -368,7 +368,7 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
     every = grouped(pool.members)
     rows = _rows(opened.source, seed)
     some = rows if isinstance(rows, PoolRows) else rows.held
-    trial = CountedTrial(every, state, some, seed, counted)
+    trial = CountedTrial(state, some, seed, counted)
     tried = TriedExperts(trial)
     with first_warning_only():
         try_experts(tried, every)
