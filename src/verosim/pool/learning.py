@@ -269,8 +269,7 @@ def folds_of(groups: Any, schema: Schema, rows: int | None) -> TableFolds | None
 def _rows(source: TableSource, seed: Any) -> PoolRows | HeldOutPart:
     """The rows to learn from: the first ones of a source that can be read only once."""
     if source.table.once:
-        folds = 1 if source.folds is None else source.folds.count
-        return joined([chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)], folds)
+        return joined([chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)], source.folds)
     number = int(np.random.default_rng(seed).integers(1 << 32))
     return read_rows(source) or held_out_part(source, most_held_out, number)
 
