@@ -12,14 +12,14 @@ import numpy as np
 from verosim.axes import Groups
 from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
-from verosim.data.schema import Schema, near
+from verosim.data.schema import Schema, check_in_table
 from verosim.data.stream import TableSource
 from verosim.engines import one_blas_thread, summarise
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
 from verosim.folds import first_warning_only
 from verosim.folds.scores import LOG_LOSS
-from verosim.folds.splits import number_of_folds, table_folds
+from verosim.folds.splits import groups_of_rows, number_of_folds, table_folds
 from verosim.kinds.first_rows import FirstRows
 from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models import Inputs, State, derive, open_rows
@@ -251,18 +251,9 @@ def folds_of(groups: Any, schema: Schema, rows: int | None) -> TableFolds | None
                 f"{groups!r} is the target, so it cannot define the groups.",
                 "Use another column, or give an array of groups.",
             )
-        if groups not in schema.names:
-            raise VerosimError(
-                f"The column of groups {groups!r} is not in the table.", near(groups, schema.names)
-            )
+        check_in_table(groups, schema.names, "column of groups")
         return GroupFolds(groups, MOST_GROUPS, frozenset(schema.na))
-    groups = np.asarray(groups)
-    if groups.ndim != 1 or (rows is not None and len(groups) != rows):
-        wanted = "row" if rows is None else f"of the {rows} rows"
-        raise VerosimError(
-            f"groups must have one value for each {wanted}; got shape {groups.shape}."
-        )
-    codes, names = encode_labels(groups)
+    codes, names = encode_labels(groups_of_rows(groups, rows))
     return GivenFolds(codes.astype(np.int32), max(2, len(names)))
 
 
