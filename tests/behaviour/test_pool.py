@@ -600,6 +600,17 @@ def test_streamed_sums_are_those_in_memory_given_the_schema(rng, tmp_path, monke
     assert streamed.score(path, "y") > 0.75
 
 
+@pytest.mark.parametrize(("cv", "groups"), [("part", None), (None, "part")])
+def test_groups_and_given_folds_need_all_rows_in_memory(rng, tmp_path, monkeypatch, cv, groups):
+    table = table_of(rng, 200)
+    table = table.append_column("part", pa.array(np.arange(200) % 3))
+    path = tmp_path / "rows.csv"
+    pa.csv.write_csv(table, path)
+    monkeypatch.setattr(rows, "MOST_BYTES", 1 << 8)
+    with pytest.raises(VerosimError, match=r"groups or the folds of cv need.*Leave groups and cv"):
+        Pool(EXPERTS, cv=cv).fit_like(inputs_of(path, "y"), groups=groups)
+
+
 def test_a_sample_of_a_file_and_its_rest_are_all_rows(rng):
     sample = RowSample(1 << 62, seed=3)
     numbers = np.arange(10_000)
