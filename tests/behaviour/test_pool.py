@@ -449,6 +449,20 @@ def test_reweighing_keeps_the_sums_and_changes_the_weights(rng):
         model.reweigh(new.set_column(3, "y", pa.array(["c7"] * 200)), "y")
 
 
+def test_the_table_after_reweighing_describes_the_pool_as_it_is_now(rng):
+    """Experts that were left out or dropped at `fit` are not part of the pool any more."""
+    table = table_of(rng, 300).append_column("t", pa.array(["some words", "other words"] * 150))
+    model = Pool([*EXPERTS, QDA()], columns={"t": "text"}).fit(table.slice(0, 200), "y")
+    left_out = [row.name for row in model.table_.rows if row.why]
+    assert left_out == ["QDA()"]
+    merged = model + like(model, table.slice(200))
+    for pooled in (merged.reweigh(table, "y"), model.reweigh(table.slice(0, 200), "y")):
+        own, *rows = pooled.table_.rows
+        assert {row.name: row.weight for row in rows} == pooled.weights_
+        assert own.model.keep == pooled.keep == "used"
+        assert list(pooled.table_.not_read) == ["t"]
+
+
 def test_reweighing_with_the_training_rows_is_near_the_first_weights(rng):
     """The folds differ, and bins are not chosen again, so the weights are near and not equal."""
     table = table_of(rng, 400)

@@ -96,6 +96,7 @@ def _learned(
     until = None if spec.time_limit is None else start + spec.time_limit
     try_experts(tried, every, until, chosen=spec.given is None and like is None)
     mixing, report = learn_mixing(spec, tried, asked, _not_read(schema, spec))
+    mixing = mixing if spec.keep == "all" else mixing.kept()
     members = tuple(expert for expert in tried.experts if expert.name in mixing.names)
     statistic: Statistic = tried.statistic(members)
     if source.table.once:  # the experts have seen only the first rows
@@ -225,6 +226,6 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
     tried = TriedExperts(trial)
     with first_warning_only():
         try_experts(tried, every)
-    mixing, report = learn_mixing(replace(pool, keep="all"), tried, pool.members)
+    mixing, report = learn_mixing(pool, tried, pool.members, _not_read(trial.schema, pool))
     tuned = {"members": tuple(tried.experts), "mixing": mixing, "report": report}
     return derive(spec, state.statistic, state.schema, tuned, streaming=True)

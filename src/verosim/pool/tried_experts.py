@@ -111,9 +111,9 @@ def learn_mixing(
     spec: PoolSpec,
     tried: TriedExperts,
     asked: Sequence[Expert],
-    not_read: Mapping[str, str] | None = None,
+    not_read: Mapping[str, str],
 ) -> tuple[Mixing, Candidates]:
-    """The mixing of the experts, and the table of the scores of all that were asked for."""
+    """The mixing of all experts, and the table of the scores of all that were asked for."""
     trial = tried.trial
     names = [expert.name for expert in tried.experts]
     with one_blas_thread:
@@ -139,8 +139,8 @@ def learn_mixing(
         pool, own.loss, own.error, own.accuracy, seconds=sum(tried.seconds.values()),
         size=sum(tried.size(expert) for expert in tried.experts),
     )  # fmt: skip
-    report = Candidates([total, *lines, *untried], LOG_LOSS, tried.complete, dict(not_read or {}))
-    return mixing if spec.keep == "all" else mixing.kept(), report
+    report = Candidates([total, *lines, *untried], LOG_LOSS, tried.complete, dict(not_read))
+    return mixing, report
 
 
 def _line(expert: Expert, score: ExpertScore, weight: float, tried: TriedExperts) -> Candidate:
