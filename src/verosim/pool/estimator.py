@@ -95,7 +95,7 @@ class Pool(CodedClassifier):
     table_ : Candidates
         The pool and its experts with the log-loss and accuracy on held-out rows, weights, times and
         sizes. It also states which experts were left out, which columns were not read, and why.
-        The first row is the pool: weights from four fifths of the held-out rows predict the rest.
+        The first row is the pool: weights from two thirds of the held-out rows predict the rest.
         After `merge` it is the table of the first pool. After `reweigh` it has the scores of the
         experts that the pool has now.
     weights_ : dict
