@@ -102,6 +102,15 @@ def positions(labels: Any, classes: np.ndarray) -> np.ndarray:
     return np.array([place.get(label, -1) for label in found.tolist()], dtype=np.intp)[codes]
 
 
+def values_of_classes(values: np.ndarray, known: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """(C,) the values of some classes, 0 for a class that is not known. `values` has one value for
+    each known class."""
+    out = np.zeros(len(classes))
+    at = positions(known, classes)
+    out[at[at >= 0]] = values[at >= 0]
+    return out
+
+
 def check_known(labels: np.ndarray, known: np.ndarray) -> None:
     """Raise an error if a label is not one of the known classes."""
     classes = known.tolist()

@@ -484,6 +484,12 @@ def as_kind(name: Any, column: str) -> KindDescription:
     return kind
 
 
+def check_in_table(name: str, names: tuple[str, ...], what: str) -> None:
+    """Raise an error if a column is not one of the names of a table; `what` is its purpose."""
+    if name not in names:
+        raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
+
+
 def near(name: str, names: tuple[str, ...]) -> str:
     """A hint with the name that the user probably meant, or with the names that exist."""
     close = get_close_matches(str(name), names, 1, 0.6) or [

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +87,11 @@ class Tokenizer:
                 f"{self.ngrams}.",
                 "Use ngrams=(1, 2) for single words and pairs of words.",
             )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The settings by name, as the options of a statistic of tokens."""
+        return {"ngrams": self.ngrams, "lowercase": self.lowercase, "analyzer": self.analyzer}
 
     @property
     def characters(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -46,11 +46,6 @@ class DocumentSpec(Spec):
         """How a text is divided into tokens. Wrong settings raise an error here."""
         one_of("analyzer", self.analyzer, ANALYZERS)
         return Tokenizer(checked_ngrams(self.ngrams), bool(self.lowercase), self.analyzer)
-
-    @property
-    def tokenizer_options(self) -> dict[str, Any]:
-        """The options of a statistic of tokens."""
-        return asdict(self.tokenizer)
 
     def given_terms(self) -> Vocabulary:
         """The vocabulary that the user gave."""
@@ -156,7 +151,7 @@ class TextSpec(DocumentSpec):
         return Tokens(
             axes.with_codes(self.codes()),
             weighting="presence" if self.presence else self.weighting,
-            **self.tokenizer_options,
+            **self.tokenizer.options,
         )
 
     def codes(self) -> TokenCodes:

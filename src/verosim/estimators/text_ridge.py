@@ -53,7 +53,7 @@ class TextRidgeSpec(DocumentSpec):
     @property
     def terms_key(self) -> str:
         """The settings on which the leading terms depend."""
-        options = self.tokenizer_options
+        options = self.tokenizer.options
         return f"d={int(self.d)}, min_count={float(self.min_count)}, {options}"
 
     def check_terms(self) -> None:
@@ -85,7 +85,7 @@ class TextRidgeSpec(DocumentSpec):
             terms = Vocabulary.of(chosen, open=False)
         else:
             terms = Vocabulary.of(self.leading_terms(source), open=False)
-        return TermProducts(axes.with_codes(terms), **self.tokenizer_options)
+        return TermProducts(axes.with_codes(terms), **self.tokenizer.options)
 
     # Estimating --------------------------------------------------------------------------------
 

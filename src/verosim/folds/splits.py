@@ -24,7 +24,7 @@ from verosim.data.folds import (
     column_folds,
     is_table_folds,
 )
-from verosim.data.schema import near
+from verosim.data.schema import check_in_table
 from verosim.data.stream import TableSource, weights_of
 from verosim.errors import VerosimError
 
@@ -58,11 +58,7 @@ def array_folds(
     if y.dtype == object:  # the splitters of scikit-learn need labels of one type
         y = encode_labels(y)[0]
     if groups is not None:
-        groups = np.asarray(groups)
-        if groups.shape != (n,):
-            raise VerosimError(
-                f"groups must have one value for each of the {n} rows; got shape {groups.shape}."
-            )
+        groups = groups_of_rows(groups, n)
     count = number_of_folds(cv)
     if count is not None and len(weights) and not weights.all():
         there = np.flatnonzero(weights)
@@ -105,6 +101,17 @@ def shuffled_folds(
     numbers = np.empty(len(y), dtype=np.int32)
     numbers[order] = found[0]
     return numbers
+
+
+def groups_of_rows(groups: Any, rows: int | None) -> np.ndarray:
+    """(n,) the group of each row. `rows` is the number of rows if it is known."""
+    groups = np.asarray(groups)
+    if groups.ndim != 1 or (rows is not None and len(groups) != rows):
+        wanted = "row" if rows is None else f"of the {rows} rows"
+        raise VerosimError(
+            f"groups must have one value for each {wanted}; got shape {groups.shape}."
+        )
+    return groups
 
 
 def _no_groups(groups: Any) -> None:
@@ -217,8 +224,8 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     if is_table_folds(cv):
         return cv
     for name, what in ((cv, "column of folds"), (groups, "column of groups")):
-        if isinstance(name, str) and name not in names:
-            raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
+        if isinstance(name, str):
+            check_in_table(name, names, what)
     if isinstance(cv, str):
         _no_groups(groups)
         if cv == source.target:

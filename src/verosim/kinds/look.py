@@ -13,7 +13,7 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.adapters import open_table
 from verosim.data.libraries import pa
-from verosim.data.schema import Schema, as_kind, near
+from verosim.data.schema import Schema, as_kind, check_in_table, near
 from verosim.data.stream import LABEL_HINT, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.data.weights import as_weights
@@ -197,8 +197,8 @@ def check_columns(
 ) -> None:
     """Raise an error if a named column is not in the table, or if a kind is unknown."""
     for name, what in ((target, "target"), (weight, "column of weights")):
-        if name is not None and name not in names:
-            raise VerosimError(f"The {what} {name!r} is not in the table.", near(name, names))
+        if name is not None:
+            check_in_table(name, names, what)
     if target is not None and target == weight:
         raise VerosimError(
             f"Column {target!r} cannot be both the target and the weights.",

@@ -35,9 +35,10 @@ def choose_terms(
     dropped, then those of two texts, and so on.
     """
     plan = Tokens(
-        Axes(Groups(np.zeros(1, dtype=np.int64)), Columns(1)), weighting="squares",
-        ngrams=tokenizer.ngrams, lowercase=tokenizer.lowercase, analyzer=tokenizer.analyzer,
-    )  # fmt: skip
+        Axes(Groups(np.zeros(1, dtype=np.int64)), Columns(1)),
+        weighting="squares",
+        **tokenizer.options,
+    )
     total: Any = plan
     least = 1
     for block in blocks:

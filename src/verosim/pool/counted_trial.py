@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from verosim.data.labels import check_known
 from verosim.engines import summarise
 from verosim.models import State
 from verosim.pool.experts import ExpertGroup
+from verosim.pool.pool_statistic import part_of_pool
 from verosim.pool.rows import PoolRows
 from verosim.pool.trial import Counted, Trial, evidence_of, predicted
 from verosim.pool.weighted_pairs import cross_fitted_weights
-from verosim.stats import Statistic
 from verosim.validate.weight_likelihood import Evidence
 
 COUNTED_FOLDS = 5
@@ -24,14 +23,7 @@ COUNTED_FOLDS = 5
 class CountedTrial(Trial):
     """Rows that are predicted by the sums of a fitted pool, without the rows themselves."""
 
-    def __init__(
-        self,
-        groups: Sequence[ExpertGroup],
-        state: State,
-        rows: PoolRows,
-        seed: Any,
-        counted: bool,
-    ) -> None:
+    def __init__(self, state: State, rows: PoolRows, seed: Any, counted: bool) -> None:
         assert state.schema is not None
         assert isinstance(rows.source, ArraySource)
         self.schema, self.left_out, self.state, self.counted = state.schema, {}, state, counted
@@ -44,8 +36,7 @@ class CountedTrial(Trial):
         self._parts = np.random.default_rng(seed).permutation(n) % max(2, min(COUNTED_FOLDS, n))
 
     def count(self, group: ExpertGroup) -> Counted:
-        statistic: Any = self.state.statistic
-        total: Statistic = statistic.parts[group.reading].parts[group.name]
+        total = part_of_pool(self.state.statistic, group.part)
         source = self.rows.read_as(group.reading, group.spec.reader(self.schema))
         assert isinstance(source, ArraySource)
         log_p = [np.empty((len(self.codes), len(self.classes))) for _ in group.experts]

@@ -13,6 +13,7 @@ from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.text import TEXT
 from verosim.models import Spec
 from verosim.models.spec import share_statistic
+from verosim.pool.pool_statistic import PartKey
 from verosim.pool.weighted_pairs import WeightedPairs
 
 ROWS_FOR_CUTS = 1_000  # with fewer rows, bins chosen by the labels are worse than equal bins
@@ -39,6 +40,11 @@ class Expert:
     def reading(self) -> str:
         """The way in which it reads a table."""
         return self.spec.reading
+
+    @property
+    def part(self) -> PartKey:
+        """The key of its statistic in the statistic of a pool."""
+        return self.reading, self.statistic
 
     @property
     def is_density(self) -> bool:
@@ -73,6 +79,11 @@ class ExpertGroup:
     @property
     def reading(self) -> str:
         return self.experts[0].reading
+
+    @property
+    def part(self) -> PartKey:
+        """The key of the shared statistic in the statistic of a pool."""
+        return self.experts[0].part
 
 
 def grouped(experts: Sequence[Expert]) -> list[ExpertGroup]:

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from verosim.axes.groups import union_of_labels
-from verosim.data.labels import positions
+from verosim.data.labels import values_of_classes
 from verosim.validate.calibration_maps import Temperature
 
 LOWEST_BELOW_UNIFORM = 6.0  # nats below the uniform share at which a log-posterior is cut
@@ -58,10 +58,7 @@ class Mixing:
 
     def offsets_of(self, classes: np.ndarray) -> np.ndarray:
         """(C,) the offsets of some classes; a class that is new has none."""
-        out = np.zeros(len(classes))
-        at = positions(self.classes, classes)
-        out[at[at >= 0]] = self.offsets[at >= 0]
-        return out
+        return values_of_classes(self.offsets, self.classes, classes)
 
     def kept(self) -> Mixing:
         """Only the experts with a weight, and at least one."""

@@ -1,6 +1,8 @@
 """One part of many rows is held out, and everything is counted once.
 
-sums of all rows = sums of the rest + sums of the held-out part
+    sums of all rows = sums of the rest + sums of the held-out part
+
+The experts learn from the rest and predict the held-out part.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import VerosimError
 from verosim.pool.experts import ExpertGroup
+from verosim.pool.pool_statistic import part_of_pool, pool_statistic
 from verosim.pool.rows import PoolReader, PoolRows
 from verosim.pool.trial import Counted, Trial, choose_by_labels, evidence_of, plan_of, predicted
 from verosim.pool.weighted_pairs import cross_fitted_weights
-from verosim.stats import Product, Several, Statistic
+from verosim.stats import Statistic
 
 WEIGHT_PARTS = 3  # of the held-out rows, each predicted by weights of the others
 
@@ -50,7 +53,7 @@ class OnePartTrial(Trial):
         held: Any = self.held.read_as(group.reading, reader)
         plan = plan_of(group, self.schema, self.held.groups)
         if isinstance(rest, TableSource):
-            training = self._streamed.parts[group.reading].parts[group.name]
+            training = part_of_pool(self._streamed, group.part)
         else:
             training = summarise(rest, plan)
         log_p, specs = [], []
@@ -71,18 +74,16 @@ class OnePartTrial(Trial):
         return Counted(training + summarise(held, plan), log_p, specs)
 
     @cached_property
-    def _streamed(self) -> Any:
+    def _streamed(self) -> Statistic:
         """The statistics of all experts, from one pass over a file."""
-        parts: dict[str, dict[str, Statistic]] = {}
-        readers = {}
+        plans, readers = {}, {}
         for group in self.groups:
             if not set(group.names) <= set(self.left_out):
                 try:
-                    plan = plan_of(group, self.schema, self.held.groups)
+                    plans[group.part] = plan_of(group, self.schema, self.held.groups)
                 except VerosimError:
                     continue  # `count` gives the reason
                 readers[group.reading] = group.spec.reader(self.schema)
-                parts.setdefault(group.reading, {})[group.name] = plan
-        every = Product({reading: Several(plans) for reading, plans in parts.items()})
         assert isinstance(self.rest.source, TableSource)
-        return summarise(replace(self.rest.source, reader=PoolReader(self.schema, readers)), every)
+        source = replace(self.rest.source, reader=PoolReader(self.schema, readers))
+        return summarise(source, pool_statistic(plans))

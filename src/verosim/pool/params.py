@@ -21,11 +21,11 @@ from verosim.bayes.rule import Decision
 from verosim.data.sources import Parts
 from verosim.densities import Params
 from verosim.densities.base import into
+from verosim.engines import use_threads
 from verosim.errors import VerosimError, listed
 from verosim.estimators.density_method import NotADensity
 from verosim.pool.experts import AS_CELLS, Expert
 from verosim.pool.mixing import Mixing
-from verosim.pool.trial import log_posterior
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,10 @@ class PoolParams(Params):
     def expert_posteriors(self, block: Parts) -> list[np.ndarray]:
         """For every expert (n, C) log p_e(k | x)."""
         readings = {expert.name: expert.reading for expert in self.members}
-        return [
-            log_posterior(self.rules[name], block[readings[name]]) for name in self.mixing.names
-        ]
+        with use_threads(1):  # the rows of a block are scored in one of several threads
+            return [
+                self.rules[name].log_posterior(block[readings[name]]) for name in self.mixing.names
+            ]
 
     def parts(self, block: Parts) -> np.ndarray:
         """(E, n, C) w_e ℓ_e: what every expert adds to the scores."""

@@ -18,7 +18,7 @@ from verosim.axes import Groups
 from verosim.axes.groups import union_of_labels
 from verosim.data import ArraySource, Batch
 from verosim.data.batch import UNWEIGHTED
-from verosim.data.folds import RowSample
+from verosim.data.folds import RowSample, TableFolds
 from verosim.data.labels import encode_labels, positions
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
@@ -151,17 +151,20 @@ def read_rows(source: TableSource) -> PoolRows | None:
         if size > MOST_BYTES and not source.table.in_memory:
             if source.folds is not None:
                 raise VerosimError(
-                    "The table does not fit into memory, and groups need all of its rows.",
-                    "Leave groups out, or use a sample of the groups.",
+                    "The table does not fit into memory, and groups or the folds of cv need all of "
+                    "its rows.",
+                    "Leave groups and cv out, or use a sample of the groups or folds.",
                 )
             return None
-    return joined(batches, 1 if source.folds is None else source.folds.count, whole)
+    return joined(batches, source.folds, whole)
 
 
 def joined(
-    batches: Sequence[Batch], folds: int = 1, whole: WholeTableReader | None = None
+    batches: Sequence[Batch],
+    folds: TableFolds | None = None,
+    whole: WholeTableReader | None = None,
 ) -> PoolRows:
-    """The rows of some batches, in memory, with so many folds.
+    """The rows of some batches, in memory, with the folds of their source.
 
     `whole` has all blocks already, if no row was left out.
     """
@@ -169,9 +172,9 @@ def joined(
     if not batches:
         raise no_weighted_rows()
     together = None
-    if folds > 1:
-        together = np.concatenate([batch.groups % folds for batch in batches])
-        batches = [replace(batch, groups=batch.groups // folds) for batch in batches]
+    if folds is not None and folds.count > 1:
+        together = np.concatenate([batch.groups % folds.count for batch in batches])
+        batches = [replace(batch, groups=batch.groups // folds.count) for batch in batches]
     classes = encode_labels(np.concatenate([seen_labels(batch) for batch in batches]))[1]
     groups = [positions(batch.labels, classes)[batch.groups] for batch in batches]
     weights = np.concatenate([batch.weights for batch in batches])

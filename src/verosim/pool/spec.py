@@ -31,6 +31,7 @@ from verosim.models.spec import LabelledTable
 from verosim.pool.experts import Expert, as_experts, one_line
 from verosim.pool.mixing import Mixing
 from verosim.pool.params import PoolParams
+from verosim.pool.pool_statistic import PartKey, part_of_pool, pool_statistic
 from verosim.pool.rows import PoolReader, Reading
 from verosim.pool.weighted_pairs import WeightedPairsSpec
 from verosim.stats import Counts, Product, Several, Statistic
@@ -38,6 +39,7 @@ from verosim.stats import Counts, Product, Several, Statistic
 EFFORTS = ("fast", "default", "max")
 KEEP = ("used", "all")
 ROWS = "rows"  # the way of reading of a pool without experts
+LIKE_HINT = "Fit the second pool with the schema and the experts of the first: auto(…, like=pool)."
 LEARNED = ("members", "mixing", "report")  # what `fit` learns in addition to the sums
 
 
@@ -135,14 +137,13 @@ class PoolSpec(Spec):
     def plan(self, axes: Axes, source: Any) -> Product:
         if not self.members or self.unsettled:
             return Several({ROWS: Counts(axes, what="presence")})
-        parts: dict[str, dict[str, Statistic]] = {}
+        plans: dict[PartKey, Statistic] = {}
         for expert in self.members:
-            plans = parts.setdefault(expert.reading, {})
-            if expert.statistic not in plans:
+            if expert.part not in plans:
                 own: Any = Reading(source.reader.readers[expert.reading])
                 plan = expert.spec.plan(Axes(axes.groups, own.reader.columns), own)
-                plans[expert.statistic] = plan
-        return Product({reading: Several(plans) for reading, plans in parts.items()})
+                plans[expert.part] = plan
+        return pool_statistic(plans)
 
     # Estimating ------------------------------------------------------------------------------
 
@@ -157,8 +158,7 @@ class PoolSpec(Spec):
         assert self.mixing is not None
         rules: dict[str, Decision] = {}
         for expert in self.members:
-            part = statistic.parts[expert.reading].parts[expert.statistic]
-            seen = expert.spec.view(part)
+            seen = expert.spec.view(part_of_pool(statistic, expert.part))
             params = expert.spec.estimate_quietly(seen)
             rules[expert.name] = expert.spec.rule(params, seen, streaming=True)
         classes = statistic.axes.groups.classes
@@ -207,7 +207,7 @@ class PoolSpec(Spec):
             apart = sorted(mine ^ theirs)[0]
             raise VerosimError(
                 f"The two pools have different experts: only one of them has {apart}.",
-                "Fit the second pool with the experts of the first: auto(…, like=pool).",
+                LIKE_HINT,
             )
 
     def merged(self, other: Spec, mine: float, theirs: float) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verosim import kernels
 from verosim.axes import Axes, Groups
-from verosim.bayes.rule import LOG_POSTERIOR, Decision, spread
+from verosim.bayes.rule import Decision, spread
 from verosim.data.labels import positions
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
@@ -54,17 +53,6 @@ class Trial(ABC):
     def row_weights(self) -> np.ndarray:
         """(m,) the weights of the held-out rows."""
         return self.weights if len(self.weights) else np.ones(len(self.codes))
-
-
-def log_posterior(rule: Decision, rows: Any) -> np.ndarray:
-    """(n, C) log p(k | x) by one rule, in this thread."""
-    block = rule.params.read(rows)
-    out = np.empty((block.shape[0], len(rule.log_prior)))
-    with np.errstate(over="ignore", invalid="ignore"):
-        rule.score(block, out)
-    rule.params.check(block, out, rule.columns, 0)
-    kernels.normalise(out, rule.log_prior, LOG_POSTERIOR, np.empty(len(out)))
-    return out
 
 
 # Choosing and fitting ----------------------------------------------------------------------------
@@ -114,7 +102,7 @@ def predicted(expert: Expert, training: Statistic, source: Any, block: Any) -> n
     """(m, C) the log-posteriors of held-out rows over all classes of the statistic."""
     rule, classes = fitted_rule(expert.spec, training, source)
     every = training.axes.groups.classes
-    return spread(log_posterior(rule, block), positions(classes, every), len(every))
+    return spread(rule.log_posterior(block), positions(classes, every), len(every))
 
 
 def evidence_of(expert: Expert, training: Statistic, block: Any) -> Evidence:

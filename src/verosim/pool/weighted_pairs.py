@@ -17,7 +17,7 @@ import numpy as np
 
 from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Decision
-from verosim.data.labels import positions
+from verosim.data.labels import values_of_classes
 from verosim.densities import ClassScores
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.interactions import ROWS_PER_PAIR, Interactions
@@ -108,11 +108,9 @@ class WeightedPairsSpec(OneDependenceSpec):
 
     def offsets(self, classes: np.ndarray) -> np.ndarray:
         """(C,) the offsets of some classes; a class that is new has none."""
-        out = np.zeros(len(classes))
-        if self.weights is not None and self.classes is not None:
-            at = positions(self.classes, classes)
-            out[at[at >= 0]] = self.weights.offsets[at >= 0]
-        return out
+        if self.weights is None or self.classes is None:
+            return np.zeros(len(classes))
+        return values_of_classes(self.weights.offsets, self.classes, classes)
 
     def averaged(self, other: WeightedPairsSpec, share: float) -> WeightedPairsSpec:
         """The settings with the mean of two weights; `share` is the part of the first."""

@@ -54,11 +54,7 @@ class TermProducts(ArrayStatistic):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {
-            "ngrams": self.tokenizer.ngrams,
-            "lowercase": self.tokenizer.lowercase,
-            "analyzer": self.tokenizer.analyzer,
-        }
+        return self.tokenizer.options
 
     @property
     def terms(self) -> Vocabulary:

@@ -79,12 +79,7 @@ class Tokens(GrowingCounts):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {
-            "ngrams": self.tokenizer.ngrams,
-            "lowercase": self.tokenizer.lowercase,
-            "analyzer": self.tokenizer.analyzer,
-            "weighting": self.weighting,
-        }
+        return {**self.tokenizer.options, "weighting": self.weighting}
 
     @property
     def what(self) -> str:
