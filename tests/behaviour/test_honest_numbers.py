@@ -120,3 +120,30 @@ def test_a_count_that_is_forgotten_leaves_no_residue():
         model.forget(X[i : i + 1], y[i : i + 1], sample_weight=w[i : i + 1])
     again = verosim.CategoricalNB().fit(X[~gone], y[~gone], sample_weight=w[~gone])
     np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "columns", "classes"),
+    [
+        (verosim.LDA(), 20_000, 2),
+        (verosim.QDA(), 5_000, 10),
+        (verosim.HistogramNB(bins=10**9), 2, 2),
+    ],
+)
+def test_sums_that_need_too_much_memory_are_refused_by_size(model, columns, classes):
+    X = np.zeros((20, columns))
+    X[:, 0] = np.arange(20)
+    with pytest.raises(verosim.VerosimError, match="GB of memory, and the limit is 3 GB"):
+        model.fit(X, np.arange(20) % classes)
+
+
+def test_the_limit_of_memory_can_be_set(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(40, 800)), np.arange(40) % 2
+    monkeypatch.setenv("VEROSIM_MEMORY_GB", "0.001")
+    with pytest.raises(verosim.VerosimError, match=r"the limit is 0.001 GB"):
+        verosim.LDA().fit(X, y)
+    monkeypatch.setenv("VEROSIM_MEMORY_GB", "1")
+    verosim.LDA(shrinkage=0.1).fit(X, y)
+    monkeypatch.setenv("VEROSIM_MEMORY_GB", "much")
+    with pytest.raises(verosim.VerosimError, match="VEROSIM_MEMORY_GB"):
+        verosim.LDA().fit(X, y)

@@ -24,6 +24,7 @@ from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models import Spec
 from verosim.models.settings import one_of
 from verosim.stats import Counts
+from verosim.stats.memory_limit import check_memory
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,6 +58,8 @@ class HistogramSpec(Spec):
         if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
             if bins < 1:
                 raise VerosimError(f"bins must be at least 1; got {bins}.")
+            C, F = axes.size("class"), axes.size("fold")
+            check_memory(int(bins) * d * C * F, f"Histograms of {bins:,} bins")
             if len(X) < bins:
                 warn(
                     f"The bins of each column are fixed by these first {len(X)} rows, which are "

@@ -12,6 +12,7 @@ Transactions of the Royal Society A 222, 309–368.
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
@@ -24,7 +25,10 @@ from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.fields import Field, G
 from verosim.stats.forgetting import check_not_negative, clear_residue, settled
+from verosim.stats.memory_limit import check_memory
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
+
+UNCHECKED_NUMBERS = 1 << 20  # so few numbers always fit into memory
 
 
 class ArrayStatistic(Statistic):
@@ -41,6 +45,8 @@ class ArrayStatistic(Statistic):
         lows: dict[str, np.ndarray] | None = None,
     ) -> None:
         self.axes = axes
+        if arrays is None:
+            self._check_memory()
         self.arrays = self._zeros(axes) if arrays is None else arrays
         if lows is None:
             lows = {
@@ -110,6 +116,18 @@ class ArrayStatistic(Statistic):
             for store in (self.arrays, self.lows)
         )
         return self.like(axes, arrays, lows)
+
+    def _check_memory(self) -> None:
+        """Raise an error if the arrays would need too much memory."""
+        numbers = sum(
+            (2 if field.kind == "pair" else 1)
+            * math.prod(self.axes.size(dim) for dim in field.dims)
+            for field in self.fields.values()
+        )
+        if numbers < UNCHECKED_NUMBERS:
+            return
+        C, d = self.axes.size("class"), self.axes.size("column")
+        check_memory(numbers, f"The sums of {d:,} columns and {C:,} classes")
 
     def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
         return {name: field.zeros(axes) for name, field in self.fields.items()}
