@@ -147,3 +147,18 @@ def test_the_limit_of_memory_can_be_set(monkeypatch):
     monkeypatch.setenv("VEROSIM_MEMORY_GB", "much")
     with pytest.raises(verosim.VerosimError, match="VEROSIM_MEMORY_GB"):
         verosim.LDA().fit(X, y)
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.QDA])
+def test_weighted_variances_keep_their_digits(learn, model):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(200, 1)), np.arange(200) % 2, np.ones(200)
+    X[100:] += 1e6  # the heavy rows are far from the first ones
+    w[100:] = 1e12
+    fitted = getattr(model(), learn)(X, y, sample_weight=w)
+    for k in (0, 1):
+        x, v = X[y == k, 0].astype(np.longdouble), w[y == k].astype(np.longdouble)
+        mean = (v * x).sum() / v.sum()
+        expected = float((v * (x - mean) ** 2).sum() / v.sum())
+        np.testing.assert_allclose(np.ravel(fitted.covariances_[k])[0], expected, rtol=1e-13)

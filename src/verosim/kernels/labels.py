@@ -1,5 +1,7 @@
 """Conversion of integer labels to class numbers without sorting the rows."""
 
+import numpy as np
+
 from verosim.kernels._compile import exact
 
 
@@ -18,16 +20,21 @@ def code_integers(labels, low, position, codes):
 
 
 @exact
-def first_rows(groups, folds, rows, found):
+def first_rows(groups, folds, weights, share, rows, found):
     """Write the numbers of the first m rows of every class to rows (C, m).
 
+    With weights, only rows with at least this share of the largest weight of their class count.
     found (C,) counts the rows found. The loop stops as soon as every class has m rows.
     """
     classes, most = rows.shape
+    least = np.zeros(classes)
+    for i in range(weights.size):
+        c = groups[i] // folds
+        least[c] = max(least[c], share * weights[i])
     missing = classes
     for i in range(groups.size):
         c = groups[i] // folds
-        if found[c] < most:
+        if found[c] < most and (weights.size == 0 or weights[i] >= least[c]):
             rows[c, found[c]] = i
             found[c] += 1
             if found[c] == most:

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from verosim.stats.moments import Moments
 
 PIVOT_ROWS = 31  # the pivot of a class is the median of so many of its rows
+HEAVY_SHARE = 1e-3  # of the largest weight: a pivot far from the heavy rows loses digits
 
 
 def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
     """Set the pivots (C, d) that are not set yet, in place.
 
-    A pivot is the lower median of the first finite values of its class and column.
+    A pivot is the lower median of the first finite values of its class and column, without the
+    rows of small weight.
     """
     unset = np.isnan(pivot)
     if not unset.any():
@@ -40,7 +42,7 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
         most = int(np.clip((1 << 20) // (C * d), 1, PIVOT_ROWS))
     rows = np.zeros((C, most), dtype=np.int64)  # the first rows of each class
     found = np.zeros(C, dtype=np.int64)  # (C,) how many of them there are
-    kernels.first_rows(batch.groups, folds, rows, found)
+    kernels.first_rows(batch.groups, folds, batch.weights, HEAVY_SHARE, rows, found)
     here = np.flatnonzero((found > 0) & unset.any(axis=1))
     if not len(here):
         return
