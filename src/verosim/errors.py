@@ -101,11 +101,12 @@ class SingularWarning(VerosimWarning):
 
 
 class PrecisionWarning(VerosimWarning):
-    """A variance has few correct digits left after `forget`.
+    """A variance or a covariance has few correct digits.
 
     `forget` subtracts rows from sums. If the subtracted values are much larger than the remaining
     ones, the difference has few correct digits. Fit the model again on the remaining rows to
-    compute the variance with full precision.
+    compute the variance with full precision. A covariance of columns that are nearly linear
+    combinations of each other also loses digits, and the message names these columns.
 
     Examples
     --------

@@ -162,3 +162,15 @@ def test_weighted_variances_keep_their_digits(learn, model):
         mean = (v * x).sum() / v.sum()
         expected = float((v * (x - mean) ** 2).sum() / v.sum())
         np.testing.assert_allclose(np.ravel(fitted.covariances_[k])[0], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("model", [verosim.LDA, verosim.QDA])
+def test_a_nearly_singular_covariance_is_reported_with_its_columns(model, recwarn):
+    rng = np.random.default_rng(0)
+    a, b, y = rng.normal(size=300), rng.normal(size=300), np.arange(300) % 2
+    X = np.column_stack([a, b, a + 3e-7 * rng.normal(size=300)])
+    with pytest.warns(verosim.PrecisionWarning, match="'x0', 'x2'.* [12345] correct digits"):
+        model().fit(X, y)
+    recwarn.clear()
+    model().fit(np.column_stack([a, b, a + 1e-3 * rng.normal(size=300)]), y)
+    assert not recwarn.list

@@ -23,7 +23,7 @@ from verosim.densities.base import Density, Params
 from verosim.densities.central import LEAST_FREEDOM, SEPARATOR, Scatter
 from verosim.densities.full_params import FullParams, make_params
 from verosim.densities.leave_one_out import Scorer, full
-from verosim.errors import SingularWarning, VerosimError, listed, warn
+from verosim.errors import PrecisionWarning, SingularWarning, VerosimError, listed, warn
 from verosim.linalg import (
     EPS,
     Factor,
@@ -38,6 +38,7 @@ from verosim.stats import Moments, Statistic
 
 # Singular classes (None for the pooled covariance), with the columns that make them singular.
 Trouble = dict[int | None, np.ndarray]
+LEAST_DIGITS = 8  # with fewer correct digits, a nearly singular covariance is reported
 
 
 class SharedScatter:
@@ -193,6 +194,7 @@ class FullGaussian(Density):
         if len(trouble) > 3:
             lines.append(f"the covariances of {len(trouble) - 3} more classes are singular")
         lines.extend(more)
+        self._report_precision(params, statistic, trouble)
         if not lines:
             return
         if self.on_singular == "raise":
@@ -203,6 +205,24 @@ class FullGaussian(Density):
         if trouble:
             lines.append("singular covariances are shrunk towards the pooled diagonal")
         warn(_sentence(lines), SingularWarning)
+
+    def _report_precision(self, params: FullParams, statistic: Statistic, trouble: Trouble) -> None:
+        """Warn of the covariance with the fewest correct digits, if it is nearly singular."""
+        left = params.inflation.copy()
+        left[[c or 0 for c in trouble]] = 1.0  # these are shrunk, and reported as singular
+        c = int(left.max(axis=1).argmax())
+        digits = -np.log10(EPS * max(left[c].max(initial=1.0), 1.0))
+        if digits >= LEAST_DIGITS:
+            return
+        close = np.flatnonzero(left[c] * EPS > 10.0**-LEAST_DIGITS)
+        which = listed([statistic.axes.columns.name(j) for j in close.tolist()])
+        whose = "pooled" if params.shared else f"class {statistic.axes.groups.name(c)}"
+        warn(
+            f"The columns {which} nearly depend on each other, and the covariance ({whose}) leaves "
+            f"about {max(digits, 0):.0f} correct digits in the predictions. Drop one of these "
+            'columns, or set shrinkage="ledoit_wolf".',
+            PrecisionWarning,
+        )
 
 
 def _sentence(lines: list[str]) -> str:

@@ -46,6 +46,16 @@ class FullParams(Located):
         C, d = len(self.pivot), int(self.used.sum())  # constant columns have no parameters
         return C * d + len(self.whitener) * d * (d + 1) // 2
 
+    @cached_property
+    def inflation(self) -> np.ndarray:
+        """(C or 1, d) Σ_jj (Σ⁻¹)_jj = 1/(1 − R²_j), with R² of column j given the other columns.
+
+        1 for columns that are not used.
+        """
+        precision = np.einsum("cij,cij->cj", self.whitener, self.whitener)
+        variance = np.diagonal(self.covariance_, axis1=1, axis2=2)
+        return np.where(self.used, variance * precision, 1.0)
+
     def squared_distance(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """(n, C) (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k)."""
         out = into(out, (len(block), len(self.pivot)))
