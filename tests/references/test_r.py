@@ -110,7 +110,7 @@ def mixed(data, name, laplace):
     if nominal:
         cells = np.array([[v or None for v in columns[n]] for n in nominal], dtype=object).T
         blocks["labels"] = cells
-        densities["labels"] = Categorical(laplace)
+        densities["labels"] = Categorical(laplace, never=1e-3)  # the `threshold` of e1071
         parts["labels"] = statistic_of(
             cells,
             y,
