@@ -29,6 +29,7 @@ class Rows:
     start: int  # number of the first row in its file or table
     origin: str = ""  # for messages, such as ' of part-1.csv'
     numbers: np.ndarray | None = None  # the numbers of the rows, if some rows were left out
+    share: float = 0.0  # the share of the source that was read so far, 0 if unknown
 
     def place(self, row: int) -> str:
         """The place of a row, for messages."""
@@ -54,6 +55,7 @@ class Table:
     resumes: bool = False  # whether a pass continues after the rows that `head` has read
     once: bool = False  # whether the source can be read only once
     in_memory: bool = False  # whether all rows are already in memory
+    dialect: str = ""  # what was found out about the files, such as "delimiter ';'"
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
 
