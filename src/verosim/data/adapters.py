@@ -208,7 +208,7 @@ def check_encodable(name: str) -> None:
         name.encode("utf-8")
     except UnicodeEncodeError:
         raise VerosimError(
-            f"The column name {ascii(name)} is not valid text.", "Rename the column."
+            f"The column name {name!a} is not valid text.", "Rename the column."
         ) from None
 
 

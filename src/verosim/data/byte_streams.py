@@ -130,8 +130,8 @@ class HeldBytes(ByteSource):
     """Bytes in memory."""
 
     held: bytes
-    name: str = ""  # type: ignore[override]
-    place: str = ""  # type: ignore[override]
+    name: str = ""
+    place: str = ""
 
     def open(self) -> Any:
         return pa.BufferReader(self.held)
@@ -290,7 +290,7 @@ def open_stream(
     raw = data.open()
     file = raw
     if compression == "xz":
-        file = lzma.LZMAFile(raw)
+        file = lzma.LZMAFile(raw)  # noqa: SIM115  # closed by its reader
     elif compression is not None:
         file = pa.CompressedInputStream(as_arrow(raw), compression)
     file = as_arrow(file)

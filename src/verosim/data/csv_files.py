@@ -32,13 +32,14 @@ from verosim.errors import VerosimError
 CSV_BLOCK = 1 << 22  # bytes
 LARGEST_BLOCK = 1 << 28  # bytes, more than any cell
 FIRST_BYTES = 1 << 20  # bytes that show the dialect
+PLAIN = Dialect()
 
 
 @dataclass(frozen=True, eq=False)
 class CsvFile(File):
     """A CSV file with a header."""
 
-    dialect: Dialect = Dialect()
+    dialect: Dialect = PLAIN
     compression: str | None = None
     block: int = CSV_BLOCK
     kind = "csv"

@@ -147,7 +147,7 @@ def _regular_rows(text: str, dialect: Dialect) -> float:
 def _single_quoted(start: bytes, sep: str) -> bool:
     """Whether a column has all its cells in single quotes, in the first rows."""
     text = start[:SAMPLE].decode("utf-8", "replace")
-    if "'" not in text or f'{sep}"' in text or "\n\"" in text or text.startswith('"'):
+    if "'" not in text or f'{sep}"' in text or '\n"' in text or text.startswith('"'):
         return False
     mark = re.escape(sep)
     cell = re.compile(rf"('(?:[^'\r\n]|'')*'|[^{mark}\r\n]*)(?:{mark}|$)")

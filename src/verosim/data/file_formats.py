@@ -149,5 +149,3 @@ def first_line(error: Exception) -> str:
 def empty_file(place: str) -> VerosimError:
     """The error for a file without a header and rows."""
     return VerosimError(f"The file {place!r} is empty.", "Give a file with a header and rows.")
-
-

@@ -133,6 +133,11 @@ def is_open_file(source: Any) -> bool:
     )  # fmt: skip
 
 
+def can_rewind(source: Any) -> bool:
+    """Whether a source is an open file that can be read again."""
+    return is_open_file(source) and hasattr(source, "seekable") and bool(source.seekable())
+
+
 def is_path_of_table(text: Any) -> bool:
     """Whether a text is the path of an existing file with the extension of a table."""
     if isinstance(text, Path):
@@ -145,7 +150,7 @@ def is_path_of_table(text: Any) -> bool:
 def _root(source: str | Path) -> Path:
     """The folder below which parts of a path are columns."""
     path = Path(source).expanduser()
-    fixed = []
+    fixed: list[str] = []
     for part in path.parts:
         if any(mark in part for mark in "*?[") and not path.exists():
             return Path(*fixed)
@@ -295,11 +300,11 @@ def _format_of(data: ByteSource, options: ReadOptions) -> type[File]:
         by_start = next((f for mark, f in BY_START.items() if start.startswith(mark)), None)
     if by_name is None:
         return by_start or CsvFile
-    if by_name is CsvFile and by_start not in (None, JsonLinesFile) and start[:4] != b"\xff" * 4:
+    if by_name is CsvFile and by_start in (ParquetFile, ExcelFile):
         raise VerosimError(
             f"The file {data.place!r} is not a text file: its first bytes are those of "
-            f"{by_start.kind}.",  # type: ignore[union-attr]
-            f"Rename the file, or give read=dict(format={by_start.kind!r}).",  # type: ignore[union-attr]
+            f"{by_start.kind}.",
+            f"Rename the file, or give read=dict(format={by_start.kind!r}).",
         )
     return by_name
 

@@ -18,7 +18,7 @@ from verosim.data.file_formats import File, empty_file
 from verosim.data.libraries import pa
 from verosim.data.read_options import ReadOptions
 from verosim.data.table_rows import column_of
-from verosim.errors import VerosimError, warn
+from verosim.errors import VerosimError, VerosimWarning, warn
 
 JSON_BLOCK = 1 << 22  # bytes
 LARGEST_JSON_LINE = 1 << 28  # bytes
@@ -112,7 +112,8 @@ class JsonLinesFile(File):
         for name in sorted(found):
             warn(
                 f"The key {name!r} of the file {self.data.place!r} does not occur in the first "
-                f"lines, so it is not read. It occurs after row {max(done - 1, 0)}."
+                f"lines, so it is not read. It occurs after row {max(done - 1, 0)}.",
+                VerosimWarning,
             )
         return found
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table, opened_as
-from verosim.data.files import is_open_file
+from verosim.data.files import can_rewind
 from verosim.data.libraries import pa
 from verosim.data.schema import Schema, as_kind, near
 from verosim.data.stream import LABEL_HINT, weights_of
@@ -113,8 +113,9 @@ def look(
     target: 'kind' (text)
     from the first 4 rows
     """
-    again = is_open_file(source) and source.seekable()
-    if (isinstance(source, Iterator) and not again) or hasattr(source, "read_next_batch"):
+    if (isinstance(source, Iterator) and not can_rewind(source)) or hasattr(
+        source, "read_next_batch"
+    ):
         raise VerosimError(
             "This source can be read only once, so look would use up its first rows.",
             "Give a file, a table, or the first batch of the stream.",
