@@ -14,7 +14,7 @@ import threading
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +58,12 @@ class ByteSource(ABC):
 
     def open_to_seek(self) -> Any:
         """The bytes as a path or a file in which a reader can move."""
-        with as_arrow(self.open()) as file:
+        with self.open() as file:
             return pa.BufferReader(file.read())
 
     def first_bytes(self, count: int) -> bytes:
         """The first raw bytes."""
-        with as_arrow(self.open()) as file:
+        with self.open() as file:
             return bytes(file.read(count))
 
 
@@ -203,7 +203,7 @@ class OpenFileBytes(ByteSource):
 
     def _pull(self, position: int, count: int) -> bytes:
         if self._begin:
-            out, self._begin = self._begin, b""
+            out, self._begin = self._begin[:count], self._begin[count:]
             return out
         return self._next(count)
 
@@ -237,8 +237,8 @@ class FileView(io.RawIOBase):
         return self._end >= 0
 
     def read(self, size: int = -1) -> bytes:
-        if size < 0 and self._end >= 0:
-            size = max(self._end - self._at, 0)
+        if size < 0:
+            return self.readall()
         out = self._read(self._at, size)
         self._at += len(out)
         return out
@@ -264,18 +264,42 @@ def as_arrow(file: Any) -> Any:
 
 @dataclass
 class ByteStream:
-    """Decompressed bytes as UTF-8, and the share of the raw bytes that was read so far."""
+    """Decompressed bytes as UTF-8, and where they were in the raw bytes."""
 
     file: Any  # an Arrow file
-    raw: Any = field(repr=False)
-    size: int | None = None
+    size: int | None  # the number of raw bytes
+    marks: list[tuple[int, int]] | None = None  # (bytes given, raw bytes read) after each read
 
-    @property
-    def share(self) -> float:
-        """From 0 to 1; 0 if it is unknown."""
-        if not self.size or self.raw.closed:
+    def share(self, given: int) -> float:
+        """The share of the raw bytes that holds the first `given` bytes; 0 if it is unknown.
+
+        Arrow reads many blocks ahead, so the position of the file itself is not the answer.
+        """
+        if not self.size:
             return 0.0
-        return min(self.raw.tell() / self.size, 1.0)
+        if self.marks is not None:
+            marks = self.marks
+            while len(marks) > 1 and marks[0][0] < given:
+                marks.pop(0)
+            given = marks[0][1] if marks else 0
+        return min(given / self.size, 1.0)
+
+
+class MarkedFile(io.RawIOBase):
+    """A decompressed file that notes how many raw bytes each read has needed."""
+
+    def __init__(self, file: Any, raw: Any) -> None:
+        self._file, self._raw, self._given = file, raw, 0
+        self.marks: list[tuple[int, int]] = []
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        out: bytes = self._file.read(size)
+        self._given += len(out)
+        self.marks.append((self._given, self._raw.tell()))
+        return out
 
 
 def compression_of(start: bytes) -> str | None:
@@ -296,7 +320,10 @@ def open_stream(
     file = as_arrow(file)
     if encoding is not None:
         file = pa.transcoding_input_stream(file, encoding, "utf-8")
-    return ByteStream(file, raw, data.size)
+    if compression is None and encoding is None:
+        return ByteStream(file, data.size)
+    marked = MarkedFile(file, raw)
+    return ByteStream(as_arrow(marked), data.size, marked.marks)
 
 
 def first_text(data: ByteSource, compression: str | None, size: int) -> tuple[bytes, bool]:

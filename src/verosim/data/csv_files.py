@@ -79,9 +79,10 @@ class CsvFile(File):
         convert = None if self.dialect.decimal is None else decimal_point(self.dialect.decimal)
         block, done, last = self.block, 0, None
         while True:
-            stream, skipped = self._stream(), 0
+            stream, skipped, given = self._stream(), 0, 0
             try:
                 for batch in self._reader(stream, wanted, block):
+                    given += block
                     if skipped < done:  # these rows were given before the blocks became larger
                         n = min(done - skipped, batch.num_rows)
                         batch, skipped = batch.slice(n), skipped + n
@@ -91,7 +92,7 @@ class CsvFile(File):
                     if convert is not None:
                         arrays = [convert(column) for column in batch.columns]
                         batch = pa.record_batch(arrays, names=batch.schema.names)
-                    yield batch, stream.share
+                    yield batch, stream.share(given)
                 break
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error):

@@ -151,8 +151,9 @@ def _single_quoted(start: bytes, sep: str) -> bool:
         return False
     mark = re.escape(sep)
     cell = re.compile(rf"('(?:[^'\r\n]|'')*'|[^{mark}\r\n]*)(?:{mark}|$)")
-    lines = [line for line in re.split(r"[\r\n]+", text) if line][:50]
-    rows = [cell.findall(line + sep)[:-1] for line in (lines[:-1] or lines)]
+    lines = [line for line in re.split(r"[\r\n]+", text) if line]
+    lines = lines[:-1] if len(start) > SAMPLE else lines  # the last line may be cut
+    rows = [cell.findall(line + sep)[:-1] for line in lines[:50]] or [[]]
     rows = [row for row in rows if len(row) == len(rows[0])][1:]
     return len(rows) > 1 and any(
         any(column) and all(len(v) > 1 and v[0] == v[-1] == "'" for v in column if v)

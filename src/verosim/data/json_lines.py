@@ -58,9 +58,10 @@ class JsonLinesFile(File):
     def batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         encoding = None if is_utf8(self.encoding) else self.encoding
         stream = open_stream(self.data, self.compression, encoding)
-        rest, done, strange = b"", 0, set[str]()
+        rest, done, given, strange = b"", 0, 0, set[str]()
         while True:
             read = bytes(stream.file.read(JSON_BLOCK))
+            given += len(read)
             block = rest + read
             cut = block.rfind(b"\n") + 1 if read else len(block)
             block, rest = block[:cut], block[cut:]
@@ -69,7 +70,7 @@ class JsonLinesFile(File):
             if block.strip():
                 table = self._parsed(block if done else block.removeprefix(b"\xef\xbb\xbf"), done)
                 strange |= self._new_keys(table, done, strange)
-                yield _batch(table, columns), stream.share
+                yield _batch(table, columns), stream.share(given)
                 done += table.num_rows
             if not read:
                 return

@@ -23,6 +23,12 @@ Wanted = Iterable[str] | None  # names of columns, None for all
 TABLE_LIBRARIES = ("pyarrow", "polars", "duckdb", "_duckdb", "sqlite3", "adbc_driver_manager")
 
 
+def is_foreign(error: Exception) -> bool:
+    """Whether an error comes from a library of tables or from the file system."""
+    library = type(error).__module__.split(".")[0]
+    return library in TABLE_LIBRARIES or isinstance(error, OSError)
+
+
 @contextmanager
 def foreign_errors(what: str, all_of_them: bool = False) -> Iterator[None]:
     """Errors of the libraries of tables become VerosimErrors; other errors are left alone."""
@@ -31,7 +37,7 @@ def foreign_errors(what: str, all_of_them: bool = False) -> Iterator[None]:
     except (VerosimError, MemoryError):
         raise
     except Exception as error:
-        if not all_of_them and type(error).__module__.split(".")[0] not in TABLE_LIBRARIES:
+        if not all_of_them and not is_foreign(error):
             raise
         raise not_readable(what, error, None) from error
 
@@ -47,7 +53,7 @@ def guarded(rows: Iterator[Rows], what: str, all_of_them: bool = False) -> Itera
         except (VerosimError, MemoryError):
             raise
         except Exception as error:
-            if not all_of_them and type(error).__module__.split(".")[0] not in TABLE_LIBRARIES:
+            if not all_of_them and not is_foreign(error):
                 raise
             raise not_readable(what, error, done) from error
         done += part.batch.num_rows

@@ -8,6 +8,7 @@ Only a few batches are in memory at a time. `adapters` and `files` make tables.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -123,7 +124,7 @@ def check_names(names: Iterable[str]) -> None:
                 f"Column {j + 1} of {len(names)} has an empty name.",
                 "Give every column a name; write CSV files with to_csv(…, index=False).",
             )
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise VerosimError(
             f"The column names {listed(twice)} occur more than once.",
