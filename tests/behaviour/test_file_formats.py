@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import sqlite3
+import sys
 import zipfile
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import python_calamine
 
 import verosim
 from verosim.data import csv_files, json_lines
@@ -491,6 +493,12 @@ def test_options_that_cannot_be(tmp_path):
     book.active.append(["x", "y"])
     book.save(tmp_path / "a.xlsx")
     refused("has no sheet 'B'", tmp_path / "a.xlsx", read={"sheet": "B"})
+
+
+def test_excel_without_its_library_is_an_error_that_names_it(tmp_path, monkeypatch):
+    openpyxl.Workbook().save(tmp_path / "a.xlsx")
+    monkeypatch.setitem(sys.modules, python_calamine.__name__, None)
+    refused(r"a.xlsx' is an Excel workbook.*pip install 'verosim\[excel\]'", tmp_path / "a.xlsx")
 
 
 def test_errors_of_other_libraries_are_ours(tmp_path):

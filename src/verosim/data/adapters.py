@@ -75,7 +75,7 @@ def read(
     Examples
     --------
     >>> import io, verosim
-    >>> file = io.BytesIO("größe;art\n1,5;a\n2,5;b\n3,5;b\n".encode("latin-1"))
+    >>> file = io.BytesIO("größe;art\\n1,5;a\\n2,5;b\\n3,5;b\\n".encode("latin-1"))
     >>> print(verosim.look(verosim.read(file, decimal=","), "art"))
     column  type  role    density   why
     ──────  ────  ──────  ────────  ───

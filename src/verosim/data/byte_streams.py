@@ -61,6 +61,10 @@ class ByteSource(ABC):
         with self.open() as file:
             return pa.BufferReader(file.read())
 
+    def held(self) -> ByteSource:
+        """The same bytes in memory."""
+        return HeldBytes(self.open_to_seek().read(), self.name, self.place)
+
     def first_bytes(self, count: int) -> bytes:
         """The first raw bytes."""
         with self.open() as file:
@@ -129,16 +133,16 @@ def open_archive(archive: ByteSource) -> zipfile.ZipFile:
 class HeldBytes(ByteSource):
     """Bytes in memory."""
 
-    held: bytes
+    content: bytes
     name: str = ""
     place: str = ""
 
     def open(self) -> Any:
-        return pa.BufferReader(self.held)
+        return pa.BufferReader(self.content)
 
     @property
     def size(self) -> int | None:
-        return len(self.held)
+        return len(self.content)
 
 
 class OpenFileBytes(ByteSource):
@@ -248,8 +252,8 @@ class FileView(io.RawIOBase):
         buffer[: len(out)] = out
         return len(out)
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: self._start, io.SEEK_CUR: self._at, io.SEEK_END: self._end}[whence]
+    def seek(self, offset: int, origin: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: self._start, io.SEEK_CUR: self._at, io.SEEK_END: self._end}[origin]
         self._at = base + offset
         return self.tell()
 

@@ -9,6 +9,7 @@ from typing import Any
 from verosim.data.byte_streams import (
     ByteSource,
     ByteStream,
+    FileBytes,
     compression_of,
     first_text,
     open_stream,
@@ -17,10 +18,10 @@ from verosim.data.dialects import (
     ENCODING_HINT,
     Dialect,
     as_utf8,
+    cells_of_record,
     decimal_point,
     find_dialect,
     find_encoding,
-    header_names,
     header_record,
     is_utf8,
 )
@@ -32,6 +33,7 @@ from verosim.errors import VerosimError
 CSV_BLOCK = 1 << 22  # bytes
 LARGEST_BLOCK = 1 << 28  # bytes, more than any cell
 FIRST_BYTES = 1 << 20  # bytes that show the dialect
+LAST_BYTES = 1 << 12  # bytes that hold the last line of most files
 PLAIN = Dialect()
 
 
@@ -45,6 +47,7 @@ class CsvFile(File):
     kind = "csv"
     options = ("sep", "decimal", "encoding", "quote")
     typed = False
+    streams = True
 
     @classmethod
     def open(cls, data: ByteSource, options: ReadOptions) -> CsvFile:
@@ -65,7 +68,7 @@ class CsvFile(File):
         record = start if record is None else record
         if is_utf8(encoding):
             _check_header(raw, record, data.place)
-        names = header_names(record, dialect)
+        names = cells_of_record(record, dialect)
         block = max(CSV_BLOCK, 4 * len(record))
         return cls(data, names, dialect=dialect, compression=compression, block=block)
 
@@ -74,8 +77,7 @@ class CsvFile(File):
         return str(self.dialect)
 
     def batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
-        # The last column is always read, because a quote that is not closed shows only there.
-        wanted = columns if self.names[-1] in columns else [*columns, self.names[-1]]
+        wanted = self._wanted(columns)
         convert = None if self.dialect.decimal is None else decimal_point(self.dialect.decimal)
         block, done, last = self.block, 0, None
         while True:
@@ -100,8 +102,20 @@ class CsvFile(File):
                 block *= 4
                 if block > LARGEST_BLOCK or self.data.once:
                     raise self._endless(done) from None
-        if last is not None:
-            self._check_closed(last.column(last.schema.get_field_index(self.names[-1]))[-1], done)
+        if last is not None and not self.data.once:
+            self._check_end(last.slice(last.num_rows - 1), done, block)
+
+    def _wanted(self, columns: list[str]) -> list[str]:
+        """The columns to read, with the last one if the end of the file cannot be read by itself.
+
+        A quote that is not closed shows only in the last column: elsewhere it makes a record short.
+        """
+        return columns if self._has_end or self.names[-1] in columns else [*columns, self.names[-1]]
+
+    @property
+    def _has_end(self) -> bool:
+        plain = self.compression is None and is_utf8(self.dialect.encoding)
+        return plain and isinstance(self.data, FileBytes)
 
     def _stream(self) -> ByteStream:
         encoding = self.dialect.encoding
@@ -199,21 +213,36 @@ class CsvFile(File):
             )
         return None
 
-    def _check_closed(self, cell: Any, rows: int) -> None:
-        """Raise an error if the file ends inside a quoted cell, which has swallowed all rows."""
-        text = cell.as_py()
-        if text is None or "\n" not in text or self.data.once:
+    def _check_end(self, row: pa.RecordBatch, rows: int, block: int) -> None:
+        """Raise an error if the file ends inside a quoted cell, which then has all later rows."""
+        name = self.names[-1]
+        if self._has_end and self._is_last_line(row):
+            return
+        if name not in row.schema.names:
+            for batch in self._reader(self._stream(), [name], block):
+                row = batch.slice(batch.num_rows - 1) if batch.num_rows else row
+        text = row.column(row.schema.get_field_index(name))[0].as_py()
+        if text is None or "\n" not in text:
             return
         end = b""
         with self._stream().file as file:
-            while block := bytes(file.read(CSV_BLOCK)):
-                end = (end + block)[-CSV_BLOCK:]
+            while more := bytes(file.read(CSV_BLOCK)):
+                end = (end + more)[-LAST_BYTES:]
         if not end.rstrip(b"\r\n").endswith(self.dialect.quote.encode()):
             raise VerosimError(
                 f"In the file {self.data.place!r}, row {rows - 1} has a quote that is not closed: "
                 f"{text[:40]!r}.",
                 "Remove the quote, or give read=dict(quote='') if the file has no quoted cells.",
             )
+
+    def _is_last_line(self, row: pa.RecordBatch) -> bool:
+        """Whether the cells of a row are those of the last line of the file."""
+        with self.data.open() as file:
+            file.seek(max(file.size() - LAST_BYTES, 0))
+            end = bytes(file.read(LAST_BYTES)).rstrip(b"\r\n")
+        line = end[max(end.rfind(b"\n"), end.rfind(b"\r")) + 1 :]
+        cells = dict(zip(self.names, cells_of_record(line, self.dialect), strict=False))
+        return all(cells.get(name) == (value or "") for name, (value,) in row.to_pydict().items())
 
     def _endless(self, rows: int) -> VerosimError:
         """The error for a cell that is larger than a block."""

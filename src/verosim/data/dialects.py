@@ -8,6 +8,8 @@ schema, and `read=` overrides it.
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,9 +59,9 @@ class Dialect:
 
     def parse_options(self, **options: Any) -> Any:
         """The options of Arrow's parser."""
-        from pyarrow import csv
+        from pyarrow.csv import ParseOptions
 
-        return csv.ParseOptions(
+        return ParseOptions(
             delimiter=self.sep, quote_char=self.quote or False, newlines_in_values=True, **options
         )
 
@@ -124,7 +126,7 @@ def _delimiter(start: bytes, name: str, quote: str) -> str:
 
 def _regular_rows(text: str, dialect: Dialect) -> float:
     """The share of the rows that have as many cells as the first row."""
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
     odd = 0
 
@@ -134,9 +136,9 @@ def _regular_rows(text: str, dialect: Dialect) -> float:
         return "skip"
 
     try:
-        rows = csv.read_csv(
+        rows = arrow_csv.read_csv(
             pa.BufferReader(text.encode() + b"\n"),
-            csv.ReadOptions(autogenerate_column_names=True, use_threads=False),
+            arrow_csv.ReadOptions(autogenerate_column_names=True, use_threads=False),
             dialect.parse_options(invalid_row_handler=note),
         ).num_rows
     except pa.ArrowInvalid:
@@ -172,16 +174,24 @@ def header_record(start: bytes, dialect: Dialect) -> bytes | None:
     return found[0] if found.end() < len(start) else None
 
 
-def header_names(record: bytes, dialect: Dialect) -> tuple[str, ...]:
-    """The cells of the first record."""
-    from pyarrow import csv
+def cells_of_record(record: bytes, dialect: Dialect) -> tuple[str, ...]:
+    """The cells of one record."""
+    if not dialect.quote or dialect.quote.encode() not in record:
+        return tuple(record.decode("utf-8", "replace").split(dialect.sep))
+    if len(record) < csv.field_size_limit():
+        text = record.decode("utf-8", "replace")
+        lines = csv.reader(io.StringIO(text), delimiter=dialect.sep, quotechar=dialect.quote)
+        return tuple(next(lines, ()))
+    from pyarrow import csv as arrow_csv
 
     most = record.count(dialect.sep.encode()) + 1
-    row = csv.read_csv(
+    row = arrow_csv.read_csv(
         pa.BufferReader(record + b"\n"),
-        csv.ReadOptions(autogenerate_column_names=True, block_size=len(record) + 2),
+        arrow_csv.ReadOptions(
+            autogenerate_column_names=True, block_size=len(record) + 2, use_threads=False
+        ),
         dialect.parse_options(ignore_empty_lines=False),
-        csv.ConvertOptions(column_types={f"f{i}": pa.string() for i in range(most)}),
+        arrow_csv.ConvertOptions(column_types={f"f{i}": pa.string() for i in range(most)}),
     )
     return tuple(column[0].as_py() for column in row.columns)
 

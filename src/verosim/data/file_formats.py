@@ -30,6 +30,7 @@ class File(ABC):
     kind: ClassVar[str]
     options: ClassVar[tuple[str, ...]] = ()  # the options of `read=` that apply
     typed: ClassVar[bool] = True  # False if all cells are text
+    streams: ClassVar[bool] = False  # whether it can be read from the beginning to the end
 
     @classmethod
     @abstractmethod

@@ -19,7 +19,6 @@ from verosim.data.byte_streams import (
     ZIP_STARTS,
     ByteSource,
     FileBytes,
-    HeldBytes,
     MemberBytes,
     OpenFileBytes,
     open_archive,
@@ -248,13 +247,13 @@ def _format(path: Path) -> type[File] | None:
 def _members(data: ByteSource) -> list[ByteSource]:
     """The tables in a zip archive, or the file itself if it is not an archive."""
     suffix = Path(data.name).suffix.lower()
-    if FORMATS.get(suffix) is ExcelFile:
+    if suffix in FORMATS and not FORMATS[suffix].streams:
         return [data]
     try:
         if not data.first_bytes(4).startswith(ZIP_STARTS):
             return [data]
         if data.once:  # the list of the members is at the end of the archive
-            data = HeldBytes(data.open_to_seek().read(), data.name, data.place)
+            data = data.held()
         with open_archive(data) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
     except Exception as error:
@@ -293,6 +292,8 @@ def _format_of(data: ByteSource, options: ReadOptions) -> type[File]:
             f"Use one of {', '.join(FORMATS)} (text files may add .gz, .bz2, .xz, .zst or .zip), "
             "or give the format, such as read=dict(format='csv').",
         )
+    if by_name is not None and not by_name.streams:
+        return by_name
     start = data.first_bytes(8)
     if start.startswith(ZIP_STARTS):  # an archive of tables was unpacked before
         by_start: type[File] | None = ExcelFile
@@ -300,7 +301,7 @@ def _format_of(data: ByteSource, options: ReadOptions) -> type[File]:
         by_start = next((f for mark, f in BY_START.items() if start.startswith(mark)), None)
     if by_name is None:
         return by_start or CsvFile
-    if by_name is CsvFile and by_start in (ParquetFile, ExcelFile):
+    if by_start in (ParquetFile, ExcelFile):
         raise VerosimError(
             f"The file {data.place!r} is not a text file: its first bytes are those of "
             f"{by_start.kind}.",
@@ -317,6 +318,7 @@ def open_file(data: ByteSource, options: ReadOptions = AS_FOUND) -> File:
         options.check(format_.options, data.place, format_.kind)
         if data.size == 0:
             raise empty_file(data.place)
+        data = data.held() if data.once and not format_.streams else data
         file = format_.open(data, options)
         check_names(file.names)
     except VerosimError as error:

@@ -32,6 +32,7 @@ class JsonLinesFile(File):
     compression: str | None = None
     kind = "jsonl"
     options = ("encoding",)
+    streams = True
 
     @classmethod
     def open(cls, data: ByteSource, options: ReadOptions) -> JsonLinesFile:

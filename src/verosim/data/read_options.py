@@ -56,7 +56,8 @@ class ReadOptions:
         unknown = [str(name) for name in read if name not in names]
         if unknown:
             raise VerosimError(
-                f"read has no option {listed(unknown)}.", f"Use the options {', '.join(names)}."
+                f"The argument read has no option {listed(unknown)}.",
+                f"Use the options {', '.join(names)}.",
             )
         return cls(**read)
 
