@@ -184,7 +184,9 @@ ROWS = "x;y\n1;a\n2;b\n3;a\n4;b\n"
         ("a.csv", "x,y\n1,ñ\n2,b\n".encode("utf-16-le"), "encoding utf-16-le"),
         ("a.csv", "x,y\n1,ñ\n2,b\n".encode("utf-32"), "encoding utf-32"),
         ("a.csv", "'x','y'\n'1','a, b'\n'2','b'\n", 'quote "\'"'),
-        ("a.csv", "x,y\n1,it's\n2,'b'\n", ""),  # apostrophes are no quotes
+        ("a.csv", "x,y\n1,'a, b'\n2,'b'\n", 'quote "\'"'),
+        ("a.csv", "x,y\n1,'40-49'\n2,'b'\n", ""),  # they may belong to the values
+        ("a.csv", "x,y\n1,'tis\n2,'b'\n", ""),
         # the delimiter gives rows of equal length; the most frequent mark of the header does not
         ("a.csv", "size, in cm; of, it, all;y\n1;2;a\n3;4;b\n", "delimiter ';'"),
         ("a.csv", '"x;1;2;3","y"\n1,a\n2,b\n', ""),

@@ -23,7 +23,7 @@ from verosim.errors import VerosimError
 
 COMPRESSIONS = {  # the first bytes of a file → how it is compressed
     b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
+    **{b"BZh%d1AY&" % level: "bz2" for level in range(1, 10)},
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
     b"\xfd7zXZ\x00": "xz",

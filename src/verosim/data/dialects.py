@@ -111,21 +111,41 @@ def find_dialect(start: bytes, name: str, encoding: str, options: ReadOptions) -
 
 def _delimiter(start: bytes, name: str, quote: str) -> str:
     """The delimiter that gives the most rows of equal length, then the most columns."""
-    text = start[:SAMPLE].decode("utf-8", "replace")
-    line = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
+    text = _sample(start)
+    line, _, body = text.partition("\n")
     outside = "".join(line.split(quote)[::2]) if quote else line
     found = [sep for sep in DELIMITERS if sep in outside]
     if "\t" in found and ".tsv" in name.lower():
         return "\t"
-    if len(found) < 2:
-        return found[0] if found else ","
-    whole = text[: text.rfind("\n") + 1] if "\n" in text and len(start) > SAMPLE else text
-    regular = {sep: _regular_rows(whole, Dialect(sep, quote)) for sep in found}
+    if not found:
+        return _delimiter_of_one_column(text, body, quote)
+    if len(found) == 1:
+        return found[0]
+    regular = {sep: _regular_rows(text, Dialect(sep, quote))[0] for sep in found}
     return max(found, key=lambda sep: (regular[sep], outside.count(sep)))
 
 
-def _regular_rows(text: str, dialect: Dialect) -> float:
-    """The share of the rows that have as many cells as the first row."""
+def _delimiter_of_one_column(text: str, body: str, quote: str) -> str:
+    """A delimiter that splits no row, if the header has one name.
+
+    If one splits all rows alike, names are missing, and it is kept so that this is an error.
+    """
+    inside = [sep for sep in DELIMITERS if sep in body]
+    if "," not in inside or _regular_rows(body, Dialect(",", quote))[0] == 1.0:
+        return ","
+    whole = (sep for sep in DELIMITERS if _regular_rows(text, Dialect(sep, quote))[0] == 1.0)
+    return next(whole, ",")
+
+
+def _sample(start: bytes) -> str:
+    """The first whole lines, with "\\n" as line breaks."""
+    text = start[:SAMPLE].decode("utf-8", "replace").lstrip("\r\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text[: text.rfind("\n") + 1] if "\n" in text and len(start) > SAMPLE else text
+
+
+def _regular_rows(text: str, dialect: Dialect) -> tuple[float, int]:
+    """The share of the rows that have as many cells as the first row, and the number of rows."""
     from pyarrow import csv as arrow_csv
 
     odd = 0
@@ -142,25 +162,20 @@ def _regular_rows(text: str, dialect: Dialect) -> float:
             dialect.parse_options(invalid_row_handler=note),
         ).num_rows
     except pa.ArrowInvalid:
-        return 0.0
-    return rows / (rows + odd)
+        return 0.0, 0
+    return rows / (rows + odd), rows + odd
 
 
 def _single_quoted(start: bytes, sep: str) -> bool:
-    """Whether a column has all its cells in single quotes, in the first rows."""
-    text = start[:SAMPLE].decode("utf-8", "replace")
-    if "'" not in text or f'{sep}"' in text or '\n"' in text or text.startswith('"'):
+    """Whether cells are in single quotes: all names are, or rows have equal length only so."""
+    text = _sample(start)
+    if not re.search(rf"(?:^|[\n{re.escape(sep)}])'", text):
         return False
-    mark = re.escape(sep)
-    cell = re.compile(rf"('(?:[^'\r\n]|'')*'|[^{mark}\r\n]*)(?:{mark}|$)")
-    lines = [line for line in re.split(r"[\r\n]+", text) if line]
-    lines = lines[:-1] if len(start) > SAMPLE else lines  # the last line may be cut
-    rows = [cell.findall(line + sep)[:-1] for line in lines[:50]] or [[]]
-    rows = [row for row in rows if len(row) == len(rows[0])][1:]
-    return len(rows) > 1 and any(
-        any(column) and all(len(v) > 1 and v[0] == v[-1] == "'" for v in column if v)
-        for column in zip(*rows, strict=True)
-    )
+    names = text.partition("\n")[0].split(sep)
+    if all(len(name) > 1 and name[0] == name[-1] == "'" for name in names):
+        return True
+    single, double = (_regular_rows(text, Dialect(sep, quote)) for quote in "'\"")
+    return double[0] < single[0] == 1.0 and single[1] == double[1]
 
 
 def header_record(start: bytes, dialect: Dialect) -> bytes | None:

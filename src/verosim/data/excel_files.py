@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verosim.data.byte_streams import ByteSource
+from verosim.data.cells import text_of
 from verosim.data.file_formats import File, empty_file, first_line
 from verosim.data.libraries import pa
 from verosim.data.read_options import ReadOptions
@@ -41,7 +42,7 @@ class ExcelFile(File):
         rows = [row for row in book.get_sheet_by_name(wanted).to_python() if _filled(row)]
         if not rows:
             raise empty_file(data.place)
-        names = tuple(str(name) for name in rows.pop(0))
+        names = tuple(text_of(name) or "" for name in rows.pop(0))
         columns = zip(*rows, strict=True) if rows else [() for _ in names]
         arrays = [_column(values) for values in columns]
         fields = [(name, array.type) for name, array in zip(names, arrays, strict=True)]
