@@ -118,7 +118,7 @@ GROUPS = (
         "Data and schema",
         "How to [read data](../howto/read_data.md), [choose columns](../howto/choose_columns.md) "
         "and use threads for [large files](../howto/large_files.md).",
-        names_in("verosim", "look Schema query threads use_threads"),
+        names_in("verosim", "look Schema read query threads use_threads"),
     ),
     Group(
         "results",
@@ -173,8 +173,8 @@ GROUPS = (
         "`verosim.typing` to annotate your own code.",
         names_in(
             "verosim.typing",
-            "Source Labels Weights CV RandomState Priors Scoring ColumnKind MissingMarks "
-            "ArrowStream BatchTable LazyTable Splitter",
+            "Source Labels Weights CV RandomState Priors Scoring ColumnKind FileOptions "
+            "MissingMarks ArrowStream BatchTable LazyTable Splitter",
         ),
     ),
 )

@@ -15,9 +15,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OURS = {"verosim", "tests", "benchmarks", "examples", "site_hooks"}
-DISTRIBUTION = {"griffe": "griffelib", "sklearn": "scikit-learn"}  # where the two names differ
+DISTRIBUTION = {  # where the two names differ
+    "adbc_driver_sqlite": "adbc-driver-sqlite",
+    "griffe": "griffelib",
+    "python_calamine": "python-calamine",
+    "sklearn": "scikit-learn",
+}
 # Imported only where a user asks for one of their tables, so installing them is the user's choice.
-TABLE_LIBRARIES = {"pandas", "polars"}
+TABLE_LIBRARIES = {"duckdb", "pandas", "polars"}
 TOOLS = {  # run by the Makefile and by commits
     "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python", "mypy",
     "pre-commit", "pyright", "pytest-xdist", "ruff",

@@ -37,7 +37,7 @@ METHODS = {
 }
 NO_REFERENCE = {  # what no paper describes
     "ConvergenceWarning", "PrecisionWarning", "SingularWarning", "VerosimError", "VerosimWarning",
-    "Schema", "look", "query", "threads", "use_threads",
+    "Schema", "look", "query", "read", "threads", "use_threads",
 }  # fmt: skip
 
 

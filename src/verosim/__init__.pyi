@@ -4,7 +4,8 @@ from verosim import theory as theory
 from verosim import twins as twins
 from verosim import typing as typing
 from verosim import validate as validate
-from verosim.data.adapters import query as query
+from verosim.data.adapters import read as read
+from verosim.data.queries import query as query
 from verosim.engines import threads as threads
 from verosim.engines import use_threads as use_threads
 from verosim.errors import ConvergenceWarning as ConvergenceWarning

@@ -18,6 +18,7 @@ __all__ = [
     "ArrowStream",
     "BatchTable",
     "ColumnKind",
+    "FileOptions",
     "Labels",
     "LazyTable",
     "MissingMarks",
@@ -74,8 +75,8 @@ Source: TypeAlias = (
     | Iterable[Any]
 )
 """Rows: an array (n, d), a sparse matrix, a data frame, an Arrow table or stream, a DuckDB
-relation, `verosim.query`, a mapping of columns, a path to a file or folder, or an iterable of any
-of these."""
+relation, `verosim.query`, `verosim.read`, a mapping of columns, a path to a file or folder, an open
+file, or an iterable of any of these."""
 
 Labels: TypeAlias = ArrayLike
 """Labels (n,): text, integers or booleans; or the name of the target column as a `str`."""
@@ -108,6 +109,9 @@ ColumnKind: TypeAlias = Literal[
     "gaussian", "histogram", "poisson", "category", "boolean", "date", "text", "ignore"
 ]
 """How `NaiveBayes` describes a column."""
+
+FileOptions: TypeAlias = Mapping[str, Any]
+"""Options for files: the keyword arguments of `verosim.read`, as a dict."""
 
 MissingMarks: TypeAlias = Iterable[str]
 """Texts that mean missing in a table, in addition to the empty cell."""

@@ -10,67 +10,87 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from verosim.data import table_rows
+from verosim.data.files import is_open_file, is_path_of_table, open_files
 from verosim.data.libraries import nw, pa
+from verosim.data.read_options import AS_FOUND, ReadOptions
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
 
-
-class Connection(Protocol):
-    """A DB-API 2.0 connection."""
-
-    def cursor(self) -> Any:
-        """A new cursor."""
+if TYPE_CHECKING:
+    from verosim.typing import Source
 
 
-def query(sql: str, connection: Connection) -> Table:
-    """Open the result of a SQL query as a table.
+def read(
+    source: Source,
+    *,
+    sep: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    encoding: str | None = None,
+    quote: str | None = None,
+    sheet: str | int | None = None,
+    format: Literal["csv", "jsonl", "parquet", "arrow", "xlsx"] | None = None,
+) -> Table:
+    """Open files as a table, with options for their format.
 
     The table can be used wherever verosim reads rows: `fit`, `predict`, `cross_validate`, `look`
-    and others. Rows are fetched in batches when they are needed, so the result may be larger than
-    the memory. With DuckDB, the query runs again each time the table is read. With another
-    connection, the table can be read only once.
+    and others. The rows are read when they are needed. The argument `read` of those functions does
+    the same: `fit(path, "y", read=dict(sep=";"))` is `fit(verosim.read(path, sep=";"), "y")`.
 
     Parameters
     ----------
-    sql : str
-        The query. It must return rows, so it is usually a SELECT.
-    connection : Connection
-        An open connection of DuckDB, ADBC or any DB-API 2.0 library, such as sqlite3 or psycopg.
+    source : Source
+        The path of a file or a folder, a pattern such as "data/*.csv", a list of paths, or an open
+        file.
+    sep : str or None, default=None
+        The delimiter of a CSV file. None finds it: a comma, a semicolon, a tab or "|".
+    decimal : {".", ","} or None, default=None
+        The decimal mark of all numbers of a CSV file. The other mark may separate thousands. None
+        means that each column decides.
+    encoding : str or None, default=None
+        The encoding of a text file, by its name in Python. None finds it: UTF-8, UTF-16 or
+        Windows-1252.
+    quote : str or None, default=None
+        The quote around cells of a CSV file. "" means that quotes are ordinary characters. None
+        finds it.
+    sheet : str or int or None, default=None
+        The sheet of an Excel workbook, by its name or its position. None is the first sheet.
+    format : {"csv", "jsonl", "parquet", "arrow", "xlsx"} or None, default=None
+        The format. None uses the extension of the file.
 
     Returns
     -------
     Table
-        A table with the columns of the query.
+        A table with the columns of the files.
 
     Raises
     ------
     VerosimError
-        If the query returns no rows, as an INSERT does.
+        If a file cannot be read, or if an option does not apply to its format.
 
     Examples
     --------
-    >>> import duckdb, verosim
-    >>> con = duckdb.connect()
-    >>> flowers = verosim.query("SELECT range % 2 AS kind, range / 2 AS size FROM range(10)", con)
-    >>> verosim.GaussianNB().fit(flowers, "kind").class_count_
-    array([5., 5.])
+    >>> import io, verosim
+    >>> file = io.BytesIO("größe;art\\n1,5;a\\n2,5;b\\n3,5;b\\n".encode("latin-1"))
+    >>> print(verosim.look(verosim.read(file, decimal=","), "art"))
+    column  type  role    density   why
+    ──────  ────  ──────  ────────  ───
+    größe   text  number  gaussian  numbers
+    target: 'art' (text)
+    file: delimiter ';', decimal mark ',', encoding windows-1252
+    from the first 3 rows
     """
-    if type(connection).__module__.split(".")[0] in ("duckdb", "_duckdb"):
-        duckdb: Any = connection
-        return open_table(duckdb.sql(sql))
-    cursor = connection.cursor()
-    cursor.execute(sql)
-    if cursor.description is None:
-        raise VerosimError(f"The query {sql[:60]!r} returns no rows.", "Use a SELECT statement.")
-    if hasattr(cursor, "fetch_record_batch"):
-        return open_table(cursor.fetch_record_batch())
-    names = tuple(column[0] for column in cursor.description)
-    return Table(names, partial(table_rows.cursor_rows, cursor, names), once=True)
+    options = ReadOptions(sep, decimal, encoding, quote, sheet, format)
+    return open_table(source, options)
+
+
+def opened_as(source: Any, read: Mapping[str, Any] | None) -> Any:
+    """The source itself, or the table that it is with the options in the argument `read`."""
+    return source if read is None else open_table(source, ReadOptions.of(read))
 
 
 def is_source(X: Any) -> bool:
@@ -89,7 +109,7 @@ def is_stream(X: Any) -> bool:
     """Whether X can be read only as a table: a file, Arrow data, a query or several tables."""
     if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
         return False
-    if isinstance(X, Table | Path | str | Mapping):
+    if isinstance(X, Table | Path | str | Mapping) or is_open_file(X):
         return True
     if isinstance(X, list | tuple):
         return _holds_tables(X)
@@ -101,17 +121,24 @@ def is_stream(X: Any) -> bool:
 def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
     if not len(X):
         return False
+    if isinstance(X[0], str):
+        return all(is_path_of_table(item) for item in X)
     return isinstance(X[0], Mapping | Path) or is_frame(X[0]) or hasattr(X[0], "schema")
 
 
-def open_table(source: Any) -> Table:
+def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
     """Open any source as a Table."""
+    paths = isinstance(source, list | tuple) and source and isinstance(source[0], str | Path)
+    if isinstance(source, str | Path) or paths or is_open_file(source):
+        return open_files(source, options)
+    if options.given:
+        raise VerosimError(
+            f"The options of read are only for files; got an object of type "
+            f"{type(source).__name__}.",
+            "Give the path of a file, or remove read.",
+        )
     if isinstance(source, Table):
         return source
-    if isinstance(source, str | Path):
-        from verosim.data.files import open_files
-
-        return open_files(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
         raise VerosimError(
             "An array has no column names, so none of its columns can be the target.",
@@ -124,9 +151,11 @@ def open_table(source: Any) -> Table:
     ):  # fmt: skip
         source = pa.Table.from_pylist([dict(row) for row in source])
     if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # an Arrow dataset
-        return Table(tuple(source.schema.names), partial(table_rows.dataset_rows, source))
+        read = partial(table_rows.dataset_rows, source)
+        return Table(tuple(source.schema.names), read)
     if hasattr(source, "collect_batches"):  # polars, lazy
-        names = tuple(source.collect_schema().names())
+        with table_rows.foreign_errors("The lazy frame"):
+            names = tuple(source.collect_schema().names())
         return Table(names, partial(table_rows.lazy_rows, source), native="polars", resumes=True)
     if isinstance(source, pa.RecordBatchReader):
         return Table(tuple(source.schema.names), partial(table_rows.reader_rows, source), once=True)
@@ -144,7 +173,7 @@ def open_table(source: Any) -> Table:
     raise VerosimError(
         f"An object of type {type(source).__name__} cannot be read as a table.",
         "Give a pandas, polars or Arrow table, a DuckDB relation, verosim.query(sql, connection), "
-        "a CSV, Parquet or Arrow file, a folder or glob of files, or an iterable of tables.",
+        "a path, a folder, a glob, a list of paths, an open file, or an iterable of tables.",
     )
 
 
@@ -162,6 +191,8 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
             )
         arrays[str(name)] = table_rows.column_of(values)
     check_names([str(name) for name in columns])
+    for name in arrays:
+        check_encodable(name)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise VerosimError(
@@ -171,10 +202,21 @@ def _columns(columns: Mapping[Any, Any]) -> pa.Table:
     return pa.table(arrays)
 
 
+def check_encodable(name: str) -> None:
+    """Raise an error if a name cannot be written as UTF-8, which Arrow needs."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise VerosimError(
+            f"The column name {name!a} is not valid text.", "Rename the column."
+        ) from None
+
+
 def _stream(source: Any) -> Table:
     names = getattr(source, "columns", None)  # DuckDB gives these without running the query
     if names is None:
-        names = pa.RecordBatchReader.from_stream(source).schema.names
+        with table_rows.foreign_errors(f"The {type(source).__name__}"):
+            names = pa.RecordBatchReader.from_stream(source).schema.names
     return Table(tuple(names), table_rows.StreamRows(source), resumes=True)
 
 

@@ -1,4 +1,4 @@
-"""The file formats CSV, Parquet and Arrow. Each is read in batches of rows.
+"""The file formats CSV, JSON lines, Parquet, Arrow and Excel. Each is read in batches of rows.
 
 The cells of a CSV file are read as text. The schema decides later what they mean. Every error names
 the file and, if it is known, the row.
@@ -6,157 +6,81 @@ the file and, if it is known, the row.
 
 from __future__ import annotations
 
-import csv
-import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
+from verosim.data.byte_streams import ByteSource
 from verosim.data.cells import is_text
 from verosim.data.libraries import pa
-from verosim.data.tables import BATCH_ROWS, Rows, numbered
+from verosim.data.read_options import ReadOptions
+from verosim.data.tables import BATCH_ROWS, Rows
 from verosim.errors import VerosimError
-
-CSV_BLOCK = 1 << 22  # bytes
-UTF8_HINT = "Save the file as UTF-8, or read it with pandas.read_csv(encoding=…)."
 
 
 @dataclass(frozen=True, eq=False)
 class File(ABC):
     """One file: its column names, its types and how its rows are read. It keeps no open handle."""
 
-    path: Path
+    data: ByteSource
     names: tuple[str, ...]
     rows: int | None = None  # the number of rows, if known
     schema: pa.Schema | None = None  # the types of the columns, if the file stores them
     kind: ClassVar[str]
+    options: ClassVar[tuple[str, ...]] = ()  # the options of `read=` that apply
+    typed: ClassVar[bool] = True  # False if all cells are text
+    streams: ClassVar[bool] = False  # whether it can be read from the beginning to the end
 
     @classmethod
     @abstractmethod
-    def open(cls, path: Path) -> File:
+    def open(cls, data: ByteSource, options: ReadOptions) -> File:
         """Read the header of a file."""
+
+    @property
+    def described(self) -> str:
+        """What was found out about the file, for the printed schema."""
+        return ""
 
     def types(self) -> dict[str, Any]:
         schema = self.schema
         return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
 
     @abstractmethod
-    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]: ...
+    def batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
+        """Batches of rows, and the share of the file that was read so far (0 if unknown)."""
 
-    def read(self, columns: Iterable[str] | None, order: tuple[str, ...]) -> Iterator[Rows]:
-        wanted = list(order if columns is None else columns)
-        batches = (batch.select(wanted) for batch in self._guarded(wanted))
-        return numbered(batches, f" of {self.path.name}")
+    def read(self, columns: list[str]) -> Iterator[Rows]:
+        """The rows with the given columns, in slices of at most BATCH_ROWS rows."""
+        start, origin = 0, f" of {self.data.name}"
+        for batch, share in self._guarded(columns):
+            batch = batch.select(columns)
+            for at in range(0, batch.num_rows, BATCH_ROWS):
+                part = batch.slice(at, BATCH_ROWS)
+                yield Rows(part, start, origin, share=share)
+                start += part.num_rows
 
-    def _guarded(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _guarded(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         batches, done = iter(self.batches(columns)), 0
         while True:
             try:
-                batch = next(batches)
+                batch, share = next(batches)
             except StopIteration:
                 return
-            except (OSError, ValueError) as error:  # the errors of pyarrow derive from these
-                if isinstance(error, VerosimError):
-                    raise
+            except (VerosimError, MemoryError):
+                raise
+            except Exception as error:  # of Arrow, of a codec, of an archive, of an open file
                 raise self.broken(error, done) from None
             done += batch.num_rows
-            yield batch
+            yield batch, share
 
     def broken(self, error: Exception, rows: int) -> VerosimError:
+        """The error for a file that cannot be read on, after some rows."""
         after = f" after row {rows - 1}" if rows else ""
         return VerosimError(
-            f"The file {str(self.path)!r} cannot be read{after}: {first_line(error)}.",
+            f"The file {self.data.place!r} cannot be read{after}: {first_line(error)}.",
             "Check if the file is truncated or damaged; the model was not changed.",
         )
-
-
-@dataclass(frozen=True, eq=False)
-class CsvFile(File):
-    """A CSV file with a header. The delimiter is the most frequent candidate in the header."""
-
-    delimiter: str = ","
-    kind = "csv"
-
-    @classmethod
-    def open(cls, path: Path) -> CsvFile:
-        names, delimiter = _header(path)
-        return cls(path, names, delimiter=delimiter)
-
-    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from self._reader(columns)
-
-    def _reader(
-        self, columns: list[str], note: Callable[[Any], str] | None = None, serial: bool = False
-    ) -> Any:
-        from pyarrow import csv as arrow_csv
-
-        return arrow_csv.open_csv(
-            self.path,
-            read_options=arrow_csv.ReadOptions(block_size=CSV_BLOCK, use_threads=not serial),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self.delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=note,
-                ignore_empty_lines=len(self.names) > 1,  # in one column it is an empty cell
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(self.names, pa.string()),
-                include_columns=columns,
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-
-    def broken(self, error: Exception, rows: int) -> VerosimError:
-        message = first_line(error)
-        if "Empty CSV" in message:
-            return empty_file(self.path)
-        if "UTF8" in message:
-            return self._not_utf8()
-        if "columns, got" in message:
-            return self._ragged() or super().broken(error, rows)
-        return super().broken(error, rows)
-
-    def _ragged(self) -> VerosimError | None:
-        """The error for the first row with too few or too many cells. It reads the file again."""
-        found: list[Any] = []
-
-        def note(row: Any) -> str:
-            found.append(row)
-            return "skip"
-
-        try:
-            for _ in self._reader(list(self.names[:1]), note, serial=True):
-                if found:
-                    break
-        except (OSError, ValueError):
-            pass
-        if not found:
-            return None
-        row = found[0]
-        line = f"record {row.number}" if row.number is not None else "a record"
-        return VerosimError(
-            f"In the file {str(self.path)!r}, {line} has {row.actual_columns} cells, but the "
-            f"header has {row.expected_columns}: {row.text[:60]!r}.",
-            "Put quotes around cells that contain the delimiter, and check if the file is "
-            "truncated.",
-        )
-
-    def _not_utf8(self) -> VerosimError:
-        with open_bytes(self.path) as file:
-            for number, line in enumerate(file.read().split(b"\n")):
-                try:
-                    line.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    before = line[: error.start].count(self.delimiter.encode())
-                    name = self.names[min(before, len(self.names) - 1)]
-                    return not_utf8_file(
-                        f"{str(self.path)!r}, line {number + 1}, column {name!r}",
-                        line[error.start : error.start + 4],
-                    )
-        return VerosimError(f"The file {str(self.path)!r} is not valid UTF-8.", UTF8_HINT)
 
 
 class ParquetFile(File):
@@ -165,20 +89,23 @@ class ParquetFile(File):
     kind = "parquet"
 
     @classmethod
-    def open(cls, path: Path) -> ParquetFile:
+    def open(cls, data: ByteSource, options: ReadOptions) -> ParquetFile:
         from pyarrow import parquet
 
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(data.open_to_seek())
         schema = file.schema_arrow
-        return cls(path, tuple(schema.names), file.metadata.num_rows, schema)
+        return cls(data, tuple(schema.names), file.metadata.num_rows, schema)
 
-    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         from pyarrow import parquet
 
         # Texts are read as dictionaries: each distinct text is converted once per batch.
         words = [name for name, type_ in self.types().items() if is_text(type_)]
-        file = parquet.ParquetFile(self.path, read_dictionary=words, pre_buffer=False)
-        yield from file.iter_batches(BATCH_ROWS, columns=columns)
+        file = parquet.ParquetFile(
+            self.data.open_to_seek(), read_dictionary=words, pre_buffer=False
+        )
+        for batch in file.iter_batches(BATCH_ROWS, columns=columns):
+            yield batch, 0.0
 
 
 class ArrowFile(File):
@@ -187,51 +114,32 @@ class ArrowFile(File):
     kind = "arrow"
 
     @classmethod
-    def open(cls, path: Path) -> ArrowFile:
-        with cls._reader(path) as reader:
+    def open(cls, data: ByteSource, options: ReadOptions) -> ArrowFile:
+        with cls._reader(data) as reader:
             schema = reader.schema
-        return cls(path, tuple(schema.names), schema=schema)
+        return cls(data, tuple(schema.names), schema=schema)
 
     @staticmethod
-    def _reader(path: Path) -> Any:
+    def _reader(data: ByteSource) -> Any:
         try:
-            return pa.ipc.open_file(pa.OSFile(str(path)))
+            return pa.ipc.open_file(_openable(data))
         except pa.ArrowInvalid:
-            return pa.ipc.open_stream(pa.OSFile(str(path)))
+            return pa.ipc.open_stream(_openable(data))
 
-    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        with self._reader(self.path) as reader:
+    def batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
+        with self._reader(self.data) as reader:
             if hasattr(reader, "num_record_batches"):
                 for i in range(reader.num_record_batches):
-                    yield reader.get_batch(i)
+                    yield reader.get_batch(i), (i + 1) / reader.num_record_batches
             else:
-                yield from reader
+                for batch in reader:
+                    yield batch, 0.0
 
 
-def open_bytes(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="detect")
-
-
-def _header(path: Path) -> tuple[tuple[str, ...], str]:
-    """The names in the first line, and the delimiter between them."""
-    with open_bytes(path) as file:
-        start = file.read(1 << 20)
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise VerosimError(f"The file {str(path)!r} is UTF-16, not UTF-8.", UTF8_HINT)
-    first = start.lstrip(b"\r\n").split(b"\n", 1)[0]
-    try:
-        first.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        bad = first[error.start : error.start + 4]
-        raise not_utf8_file(f"{str(path)!r}, header", bad) from None
-    text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
-        raise empty_file(path)
-    line = text.split("\n", 1)[0]
-    outside = "".join(line.split('"')[::2])
-    delimiter = "\t" if ".tsv" in path.name.lower() else max(",;\t|", key=outside.count)
-    return tuple(next(csv.reader(io.StringIO(text), delimiter=delimiter))), delimiter
+def _openable(data: ByteSource) -> Any:
+    """The bytes for Arrow's readers, which do not take a path."""
+    file = data.open_to_seek()
+    return file if hasattr(file, "read") else pa.OSFile(str(file))
 
 
 def first_line(error: Exception) -> str:
@@ -239,11 +147,6 @@ def first_line(error: Exception) -> str:
     return str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
 
 
-def empty_file(path: Path) -> VerosimError:
+def empty_file(place: str) -> VerosimError:
     """The error for a file without a header and rows."""
-    return VerosimError(f"The file {str(path)!r} is empty.", "Give a file with a header and rows.")
-
-
-def not_utf8_file(place: str, raw: bytes) -> VerosimError:
-    """The error for bytes in a CSV file that are not UTF-8."""
-    return VerosimError(f"{place}: the bytes {raw!r} are not valid UTF-8.", UTF8_HINT)
+    return VerosimError(f"The file {place!r} is empty.", "Give a file with a header and rows.")

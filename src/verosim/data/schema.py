@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +116,8 @@ class Schema:
         category.
     looked : int
         The number of rows that `look` has read.
+    dialect : str
+        What was found out about the files, such as "delimiter ';'". It is "" for a plain file.
     native : {"arrow", "pandas", "polars", "array"}
         The kind of table that `sample` returns.
     named : bool
@@ -169,6 +171,7 @@ class Schema:
     design: tuple[DesignColumn, ...] = ()
     distance: float = 0.0
     terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    dialect: str = field(default="", compare=False)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -412,6 +415,8 @@ class Schema:
             out.append(f"weights: {self.weight!r}")
         if self.na:
             out.append("missing values: empty cells, " + ", ".join(repr(t) for t in self.na))
+        if self.dialect:
+            out.append(f"file: {self.dialect}")
         grouped = {name for c in self.cells if len(c.columns) > 1 for name in c.columns}
         asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note and c.name not in grouped]
         if asked:

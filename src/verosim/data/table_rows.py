@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,55 @@ from verosim.data.tables import BATCH_ROWS, Rows, numbered
 from verosim.errors import VerosimError
 
 Wanted = Iterable[str] | None  # names of columns, None for all
+TABLE_LIBRARIES = ("pyarrow", "polars", "duckdb", "_duckdb", "sqlite3", "adbc_driver_manager")
+
+
+def is_foreign(error: Exception) -> bool:
+    """Whether an error comes from a library of tables or from the file system."""
+    library = type(error).__module__.split(".")[0]
+    return library in TABLE_LIBRARIES or isinstance(error, OSError)
+
+
+@contextmanager
+def foreign_errors(what: str, all_of_them: bool = False) -> Iterator[None]:
+    """Errors of the libraries of tables become VerosimErrors; other errors are left alone."""
+    try:
+        yield
+    except (VerosimError, MemoryError):
+        raise
+    except Exception as error:
+        if not all_of_them and not is_foreign(error):
+            raise
+        raise not_readable(what, error, None) from error
+
+
+def guarded(rows: Iterator[Rows], what: str, all_of_them: bool = False) -> Iterator[Rows]:
+    """The rows. An error of a library of tables states after which row it happened."""
+    done = 0
+    while True:
+        try:
+            part = next(rows)
+        except StopIteration:
+            return
+        except (VerosimError, MemoryError):
+            raise
+        except Exception as error:
+            if not all_of_them and not is_foreign(error):
+                raise
+            raise not_readable(what, error, done) from error
+        done += part.batch.num_rows
+        yield part
+
+
+def not_readable(what: str, error: Exception, done: int | None) -> VerosimError:
+    """The error for a source that another library cannot read."""
+    after = f" after row {done - 1}" if done else ""
+    message = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+    return VerosimError(
+        f"{what} cannot be read{after}: {message}.",
+        "Check the query and the types of its columns." if "query" in what else
+        "Check the source with its own library; the model was not changed.",
+    )  # fmt: skip
 
 
 def arrow_rows(table: pa.Table, columns: Wanted) -> Iterator[Rows]:
@@ -35,12 +85,11 @@ def dataset_rows(dataset: Any, columns: Wanted) -> Iterator[Rows]:
 
         # With pre_buffer=True the memory would grow with the size of the file.
         options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
-    return numbered(
-        dataset.to_batches(
-            columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
-            batch_readahead=4, fragment_readahead=1, **options,
-        )
+    batches = dataset.to_batches(
+        columns=None if columns is None else list(columns), batch_size=BATCH_ROWS,
+        batch_readahead=4, fragment_readahead=1, **options,
     )  # fmt: skip
+    return guarded(numbered(batches), "The dataset")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +99,10 @@ class StreamRows:
     source: Any
 
     def __call__(self, columns: Wanted) -> Iterator[Rows]:
-        return numbered(pa.RecordBatchReader.from_stream(self.source))
+        what = f"The {type(self.source).__name__}"
+        with foreign_errors(what):
+            reader = pa.RecordBatchReader.from_stream(self.source)
+        return guarded(numbered(reader), what)
 
     def __getstate__(self) -> dict[str, Any]:
         try:
@@ -67,8 +119,10 @@ class StreamRows:
 def lazy_rows(frame: Any, columns: Wanted) -> Iterator[Rows]:
     """The rows of a lazy polars frame."""
     part = frame if columns is None else frame.select(list(columns))
-    batches = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-    return numbered(batch for piece in batches for batch in piece.to_arrow().to_batches())
+    with foreign_errors("The lazy frame"):
+        pieces = part.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+    batches = (batch for piece in pieces for batch in piece.to_arrow().to_batches())
+    return guarded(numbered(batches), "The lazy frame")
 
 
 def frame_rows(frame: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
@@ -90,13 +144,24 @@ def array_rows(X: np.ndarray, names: tuple[str, ...], columns: Wanted) -> Iterat
         yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
 
 
-def reader_rows(reader: pa.RecordBatchReader, columns: Wanted) -> Iterator[Rows]:
-    """The rows of an Arrow record batch reader, which can be read only once."""
-    return numbered(reader)
+def reader_rows(
+    reader: pa.RecordBatchReader, columns: Wanted, what: str = "The reader", owner: Any = None
+) -> Iterator[Rows]:
+    """The rows of an Arrow record batch reader, which can be read only once.
+
+    `owner` is kept while the rows are read: an ADBC cursor closes its reader when it is collected.
+    """
+    rows = guarded(numbered(reader), what)
+    yield from rows
+    del owner
 
 
 def cursor_rows(cursor: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
     """The rows of a DB-API cursor, which can be read only once."""
+    return guarded(_fetched(cursor, names), "The query", all_of_them=True)
+
+
+def _fetched(cursor: Any, names: tuple[str, ...]) -> Iterator[Rows]:
     start = 0
     while rows := cursor.fetchmany(BATCH_ROWS):
         arrays = [column_of(values) for values in zip(*rows, strict=True)]

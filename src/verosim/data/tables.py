@@ -8,6 +8,7 @@ Only a few batches are in memory at a time. `adapters` and `files` make tables.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -29,6 +30,7 @@ class Rows:
     start: int  # number of the first row in its file or table
     origin: str = ""  # for messages, such as ' of part-1.csv'
     numbers: np.ndarray | None = None  # the numbers of the rows, if some rows were left out
+    share: float = 0.0  # the share of the source that was read so far, 0 if unknown
 
     def place(self, row: int) -> str:
         """The place of a row, for messages."""
@@ -54,6 +56,7 @@ class Table:
     resumes: bool = False  # whether a pass continues after the rows that `head` has read
     once: bool = False  # whether the source can be read only once
     in_memory: bool = False  # whether all rows are already in memory
+    dialect: str = ""  # what was found out about the files, such as "delimiter ';'"
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
 
@@ -121,7 +124,7 @@ def check_names(names: Iterable[str]) -> None:
                 f"Column {j + 1} of {len(names)} has an empty name.",
                 "Give every column a name; write CSV files with to_csv(…, index=False).",
             )
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise VerosimError(
             f"The column names {listed(twice)} occur more than once.",

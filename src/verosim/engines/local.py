@@ -175,19 +175,19 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
                 first.prepare(batch)
                 parts = [first, *(first.copy() for _ in range(count - 1))]
                 first.absorb(batch)
-                bar.advance(len(chunk))
+                bar.advance(len(chunk), chunk.rows.share)
                 break
         else:
             return plan.copy()
 
-        def absorb(worker: int, chunk: Chunk) -> int:
+        def absorb(worker: int, chunk: Chunk) -> tuple[int, float]:
             part, batch = parts[worker].with_classes_of(chunk.batch())
             part.absorb(batch)
             parts[worker] = part
-            return len(chunk)
+            return len(chunk), chunk.rows.share
 
-        for rows in _in_turn(absorb, chunks, count):
-            bar.advance(rows)
+        for rows, share in _in_turn(absorb, chunks, count):
+            bar.advance(rows, share)
     return reduce(iadd, parts)
 
 
@@ -195,13 +195,13 @@ def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[An
     """work(chunk) for every chunk of a table, in order. A few chunks are in memory at a time."""
     count = threads()
 
-    def alone(_: int, chunk: Chunk) -> tuple[Any, int]:
+    def alone(_: int, chunk: Chunk) -> tuple[Any, int, float]:
         with use_threads(1), one_blas_thread:
-            return work(chunk), len(chunk)
+            return work(chunk), len(chunk), chunk.rows.share
 
     with Progress(source.rows) as bar:
-        for out, rows in _in_turn(alone, source.chunks(), count):
-            bar.advance(rows)
+        for out, rows, share in _in_turn(alone, source.chunks(), count):
+            bar.advance(rows, share)
             yield out
 
 

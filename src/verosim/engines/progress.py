@@ -22,11 +22,16 @@ class Progress:
         self.bar: Any = None
         self.task: Any = None
 
-    def advance(self, rows: int) -> None:
-        """Add rows to the count, and show the bar if it is time."""
+    def advance(self, rows: int, share: float = 0.0) -> None:
+        """Add rows to the count, and show the bar if it is time.
+
+        `share` is the share of a file that was read so far. It gives the total if that is unknown.
+        """
         self.done += rows
+        if share:
+            self.total = max(int(self.done / share), self.done)
         if self.bar is not None:
-            self.bar.update(self.task, completed=self.done)
+            self.bar.update(self.task, completed=self.done, total=self.total)
         elif time.monotonic() - self.start > SECONDS_BEFORE_BAR and watched():
             self._show()
 

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
+from verosim.data.adapters import opened_as
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
@@ -29,7 +30,7 @@ from verosim.models.opening import open_table_to_score
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from verosim.typing import Labels, Priors, RandomState, Source
+    from verosim.typing import FileOptions, Labels, Priors, RandomState, Source
 
 __all__ = [
     "GenerativeClassifier",
@@ -79,23 +80,26 @@ class GenerativeClassifier(StatisticClassifier):
         return spec.pseudo_count()
 
     @DensityMethod
-    def log_joint(self, X: Source) -> np.ndarray:
+    def log_joint(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute the log joint densities δ_k(x) = log π_k + log p(x | k).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n, C)
             The log joint densities. Columns are in the order of `classes_`.
         """
-        return self.evaluate(X, Rule.joint)
+        return self.evaluate(opened_as(X, read), Rule.joint)
 
     @DensityMethod
-    def log_density(self, X: Source) -> np.ndarray:
+    def log_density(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute the log density log p(x) = log Σ_k π_k p(x | k) of each row.
 
         Low values mark rows that are unusual under the model.
@@ -104,15 +108,24 @@ class GenerativeClassifier(StatisticClassifier):
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n,)
             The log densities.
         """
-        return self.evaluate(X, Rule.evidence)
+        return self.evaluate(opened_as(X, read), Rule.evidence)
 
-    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> pa.RecordBatchReader:
+    def predict_table(
+        self,
+        source: Source,
+        keep: str | Iterable[str] = (),
+        *,
+        read: FileOptions | None = None,
+    ) -> pa.RecordBatchReader:
         """Predict a table of any size in little memory.
 
         Each piece is predicted when it is read from the result.
@@ -123,6 +136,9 @@ class GenerativeClassifier(StatisticClassifier):
             The rows to classify.
         keep : str or iterable of str, default=()
             Columns of the source to copy into the result.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -131,6 +147,7 @@ class GenerativeClassifier(StatisticClassifier):
             `log_density` if the model is a density of the columns.
         """
         state = self.checked_state()
+        source = opened_as(source, read)
         self.check_columns(source)
         opened = open_table_to_score(state, source)
         return prediction_reader(state.rule, state.classes, opened, keep, state.spec.is_density)

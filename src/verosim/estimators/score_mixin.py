@@ -15,13 +15,14 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from verosim.data.adapters import opened_as
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 
 if TYPE_CHECKING:
-    from verosim.typing import Source
+    from verosim.typing import FileOptions, Source
 
 
 class NotFitted(VerosimError, NotFittedError):
@@ -86,23 +87,26 @@ class ScoreMixin:
             raise empty_table()
         return np.concatenate(parts)
 
-    def predict(self, X: Source) -> np.ndarray:
+    def predict(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Predict the class with the highest score: argmax_k δ_k(x).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify, in any form that `fit` accepts.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n,)
             The predicted labels.
         """
-        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
+        decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows))
         return self.classes_[decided]
 
-    def decision_function(self, X: Source) -> np.ndarray:
+    def decision_function(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute the discriminants δ_k(x), up to a term that all classes share.
 
         With two classes the result is the difference δ_1(x) − δ_0(x). Linear models omit the
@@ -113,43 +117,52 @@ class ScoreMixin:
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n, C), or (n,) with two classes
             The discriminants. Columns are in the order of `classes_`.
         """
-        scores = self.evaluate(X, lambda rule, rows: rule.discriminants(rows))
+        scores = self.evaluate(opened_as(X, read), lambda rule, rows: rule.discriminants(rows))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @available_if(has_probabilities)
-    def predict_proba(self, X: Source) -> np.ndarray:
+    def predict_proba(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute the posterior probabilities p(k | x) = exp δ_k(x) / Σ_j exp δ_j(x).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n, C)
             The probability of each class. Columns are in the order of `classes_`.
         """
-        return self.evaluate(X, lambda rule, rows: rule.posterior(rows))
+        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.posterior(rows))
 
     @available_if(has_probabilities)
-    def predict_log_proba(self, X: Source) -> np.ndarray:
+    def predict_log_proba(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute the log posteriors log p(k | x) = δ_k(x) − log Σ_j exp δ_j(x).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n, C)
             The log probability of each class. Columns are in the order of `classes_`.
         """
-        return self.evaluate(X, lambda rule, rows: rule.log_posterior(rows))
+        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.log_posterior(rows))

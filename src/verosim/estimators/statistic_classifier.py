@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from verosim.bayes.priors import free_priors
-from verosim.data.adapters import is_stream
+from verosim.data.adapters import is_stream, opened_as
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.checked_method import RowUpdate
@@ -42,7 +42,7 @@ from verosim.stats import Statistic
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from verosim.typing import Labels, MissingMarks, Source, Weights
+    from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
 
 
 @cache
@@ -92,6 +92,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        read: FileOptions | None = None,
     ) -> Self:
         """Fit the model to training rows. Earlier rows are discarded.
 
@@ -114,13 +115,17 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             at the first rows itself. Models that are fitted with the same schema can be merged.
         na : iterable of str, default=()
             Texts that mean "missing" in a table, in addition to the empty cell.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         Self
             The fitted model itself.
         """
-        return self.set_state(fit(self.spec(), inputs_of(X, y, sample_weight, schema, na)))
+        inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
+        return self.set_state(fit(self.spec(), inputs))
 
     @RowUpdate
     def partial_fit(
@@ -132,6 +137,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        read: FileOptions | None = None,
     ) -> Self:
         """Add training rows to the model, in place.
 
@@ -155,6 +161,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         na : iterable of str, default=()
             Texts that mean "missing" in a table, in addition to the empty cell, for the first
             call.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -162,6 +171,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             The updated model itself.
         """
         known = None
+        X = opened_as(X, read)
         if self.__sklearn_is_fitted__():
             self.check_columns(X)
             known = self.checked_state()
@@ -170,7 +180,12 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
 
     @RowUpdate
     def forget(
-        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        read: FileOptions | None = None,
     ) -> Self:
         """Remove training rows from the model, in place.
 
@@ -185,6 +200,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             Their labels, or the name of the target column of a table.
         sample_weight : array-like of shape (n,) or str or None, default=None
             The weights that the rows had when they were added. None means the weight 1.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -192,6 +210,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             The updated model itself.
         """
         known = self.checked_state()
+        X = opened_as(X, read)
         self.check_columns(X)
         return self.set_state(forget_rows(self.spec(), known, inputs_of(X, y, sample_weight)))
 
@@ -391,7 +410,14 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.check_columns(X)
         return state.rule, open_to_score(state, X)
 
-    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+    def score(
+        self,
+        X: Source,
+        y: Labels,
+        sample_weight: Weights | None = None,
+        *,
+        read: FileOptions | None = None,
+    ) -> float:
         """Compute the accuracy: the share of rows with a correct prediction.
 
         Parameters
@@ -403,12 +429,16 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,) or str or None, default=None
             Weights of the rows, or the name of a column of weights. None gives every row the
             weight 1.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         float
             The accuracy, from 0 to 1.
         """
+        X = opened_as(X, read)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return table_accuracy(self.checked_state(), X, y, sample_weight)

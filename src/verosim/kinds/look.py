@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verosim.data import cells
-from verosim.data.adapters import open_table
+from verosim.data.adapters import open_table, opened_as
+from verosim.data.files import can_rewind
 from verosim.data.libraries import pa
 from verosim.data.schema import Schema, as_kind, check_in_table, near
 from verosim.data.stream import LABEL_HINT, weights_of
@@ -22,7 +23,7 @@ from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
 
 if TYPE_CHECKING:
-    from verosim.typing import ColumnKind, MissingMarks, Source, Weights
+    from verosim.typing import ColumnKind, FileOptions, MissingMarks, Source, Weights
 
 FIRST_LOOK_ROWS = 50_000  # rows
 
@@ -34,6 +35,7 @@ def look(
     columns: Literal["auto", "gaussian", "histogram"] | Mapping[str, ColumnKind | str] = "auto",
     sample_weight: Weights | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
     rows: int = FIRST_LOOK_ROWS,
     max_categories: int = 1000,
     labels: np.ndarray | None = None,
@@ -57,8 +59,8 @@ def look(
     ----------
     source : Source
         The table: a data frame, an Arrow table, a DuckDB relation, the result of `verosim.query`, a
-        mapping of columns, a path to a CSV, Parquet or Arrow file, a folder or a glob of files, or
-        a list of tables.
+        mapping of columns, the path of a file, a folder or a glob of files, a list of paths, an
+        open file, or a list of tables.
     target : str or None, default=None
         The name of the target column. Its labels are used to choose between a Gaussian and a
         histogram.
@@ -71,6 +73,9 @@ def look(
         out. None means that all weights are one.
     na : iterable of str, default=()
         The texts that mean missing, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`. They are the arguments of
+        `verosim.read`. None means that the files are examined.
     rows : int, default=50000
         The number of rows to read.
     max_categories : int, default=1000
@@ -108,12 +113,14 @@ def look(
     target: 'kind' (text)
     from the first 4 rows
     """
-    if isinstance(source, Iterator) or hasattr(source, "read_next_batch"):
+    if (isinstance(source, Iterator) and not can_rewind(source)) or hasattr(
+        source, "read_next_batch"
+    ):
         raise VerosimError(
             "This source can be read only once, so look would use up its first rows.",
             "Give a file, a table, or the first batch of the stream.",
         )
-    table = open_table(source)
+    table = open_table(opened_as(source, read))
     weight = sample_weight if isinstance(sample_weight, str) else None
     check_columns(table.names, target, weight, columns)
     if not isinstance(rows, int) or rows < 1:
@@ -158,7 +165,10 @@ def look(
         for name in table.names
         if name not in (target, weight)
     )
-    schema = Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
+    schema = Schema(
+        found, target, target_type, weight, marks, max_categories, looked, table.native,
+        dialect=table.dialect,
+    )  # fmt: skip
     if columns == "gaussian" or columns == "histogram":
         schema = schema.edit({c.name: columns for c in schema.used if c.density in NUMBER_KINDS})
     return schema

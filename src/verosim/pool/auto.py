@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.data.adapters import opened_as
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted
 from verosim.folds import inputs_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from verosim.data.schema import Schema
-    from verosim.typing import CV, Labels, MissingMarks, RandomState, Source, Weights
+    from verosim.typing import CV, FileOptions, Labels, MissingMarks, RandomState, Source, Weights
 
 HELD_OUT, BIC = "held_out", "bic"
 TEXTBOOK_FOLDS = 10
@@ -45,6 +46,7 @@ def auto(
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
     time_limit: float | None = None,
     random_state: RandomState = 0,
 ) -> Choice:
@@ -128,6 +130,9 @@ def auto(
         table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+        `verosim.read`. None means that the files are examined.
     time_limit : float or None, default=None
         Seconds after which no further expert or model is started. The first one is always finished,
         and the others are in the table with the reason. None sets no limit.
@@ -188,7 +193,7 @@ def auto(
         raise VerosimError(
             'cv must give folds, because models are compared by fold; got "loo".', "Use cv=10."
         )
-    inputs = inputs_of(X, y, sample_weight, schema, na)
+    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
     if simple or models is not None or by == BIC or hasattr(X, "tocsr"):
         if like is not None:
             raise VerosimError(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from verosim.typing import (
         CV,
         ColumnKind,
+        FileOptions,
         Labels,
         MissingMarks,
         Priors,
@@ -222,6 +223,7 @@ class Pool(CodedClassifier):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        read: FileOptions | None = None,
     ) -> Self:
         """Add training rows to the pool, in place.
 
@@ -247,13 +249,18 @@ class Pool(CodedClassifier):
         na : iterable of str, default=()
             Texts that mean "missing" in a table, in addition to the empty cell, for the first
             call.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         Self
             The updated pool itself.
         """
-        updated: Self = super().partial_fit(X, y, classes, sample_weight, schema=schema, na=na)
+        updated: Self = super().partial_fit(
+            X, y, classes, sample_weight, schema=schema, na=na, read=read
+        )
         return updated
 
     def merge(self, other: StatisticClassifier) -> Self:
@@ -368,7 +375,7 @@ class Pool(CodedClassifier):
 
     # The mixture of the experts that are densities -------------------------------------------
 
-    def log_joint(self, X: Source) -> np.ndarray:
+    def log_joint(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute log π_k + log p(x | k) by the mixture of the experts that are densities.
 
             p(x | k) = Σ_e v_e p_e(x | k),   v_e = w_e / Σ w
@@ -379,16 +386,19 @@ class Pool(CodedClassifier):
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n, C)
             The log joint densities. Columns are in the order of `classes_`.
         """
-        found: np.ndarray = super().log_joint(X)
+        found: np.ndarray = super().log_joint(X, read=read)
         return found
 
-    def log_density(self, X: Source) -> np.ndarray:
+    def log_density(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute the log density of each row by the mixture of the experts that are densities.
 
             log p(x) = log Σ_k π_k Σ_e v_e p_e(x | k),   v_e = w_e / Σ w
@@ -399,13 +409,16 @@ class Pool(CodedClassifier):
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n,)
             The log densities.
         """
-        found: np.ndarray = super().log_density(X)
+        found: np.ndarray = super().log_density(X, read=read)
         return found
 
     def sample(

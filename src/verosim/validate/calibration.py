@@ -33,7 +33,7 @@ from verosim.validate.wrapper import Training, Wrapper, fit_model
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
     from verosim.estimators.base import GenerativeClassifier
-    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+    from verosim.typing import CV, FileOptions, Labels, MissingMarks, Source, Weights
 
 METHODS: dict[str, MapType] = {
     "temperature": Temperature,
@@ -176,6 +176,7 @@ class Calibrated(Wrapper):
         groups: Labels | None = None,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        read: FileOptions | None = None,
     ) -> Self:
         """Fit the model on all rows, and the map on the held-out rows.
 
@@ -196,6 +197,9 @@ class Calibrated(Wrapper):
             The kinds of the columns, from `verosim.look`. None finds them from the table.
         na : iterable of str, default=()
             Texts that mean a missing value in a table, in addition to the empty cell.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -203,7 +207,7 @@ class Calibrated(Wrapper):
             The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
-        training = Training.of(self, X, y, sample_weight, schema, na, groups).shuffled()
+        training = Training.of(self, X, y, sample_weight, schema, na, groups, read).shuffled()
         check_generative(self.model, "Calibrated")
         model: Any = self.model
         if METHODS[self.method] is ColumnWeights:
@@ -286,6 +290,7 @@ def calibrate(
     groups: Labels | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
     **settings: Unpack[CalibratedSettings],
 ) -> Calibrated:
     """Fit a model and calibrate its posteriors on held-out rows.
@@ -315,6 +320,9 @@ def calibrate(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+        `verosim.read`. None means that the files are examined.
     **settings : keyword arguments
         The parameters `cv`, `method`, `bins` and `pairs` of :class:`Calibrated`.
 
@@ -350,4 +358,4 @@ def calibrate(
     np.True_
     """
     wrapper = Calibrated(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na)
+    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na, read=read)

@@ -33,7 +33,7 @@ from verosim.validate.wrapper import Training, Wrapper, fit_model
 
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
-    from verosim.typing import CV, Labels, MissingMarks, RandomState, Source, Weights
+    from verosim.typing import CV, FileOptions, Labels, MissingMarks, RandomState, Source, Weights
 
 
 class ConformalSettings(TypedDict, total=False):
@@ -154,6 +154,7 @@ class Conformal(Wrapper):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        read: FileOptions | None = None,
     ) -> Self:
         """Fit the model, and score the held-out rows.
 
@@ -171,6 +172,9 @@ class Conformal(Wrapper):
             The kinds of the columns, from `verosim.look`. None finds them from the table.
         na : iterable of str, default=()
             Texts that mean a missing value in a table, in addition to the empty cell.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -179,7 +183,7 @@ class Conformal(Wrapper):
         """
         one_of("method", self.method, ("split", "cross"))
         share("coverage", self.coverage)
-        training = Training.of(self, X, y, sample_weight, schema, na)
+        training = Training.of(self, X, y, sample_weight, schema, na, read=read)
         if self.method == "split":
             self._fit_split(training)
         else:
@@ -369,6 +373,7 @@ def conformal(
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
     **settings: Unpack[ConformalSettings],
 ) -> Conformal:
     """Fit a model that predicts sets of classes with a guaranteed coverage.
@@ -395,6 +400,9 @@ def conformal(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+        `verosim.read`. None means that the files are examined.
     **settings : keyword arguments
         The parameters `coverage`, `method`, `cv`, `size`, `by_class` and `random_state` of
         :class:`Conformal`.
@@ -427,4 +435,4 @@ def conformal(
     [array([0]), array([1, 2])]
     """
     wrapper = Conformal(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, schema=schema, na=na)
+    return wrapper.fit(X, y, sample_weight, schema=schema, na=na, read=read)

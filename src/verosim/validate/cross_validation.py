@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.data.adapters import opened_as
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource
 from verosim.errors import VerosimError
@@ -36,7 +37,7 @@ from verosim.validate.reliability import Reliability, ReliabilityBins
 
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
-    from verosim.typing import CV, Labels, MissingMarks, Scoring, Source, Weights
+    from verosim.typing import CV, FileOptions, Labels, MissingMarks, Scoring, Source, Weights
 
 LOO = "loo"  # each row is a fold
 
@@ -216,6 +217,7 @@ def cross_validate(
     fold_priors: Literal["fit", "keep"] = "fit",
     schema: Schema | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
     keep_rows: bool | None = None,
 ) -> CrossValidation:
     """Score a model on held-out rows, without refitting it for each fold.
@@ -262,6 +264,9 @@ def cross_validate(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+        `verosim.read`. None means that the files are examined.
     keep_rows : bool or None, default=None
         Whether to keep the posteriors of all held-out rows. None keeps them if the rows are in
         memory. Scores that are means over rows do not need them.
@@ -299,7 +304,7 @@ def cross_validate(
     check_statistic_classifier(model, "cross_validate")
     keep_priors = keeps_priors(fold_priors)
     score_by = scores_of(model, scoring, ("accuracy", LOG_LOSS))
-    inputs = inputs_of(X, y, sample_weight, schema, na)
+    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
     start = time.perf_counter()
     kept: OutOfFold | None
     summed: dict[str, Sums] = {"confusion": Confusion()}

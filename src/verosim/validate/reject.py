@@ -20,6 +20,7 @@ from sklearn.base import clone
 from verosim.axes.groups import as_labels, kind_of
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights
+from verosim.data.adapters import opened_as
 from verosim.data.stream import check_length
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from verosim.data.schema import Schema
     from verosim.estimators.base import GenerativeClassifier
-    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+    from verosim.typing import CV, FileOptions, Labels, MissingMarks, Source, Weights
 
 NOVEL, UNSURE = "novel", "unsure"
 
@@ -178,6 +179,7 @@ class Reject(Wrapper):
         groups: Labels | None = None,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        read: FileOptions | None = None,
     ) -> Self:
         """Fit the model on all rows, and the threshold on log p(x) of the held-out rows.
 
@@ -198,6 +200,9 @@ class Reject(Wrapper):
             The kinds of the columns, from `verosim.look`. None finds them from the table.
         na : iterable of str, default=()
             Texts that mean a missing value in a table, in addition to the empty cell.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -207,7 +212,7 @@ class Reject(Wrapper):
         for name in ("novelty", "confidence"):
             if getattr(self, name) is not None:
                 share(name, getattr(self, name), zero=True)
-        training = Training.of(self, X, y, sample_weight, schema, na, groups)
+        training = Training.of(self, X, y, sample_weight, schema, na, groups, read)
         model = fit_model(self.model, training.inputs)
         if self.label is not None and self.label in model.classes_.tolist():
             raise VerosimError(
@@ -247,24 +252,33 @@ class Reject(Wrapper):
         dtype = np.result_type(self.classes_, np.array(self.label)) if alike else object
         return as_labels([*self.classes_.tolist(), self.label], dtype)
 
-    def predict(self, X: Source) -> np.ndarray:
+    def predict(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """The most probable class of each row, or `label` if the row is rejected.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         ndarray of shape (n,)
             The predictions.
         """
-        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
+        decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows))
         any_rejected = (decided == len(self.classes_)).any()
         return (self.answers if any_rejected else self.classes_)[decided]
 
-    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> RecordBatchReader:
+    def predict_table(
+        self,
+        source: Source,
+        keep: str | Iterable[str] = (),
+        *,
+        read: FileOptions | None = None,
+    ) -> RecordBatchReader:
         """Predict a table of any size, in pieces, with the reason for each rejected row.
 
         The columns of the result are the columns named in `keep`, then `prediction`, `reason`, one
@@ -278,6 +292,9 @@ class Reject(Wrapper):
             or a folder, or an iterable of tables.
         keep : str or iterable of str, default=()
             The columns of the source to copy to the result.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -287,7 +304,7 @@ class Reject(Wrapper):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        reader = super().predict_table(source, keep)
+        reader = super().predict_table(source, keep, read=read)
         at = reader.schema.get_field_index("prediction")
         alike = self.answers.dtype != object or self.label is None
         kind = reader.schema.field(at).type if alike else pa.string()
@@ -305,7 +322,14 @@ class Reject(Wrapper):
         schema = schema.insert(at + 1, pa.field("reason", pa.string()))
         return pa.RecordBatchReader.from_batches(schema, map(with_reasons, reader))
 
-    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+    def score(
+        self,
+        X: Source,
+        y: Labels,
+        sample_weight: Weights | None = None,
+        *,
+        read: FileOptions | None = None,
+    ) -> float:
         """The accuracy over all rows; a rejected row is correct only if its true label is `label`.
 
         Parameters
@@ -316,12 +340,16 @@ class Reject(Wrapper):
             The true labels, or the name of the target column of a table.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         float
             The accuracy, from 0 to 1.
         """
+        X = opened_as(X, read)
         if isinstance(y, str):
             return super().score(X, y, sample_weight)
         predicted, y = self.predict(X).astype(object), np.asarray(y, dtype=object)
@@ -379,6 +407,7 @@ def reject(
     groups: Labels | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
     **settings: Unpack[RejectSettings],
 ) -> Reject:
     """Fit a model that rejects rows that are unlike the training rows, or too uncertain.
@@ -407,6 +436,9 @@ def reject(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+        `verosim.read`. None means that the files are examined.
     **settings : keyword arguments
         The parameters `novelty`, `confidence`, `label` and `cv` of :class:`Reject`.
 
@@ -441,4 +473,4 @@ def reject(
     ['', '', 'novel']
     """
     wrapper = Reject(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na)
+    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na, read=read)

@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.axes.groups import plain_label
+from verosim.data.adapters import opened_as
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.estimators.base import StatisticClassifier
@@ -37,7 +38,7 @@ from verosim.validate.cross_validation import (
 
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
-    from verosim.typing import CV, Labels, MissingMarks, Scoring, Source, Weights
+    from verosim.typing import CV, FileOptions, Labels, MissingMarks, Scoring, Source, Weights
 
 ASK_GRID = 'Use, for example, grid={"shrinkage": [0, 0.1, 0.5]}.'
 
@@ -49,6 +50,7 @@ class SearchOptions(TypedDict, total=False):
     fold_priors: Literal["fit", "keep"]
     schema: Schema | None
     na: MissingMarks
+    read: FileOptions | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +207,7 @@ def search(
     fold_priors: Literal["fit", "keep"] = "fit",
     schema: Schema | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
 ) -> Search:
     """Compare settings of a model on held-out rows.
 
@@ -247,6 +250,9 @@ def search(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+        `verosim.read`. None means that the files are examined.
 
     Returns
     -------
@@ -276,7 +282,7 @@ def search(
     keep_priors = keeps_priors(fold_priors)
     settings = _settings(grid)
     score_by = scores_of(model, scoring, (LOG_LOSS,))
-    inputs = inputs_of(X, y, sample_weight, schema, na)
+    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
     models = [_with(model, setting) for setting in settings]
     specs = [one.spec() for one in models]
     with first_warning_only():
@@ -349,7 +355,7 @@ def path(
         The group of each row, or the name of a column of groups. All rows of a group are in the
         same fold.
     **given : keyword arguments
-        The arguments `sample_weight`, `fold_priors`, `schema` and `na` of :func:`search`.
+        The arguments `sample_weight`, `fold_priors`, `schema`, `na` and `read` of :func:`search`.
 
     Returns
     -------

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 from sklearn.base import clone
 
+from verosim.data.adapters import opened_as
 from verosim.data.stream import TableSource
 from verosim.densities.central import Scatter
 from verosim.engines.progress import Progress
@@ -36,7 +37,7 @@ from verosim.validate.cross_validation import check_generative
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
     from verosim.estimators.base import GenerativeClassifier
-    from verosim.typing import CV, Labels, MissingMarks, Source, Weights
+    from verosim.typing import CV, FileOptions, Labels, MissingMarks, Source, Weights
 
 LEAST_UNEXPLAINED = 1e-10  # a column with a smaller share of own scatter is linear in the others
 
@@ -156,6 +157,7 @@ def select(
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    read: FileOptions | None = None,
 ) -> Selection:
     """Select columns one at a time: forward from none, or backward from all.
 
@@ -206,6 +208,9 @@ def select(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    read : dict or None, default=None
+        Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+        `verosim.read`. None means that the files are examined.
 
     Returns
     -------
@@ -248,7 +253,7 @@ def select(
             f"The columns of {model!r} cannot be selected, because fit chooses a setting of it.",
             "Give the setting a fixed value.",
         )
-    inputs = inputs_of(X, y, sample_weight, schema, na)
+    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
     engine = HeldOutEngine([spec], inputs, cv, groups)
     forward = direction == "forward"
     with first_warning_only():

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from sklearn.base import clone
 
+from verosim.data.adapters import opened_as
 from verosim.densities import Convergence
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
 from verosim.estimators.base import GenerativeClassifier
@@ -34,7 +35,7 @@ from verosim.validate.wrapper import Wrapper, generative
 if TYPE_CHECKING:
     from verosim.bayes.rule import Rule
     from verosim.data.schema import Schema
-    from verosim.typing import Labels, MissingMarks, Source, Weights
+    from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
 
 Recorded = list[warnings.WarningMessage]
 
@@ -126,6 +127,7 @@ class SemiSupervised(Wrapper):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        read: FileOptions | None = None,
     ) -> Self:
         """Fit the model to all rows; rows with the label `unlabelled` have no label.
 
@@ -143,6 +145,9 @@ class SemiSupervised(Wrapper):
             The kinds of the columns, from `verosim.look`. None finds them from the table.
         na : iterable of str, default=()
             Texts that mean a missing value in a table, in addition to the empty cell.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -162,7 +167,7 @@ class SemiSupervised(Wrapper):
         model.spec().check_updates("SemiSupervised")
         check_density(model.spec(), "SemiSupervised", "Use NaiveBayes.")
         with warnings.catch_warnings(record=True, action="always") as first:
-            inputs = inputs_of(X, y, sample_weight, schema, na)
+            inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
             rows = fit_labelled(model, inputs, self.unlabelled)
         convergence, last = self._climb(model, rows)
         if convergence.iterations:  # the covariances of the first model are not in use

@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from verosim.bayes.rule import Rule
+from verosim.data.adapters import opened_as
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.density_method import check_density
 from verosim.estimators.predictions import prediction_reader
@@ -35,7 +36,7 @@ from verosim.validate.cross_validation import check_generative
 if TYPE_CHECKING:
     from pyarrow import RecordBatchReader
 
-    from verosim.typing import Labels, Source, Weights
+    from verosim.typing import FileOptions, Labels, Source, Weights
 
 
 def has_decision_function(wrapper: Wrapper) -> bool:
@@ -149,13 +150,16 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.rule_of(rule), rows
 
     @available_if(has_decision_function)
-    def decision_function(self, X: Source) -> np.ndarray:
+    def decision_function(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """The score of each class, up to a term that is the same for all classes.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -163,9 +167,9 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The scores, with classes in the order of `classes_`. For two classes, it is the score
             of the second class minus the score of the first.
         """
-        return super().decision_function(X)
+        return super().decision_function(X, read=read)
 
-    def log_density(self, X: Source) -> np.ndarray:
+    def log_density(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """The log-density of each row by the model inside.
 
             log p(x) = log Σ_k π_k p(x | k)
@@ -176,6 +180,9 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
@@ -183,9 +190,15 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             log p(x) of each row. A low value means an unusual row.
         """
         check_density(self._spec(), "log_density")
-        return self.evaluate(X, lambda rule, rows: rule.evidence(rows))
+        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.evidence(rows))
 
-    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> RecordBatchReader:
+    def predict_table(
+        self,
+        source: Source,
+        keep: str | Iterable[str] = (),
+        *,
+        read: FileOptions | None = None,
+    ) -> RecordBatchReader:
         """Predict a table of any size, in pieces.
 
         The columns of the result are the columns named in `keep`, then `prediction`, one posterior
@@ -198,13 +211,16 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             or a folder, or an iterable of tables.
         keep : str or iterable of str, default=()
             The columns of the source to copy to the result.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         pyarrow.RecordBatchReader
             A reader that predicts the rows while it is read.
         """
-        opened = open_table_to_score(self.checked_state(), source)
+        opened = open_table_to_score(self.checked_state(), opened_as(source, read))
         density = self._spec().is_density
         return prediction_reader(self.rule(), self.classes_, opened, keep, density)
 
@@ -212,7 +228,14 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """The settings of the innermost model."""
         return generative(self.model, type(self).__name__).spec()
 
-    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+    def score(
+        self,
+        X: Source,
+        y: Labels,
+        sample_weight: Weights | None = None,
+        *,
+        read: FileOptions | None = None,
+    ) -> float:
         """The accuracy: the share of rows with a correct prediction.
 
         Parameters
@@ -223,12 +246,16 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The true labels, or the name of the target column of a table.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
 
         Returns
         -------
         float
             The accuracy, from 0 to 1.
         """
+        X = opened_as(X, read)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         state = self.checked_state()
@@ -272,10 +299,11 @@ class Training:
         schema: Any,
         na: Any,
         groups: Any = None,
+        read: Any = None,
     ) -> Training:
         """The checked arguments of `fit`; columns of folds or groups are not used as features."""
         spec = generative(wrapper.model, type(wrapper).__name__).spec()
-        inputs = inputs_of(X, y, sample_weight, schema, na)
+        inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
         inputs = without_split_columns(spec, inputs, wrapper.cv, groups)
         return cls(spec, inputs, wrapper.cv, groups)
 
