@@ -69,7 +69,7 @@ def _read_formatted(
     return read(as_cells(array, na | missing, format_), na)
 
 
-def as_cells(array: pa.Array, na: frozenset[str], format_: str | Format) -> pa.Array:
+def as_cells(array: pa.Array, na: frozenset[str], format_: str) -> pa.Array:
     """Texts as numbers or moments, null where missing. Other types are not changed."""
     if not cells.is_text(array.type):
         return array
@@ -84,26 +84,23 @@ def as_cells(array: pa.Array, na: frozenset[str], format_: str | Format) -> pa.A
     return values
 
 
-def _read_texts(
-    array: pa.Array, na: frozenset[str], format_: str | Format
-) -> tuple[pa.Array, np.ndarray]:
+def _read_texts(array: pa.Array, na: frozenset[str], format_: str) -> tuple[pa.Array, np.ndarray]:
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.large_string())
     texts = cells.without_na(array, na)
     if not format_:
         return texts, np.ones(len(texts), dtype=bool)
     try:
-        return (parsed_format(format_) if isinstance(format_, str) else format_).read(texts)
+        return parsed_format(format_).read(texts)
     except pa.ArrowInvalid:
         cells.keys(array)  # raises an error if a text is not valid UTF-8
         raise
 
 
-def _check_all(array: pa.Array, fits: np.ndarray, format_: str | Format) -> None:
+def _check_all(array: pa.Array, fits: np.ndarray, format_: str) -> None:
     if not fits.all():
         row = int(np.argmin(fits))
-        wanted = (parsed_format(format_) if isinstance(format_, str) else format_).wanted
-        raise cells.Unreadable(row, array[row].as_py(), wanted)
+        raise cells.Unreadable(row, array[row].as_py(), parsed_format(format_).wanted)
 
 
 def other_format_hint(column: Column, value: Any) -> str | None:

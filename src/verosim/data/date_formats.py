@@ -194,24 +194,34 @@ def find_date_format(texts: pa.Array) -> FoundDates | None:
 def _moments(texts: pa.Array, pattern: str) -> tuple[np.ndarray, np.ndarray]:
     """(n,) microseconds since 1970 and (n,) whether each text is a date in this pattern."""
     parts = pc.extract_regex(texts, pattern)
+    fits = parts.is_valid().to_numpy(zero_copy_only=False)
+    if not fits.any():
+        return np.zeros(len(texts), dtype=np.int64), fits
     year, day = _whole(parts, "year"), _whole(parts, "day")
     month = _named_month(parts) if "?P<name>" in pattern else _whole(parts, "month")
     digits = pc.utf8_length(_field(parts, "year")).to_numpy(zero_copy_only=False)
     year = np.where(digits == 2, year + np.where(year < FIRST_SHORT_YEAR, 2000, 1900), year)
+    fits = fits & (month >= 1) & (month <= 12)
+    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
+    starts = months.astype("datetime64[D]")
+    fits &= (day >= 1) & (day <= ((months + 1).astype("datetime64[D]") - starts).astype(np.int64))
+    micros = (starts.astype(np.int64) + day - 1) * DAY
+    if pc.any(pc.not_equal(_field(parts, "hour"), "")).as_py():
+        within, valid = _times(parts)
+        micros, fits = micros + within, fits & valid
+    return np.where(fits, micros, 0), fits
+
+
+def _times(parts: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) microseconds since midnight and (n,) whether each time of day exists."""
     hour, minute, second = (_whole(parts, name) for name in ("hour", "minute", "second"))
     half = pc.utf8_lower(pc.utf8_slice_codeunits(_field(parts, "half"), 0, 1))
     noon = pc.equal(half, "p").to_numpy(zero_copy_only=False)
     clock = noon | pc.equal(half, "a").to_numpy(zero_copy_only=False)  # 12 hours
-    fits = parts.is_valid().to_numpy(zero_copy_only=False) & (month >= 1) & (month <= 12)
-    fits &= (hour < 24) & (minute < 60) & (second < 60) & ~(clock & ((hour < 1) | (hour > 12)))
+    valid = (hour < 24) & (minute < 60) & (second < 60) & ~(clock & ((hour < 1) | (hour > 12)))
     hour = np.where(clock, hour % 12 + 12 * noon, hour)
-    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
-    starts = months.astype("datetime64[D]")
-    fits &= (day >= 1) & (day <= ((months + 1).astype("datetime64[D]") - starts).astype(np.int64))
     fraction = pc.utf8_slice_codeunits(pc.utf8_rpad(_field(parts, "fraction"), 6, "0"), 0, 6)
-    seconds = 3600 * hour + 60 * minute + second
-    micros = (starts.astype(np.int64) + day - 1) * DAY + seconds * SECOND + _integers(fraction)
-    return np.where(fits, micros, 0), fits
+    return (3600 * hour + 60 * minute + second) * SECOND + _integers(fraction), valid
 
 
 def _field(parts: Any, name: str) -> pa.Array:

@@ -39,6 +39,7 @@ WORD_UNIT = r"[^\W\d_][\w/·.²³µ°%]{0,14}"
 MARKS = (  # decimal mark, mark of thousands; the first of equally good ones is taken
     (".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", "'"), (".", " "), (",", "'"),
 )  # fmt: skip
+EXPONENTS = ("e", "E")  # these letters are not units
 LEAST_DIGITS_OF_PHONE = 9
 CURRENCY = f"(?:{CURRENCY_SIGN}|{CURRENCY_WORDS})"
 SHAPE = re.compile(
@@ -81,6 +82,8 @@ class NumberFormat:
         if decimal == group:
             return None
         unit = (found["before"] or found["after"]).strip()
+        if unit in EXPONENTS:
+            return None
         space = found["s1"] if found["before"] else found["s2"]
         return cls(decimal, group, unit, bool(found["before"]), bool(unit and space))
 
@@ -113,16 +116,12 @@ class NumberFormat:
 
     def values(self, texts: pa.Array) -> np.ndarray:
         """(n,) the numbers in folded texts that all fit, NaN where a text is null."""
-        unit = f"(?:{re.escape(self.unit)})?"
-        digits = pc.replace_substring_regex(
-            texts, f"^[-+( ]*{unit}[-+( ]*({self._body})[-) ]*{unit}[-) ]*$", r"\1"
-        )
-        if self.group:
-            digits = pc.replace_substring(digits, self.group, "")
+        bare = pc.replace_substring(texts, self.unit, "") if self.unit else texts
+        negative = pc.match_substring_regex(bare, r"^ *[-(]|- *$")
+        digits = pc.replace_substring(bare, self.group, "") if self.group else bare
         if self.decimal != ".":
             digits = pc.replace_substring(digits, self.decimal, ".")
-        out = digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        negative = pc.match_substring_regex(texts, rf"^[^0-9.,]*[-(]|- *{unit}$")
+        out = pc.utf8_trim(digits, "-+() ").cast(pa.float64()).to_numpy(zero_copy_only=False)
         return np.where(pc.fill_null(negative, False).to_numpy(zero_copy_only=False), -out, out)
 
     def read(self, texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
@@ -193,7 +192,8 @@ def _units(shapes: list[re.Match[str]]) -> Counter[str]:
 def _unit(shapes: list[re.Match[str]]) -> NumberFormat:
     """A format with the unit that most numbers have, where most of them have it."""
     units = _units(shapes)
-    units.pop("", None)
+    for no_unit in ("", *EXPONENTS):
+        units.pop(no_unit, None)
     if not units:
         return NumberFormat()
     unit = units.most_common(1)[0][0]

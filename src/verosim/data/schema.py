@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from verosim.axes import Columns
 from verosim.data.cell_columns import CellColumn, Structure
-from verosim.data.cell_formats import FORMATTED_ROLES, Format, split_kind
+from verosim.data.cell_formats import FORMATTED_ROLES, Format, parsed_format, split_kind
 from verosim.data.column_kinds import (
     DEFAULT_NUMBER_KIND,
     IGNORE,
@@ -321,6 +321,9 @@ class Schema:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
             columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
+            for c in columns:
+                if c.format:
+                    parsed_format(c.format, c.name)
             cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
             structures = tuple(
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())

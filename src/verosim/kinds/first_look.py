@@ -20,6 +20,7 @@ from verosim.data.cell_formats import (
     by_format,
     find_format,
     mixed_units,
+    other_format_hint,
     split_kind,
 )
 from verosim.data.column_kinds import IGNORE
@@ -40,6 +41,8 @@ MOST_NUMERIC_CODES = 100  # with more distinct numbers, they are not kept as cat
 FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the user
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
 DOTTED_PATTERN = re.compile(r"\s*-?[1-9][0-9]{0,2}(\.[0-9]{3})?\s*")
+PAIR_PATTERN = re.compile("[0-9],[0-9]")
+DECIMAL_COMMA = "1234,56"  # the format of numbers like 12,5
 DATES = "dates, read as a number, hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
 
@@ -65,7 +68,10 @@ class FirstLook:
             if given is not None:
                 found = replace(self._as_given(found, array, given), reason=SET_BY_USER)
         except cells.Unreadable as error:
-            hint = f"Use na=[{error.value!r}] if it means missing." if given else None
+            hint = None
+            if given is not None:
+                hint = other_format_hint(Column(name, as_kind(given, name).name), error.value)
+                hint = hint or f"Use na=[{error.value!r}] if it means missing."
             raise error.named(f"Column {name!r}, row {error.row}", hint) from None
         return replace(found, type=_short(shown))
 
@@ -227,7 +233,7 @@ class FirstLook:
             return Column(name, TEXT.name, reason=reason)
         if len(seen) == n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             reason = f"identifier: all {n:,} values are different"
-            return Column(name, IGNORE.name, reason=reason, note=_units_note(seen))
+            return Column(name, IGNORE.name, reason=reason, note=_almost_numbers(name, seen))
         return self._words(name, seen, n)
 
     def _formatted(self, name: str, array: pa.Array, texts: dict[str, int]) -> Column | None:
@@ -242,7 +248,8 @@ class FirstLook:
             column = self._number(name, given)
         if len(texts) <= MOST_NUMERIC_CODES:  # needed if the user changes it to a category
             column = replace(column, frequent=_ranked(self._categories(texts)))
-        notes = (found.note, _not_read(column, found.odd, texts), column.note)
+        lists = _lists_note(column, found.format, texts)
+        notes = (found.note, _not_read(column, found.odd, texts), lists or column.note)
         note = " ".join(filter(None, notes))
         return replace(column, format=found.name, missing=found.odd, note=note)
 
@@ -257,18 +264,7 @@ class FirstLook:
         reason = f"{len(seen):,} value{'s' if len(seen) != 1 else ''} in {n:,} rows"
         if len(seen) == 1:
             reason = _constant(next(iter(seen)))
-        note = _units_note(seen)
-        odd = [text for text in seen if not cells.NUMBER_PATTERN.fullmatch(text)]
-        if odd and len(seen) > 5 and len(odd) <= max(3, len(seen) // 20):
-            note = (
-                f"The values are numbers except {listed(odd, 3)}. "
-                f"If this means missing, use na={odd[:3]!r}."
-            )
-        elif len(seen) > 5 and not odd:
-            note = (
-                "The values are numbers that are stored as text. "
-                f"To read them as numbers, use columns={{{name!r}: {GAUSSIAN.name!r}}}."
-            )
+        note = _almost_numbers(name, seen)
         if len(seen) > self.cap:
             reason = f"{len(seen):,} values in {n:,} rows; {self.cap:,} are kept"
         elif not note and len(seen) > 0.5 * n and n >= LEAST_ROWS_FOR_IDENTIFIER:
@@ -300,22 +296,48 @@ def _not_read(column: Column, odd: tuple[str, ...], texts: dict[str, int]) -> st
     if not odd:
         return ""
     n = sum(texts[text] for text in odd)
-    what = "numbers" if column.role == GAUSSIAN.role else "dates"
-    are = "cells are" if n > 1 else "cell is"
+    what = "number" if column.role == GAUSSIAN.role else "date"
+    are = f"cells are not {what}s" if n > 1 else f"cell is not a {what}"
     return (
-        f"{n:,} {are} not {what} and read as missing: {listed(list(odd), 3)}. "
+        f"{n:,} {are} and read as missing: {listed(list(odd), 3)}. "
         f"To read the column as a category, use columns={{{column.name!r}: {CATEGORY.name!r}}}."
     )
 
 
-def _units_note(seen: dict[str, int]) -> str:
-    """The note about numbers with several units, which are not read as numbers."""
-    units = mixed_units(list(seen))
-    if not units:
+def _almost_numbers(name: str, seen: dict[str, int]) -> str:
+    """The note about categories or identifiers that may be numbers."""
+    odd = [text for text in seen if not cells.NUMBER_PATTERN.fullmatch(text)]
+    if odd and len(seen) > 5 and len(odd) <= max(3, len(seen) // 20):
+        return (
+            f"The values are numbers except {listed(odd, 3)}. "
+            f"If this means missing, use na={odd[:3]!r}."
+        )
+    if not odd and len(seen) > 5:
+        return (
+            "The values are numbers that are stored as text. "
+            f"To read them as numbers, use columns={{{name!r}: {GAUSSIAN.name!r}}}."
+        )
+    if units := mixed_units(list(seen)):
+        return (
+            f"The values are numbers with different units: {listed(units, 3)}. "
+            "To read them as numbers, convert them to one unit."
+        )
+    return ""
+
+
+def _lists_note(column: Column, format_: Format, texts: dict[str, int]) -> str:
+    """The note about texts like '1,2' and '1,3', which may be lists of codes."""
+    pair = next((text for text in texts if PAIR_PATTERN.fullmatch(text)), None)
+    if (
+        pair is None
+        or str(format_) != DECIMAL_COMMA
+        or len(texts) > FEW_WHOLE_NUMBERS
+        or not all(PAIR_PATTERN.fullmatch(text) or len(text) == 1 for text in texts)
+    ):
         return ""
     return (
-        f"The values are numbers with different units: {listed(units, 3)}. "
-        "To read them as numbers, convert them to one unit."
+        f"{pair!r} is read as {pair.replace(',', '.')}. If the values are lists of codes, "
+        f"use columns={{{column.name!r}: {CATEGORY.name!r}}}."
     )
 
 
@@ -324,7 +346,7 @@ def _dots_note(name: str, texts: dict[str, int]) -> str:
     if not all(DOTTED_PATTERN.fullmatch(text) for text in texts):
         return ""
     dotted = next((text for text in texts if "." in text), None)
-    if dotted is None or all("." in text for text in texts):
+    if dotted is None:
         return ""
     return (
         f"{dotted!r} is read as a decimal number. If the dot separates thousands, "
