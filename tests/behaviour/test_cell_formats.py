@@ -275,7 +275,7 @@ def test_what_did_not_fit_is_missing_and_listed(amounts):
     schema = look({"x": texts})
     assert schema["x"].role == "number"
     assert schema["x"].missing == ("n/a", "ask Ana")
-    assert "x: 3 cells are not numbers and read as missing: 'n/a', 'ask Ana'." in str(schema)
+    assert "x: 3 cells are not numbers and are read as missing: 'n/a', 'ask Ana'." in str(schema)
     clean = amounts.copy()
     clean[[3, 40, 7]] = np.nan
     model = fitted(texts)
@@ -298,7 +298,7 @@ def test_plain_numbers_with_a_few_words_are_numbers(amounts, tmp_path):
     assert_same_model(model, fitted(clean))
     assert model.schema_["x"].missing == ("unknown",)
     assert "1 cell is not numbers" not in str(model.schema_)
-    assert "1 cell is not a number and read as missing: 'unknown'." in str(model.schema_)
+    assert "1 cell is not a number and is read as missing: 'unknown'." in str(model.schema_)
 
 
 def test_dates_with_impossible_days_are_listed(moments):
@@ -308,7 +308,9 @@ def test_dates_with_impossible_days_are_listed(moments):
     schema = look({"x": texts})
     assert schema["x"].role == "date/time"
     assert schema["x"].missing == ("0000-00-00", "2023-02-30")
-    assert "2 cells are not dates and read as missing: '0000-00-00', '2023-02-30'" in str(schema)
+    assert "2 cells are not dates and are read as missing: '0000-00-00', '2023-02-30'" in str(
+        schema
+    )
 
 
 def test_the_order_of_day_and_month_is_decided_by_the_column():
@@ -399,6 +401,15 @@ def test_several_units_are_not_one_number():
     apart = look({"x": [f"{i}.5 {'kg' if i % 2 else 'lb'}" for i in range(N)]})["x"]
     assert apart.role == "ignored"
     assert "different units" in apart.note
+
+
+def test_cells_without_the_unit_are_listed():
+    texts = [f"{i}.5 kg" for i in range(60)]
+    half = look({"x": [*texts, *(f"{i}.25" for i in range(60))]})["x"]
+    assert (half.role, half.format) == ("number", "1234.56 kg")
+    assert "'0.25' has no unit. It is read in the unit 'kg' of the other values." in half.note
+    few = look({"x": [*(f"{i}.25" for i in range(60)), "3.5 kg"]})["x"]
+    assert (few.role, few.format, few.missing) == ("number", "", ("3.5 kg",))
 
 
 def test_whole_numbers_that_are_text_in_a_frame_may_be_codes():

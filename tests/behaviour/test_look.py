@@ -152,7 +152,7 @@ def test_almost_numbers_are_reported(tmp_path):
     path.write_text("x,y\n" + "\n".join(f"{'?' if i % 10 == 0 else i},{i % 2}" for i in range(80)))
     schema = look(path, target="y")
     assert schema["x"].role == "number"
-    assert "8 cells are not numbers and read as missing: '?'" in schema["x"].note
+    assert "8 cells are not numbers and are read as missing: '?'" in schema["x"].note
     assert look(path, target="y", na="?")["x"].role == "number"
     few = path.with_name("few.csv")  # so few whole numbers may be codes
     few.write_text(

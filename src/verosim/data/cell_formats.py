@@ -173,13 +173,19 @@ def _within(
 
 
 def _number_note(found: FoundNumbers, seen: Sequence[str], name: str) -> str:
-    if found.other is None:
-        return ""
-    here, there = (cells.text_of(value) for value in found.values)
-    return (
-        f"{seen[found.example]!r} is read as {here}. If it means {there}, "
-        f"use columns={{{name!r}: 'number \"{found.other}\"'}}."
-    )
+    notes = []
+    if found.other is not None:
+        here, there = (cells.text_of(value) for value in found.values)
+        notes.append(
+            f"{seen[found.example]!r} is read as {here}. If it means {there}, "
+            f"use columns={{{name!r}: 'number \"{found.other}\"'}}."
+        )
+    if found.unitless >= 0:
+        notes.append(
+            f"{seen[found.unitless]!r} has no unit. It is read in the unit "
+            f"{found.format.unit!r} of the other values."
+        )
+    return " ".join(notes)
 
 
 def _date_note(found: FoundDates, name: str) -> str:

@@ -142,6 +142,7 @@ class FoundNumbers:
     other: NumberFormat | None = None
     example: int = -1  # a text that the other format reads as another number
     values: tuple[float, float] = (0.0, 0.0)  # of the example, by this format and the other one
+    unitless: int = -1  # a text without the unit that the others have
 
 
 def find_number_format(texts: pa.Array) -> FoundNumbers | None:
@@ -161,7 +162,10 @@ def find_number_format(texts: pa.Array) -> FoundNumbers | None:
     seen = texts.filter(pa.array(fits))
     if _padded(seen) or _is_phone(chosen, seen):
         return None
-    values = chosen.values(seen)
+    values, unitless = chosen.values(seen), -1
+    if chosen.unit:
+        bare = fits & ~pc.match_substring(texts, chosen.unit).to_numpy(zero_copy_only=False)
+        unitless = int(np.argmax(bare)) if bare.any() else -1
     for other in tied:
         if other != at and (masks[other] == fits).all():
             differs = np.flatnonzero(formats[other].values(seen) != values)
@@ -169,8 +173,8 @@ def find_number_format(texts: pa.Array) -> FoundNumbers | None:
                 i = int(differs[0])
                 pair = float(values[i]), float(formats[other].values(seen[i : i + 1])[0])
                 example = int(np.flatnonzero(fits)[i])
-                return FoundNumbers(chosen, fits, formats[other], example, pair)
-    return FoundNumbers(chosen, fits)
+                return FoundNumbers(chosen, fits, formats[other], example, pair, unitless)
+    return FoundNumbers(chosen, fits, unitless=unitless)
 
 
 def units_of(texts: pa.Array) -> list[str]:
@@ -190,13 +194,15 @@ def _units(shapes: list[re.Match[str]]) -> Counter[str]:
 
 
 def _unit(shapes: list[re.Match[str]]) -> NumberFormat:
-    """A format with the unit that most numbers have, where most of them have it."""
+    """A format with the most frequent unit, on the side where most numbers have it."""
     units = _units(shapes)
     for no_unit in ("", *EXPONENTS):
         units.pop(no_unit, None)
     if not units:
         return NumberFormat()
-    unit = units.most_common(1)[0][0]
+    unit, count = units.most_common(1)[0]
+    if count <= max(3, len(shapes) // 20) and 2 * count < len(shapes):
+        return NumberFormat()  # a few cells with a unit do not fit
     having = [
         shape for shape in shapes if unit in (shape["before"], shape["close"], shape["apart"])
     ]

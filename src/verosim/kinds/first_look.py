@@ -297,9 +297,9 @@ def _not_read(column: Column, odd: tuple[str, ...], texts: dict[str, int]) -> st
         return ""
     n = sum(texts[text] for text in odd)
     what = "number" if column.role == GAUSSIAN.role else "date"
-    are = f"cells are not {what}s" if n > 1 else f"cell is not a {what}"
+    are = f"cells are not {what}s and are" if n > 1 else f"cell is not a {what} and is"
     return (
-        f"{n:,} {are} and read as missing: {listed(list(odd), 3)}. "
+        f"{n:,} {are} read as missing: {listed(list(odd), 3)}. "
         f"To read the column as a category, use columns={{{column.name!r}: {CATEGORY.name!r}}}."
     )
 
