@@ -440,6 +440,19 @@ def test_the_user_gives_the_kind_and_the_format(amounts):
     np.testing.assert_array_equal(
         decimals.predict_proba({"x": ["9,955"]}), thousandths.predict_proba({"x": [9.955]})
     )
+    given = NaiveBayes(columns={"x": 'number "1.234,56"'}).fit({**table, "x": whole}, "y")
+    np.testing.assert_array_equal(  # the texts of later rows have the format
+        given.predict_proba({"x": ["1.234,5"]}), given.predict_proba({"x": [1234.5]})
+    )
+    days = [f"{d:02d}/12/2024" for d in range(1, 31)] * 4
+    as_number = NaiveBayes(columns={"x": "gaussian"}).fit({**table, "x": days}, "y")
+    clean = pd.to_datetime(pd.Series(days), format="%d/%m/%Y")
+    assert as_number.stats_.fingerprint() == NaiveBayes(columns={"x": "gaussian"}).fit(
+        pd.DataFrame({**table, "x": clean}), "y"
+    ).stats_.fingerprint()  # fmt: skip
+    with pytest.raises(VerosimError, match="'9,955' is not a date"):
+        NaiveBayes().fit({"x": ["9,955", "1,234"], "y": ["a", "b"]}, "y",
+                         schema=look(table, "y").edit({"x": "date"}))  # fmt: skip
     edited = look(table, "y").edit({"x": 'gaussian "1234,56"'})
     assert NaiveBayes().fit(table, "y", schema=edited).predict({"x": ["9,955"]}).size == 1
     few = {"x": ["1.5 m", "unknown", "2 m", "none"], "y": list("abab")}

@@ -60,7 +60,10 @@ def by_format(column: Column, read: Read) -> Read:
     """The function that reads the cells of a column, after its format was applied."""
     if column.role not in FORMATTED_ROLES or not (column.format or column.missing):
         return read
-    return partial(_read_formatted, read, column.format, frozenset(column.missing))
+    format_ = column.format
+    if format_ and column.role == DateFormat.role and NumberFormat.parsed(format_):
+        format_ = ""  # numbers are not dates; dates can be read as numbers, in days
+    return partial(_read_formatted, read, format_, frozenset(column.missing))
 
 
 def _read_formatted(

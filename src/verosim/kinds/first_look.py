@@ -80,12 +80,15 @@ class FirstLook:
         wanted, format_ = as_kind(given, found.name), split_kind(given, found.name)[1]
         if wanted.name == found.density and format_ is None:
             return found
-        found = replace(found, density=wanted.name, note="")
+        note = found.note if found.missing and wanted.role == found.role else ""
+        found = replace(found, density=wanted.name, note=note)
         if wanted.role == CATEGORY.role:
             return self._as_words(found, array)
         text = cells.is_text(array.type)
-        if text and format_ is not None:
+        if format_ is not None and text:
             found = self._as_formatted(found, array, format_)
+        elif format_ is not None:  # the texts of later rows have it
+            found = replace(found, format=str(format_))
         if wanted.role == GAUSSIAN.role and (format_ is not None or not found.edges):
             return self._as_number(found, array)
         if wanted.role == DATE.role and text and format_ is None:
