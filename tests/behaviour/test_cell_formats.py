@@ -6,6 +6,7 @@ misread in silence: what does not fit, and what has two meanings, is listed unde
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import warnings
@@ -603,6 +604,27 @@ def path(tmp_path_factory):
 @given(st.integers(0, 2**32))
 def test_random_formats_are_read_as_they_were_meant(path, seed):
     check_random_table(random.Random(seed), path)
+
+
+PIECES = st.sampled_from(
+    [*"0123456789", *"....,,,,''’  -−+()/:%$€eETZ°²½٣३", "\u00a0", "\u202f", "1,234", "2024", "31",
+     "12", "Dec", "kg", "USD", "R$", "AM", "00", "-0", "nan"]
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(PIECES, max_size=9).map("".join), min_size=1, max_size=30))
+def test_any_text_is_read_or_refused_with_an_error_of_verosim(texts):
+    """What the first look reads, a model can be fitted on, and the format reads its own example."""
+    table = {"x": texts, "z": [1.0] * len(texts)}
+    schema = look(table)
+    reader = MixedReader(schema)
+    (rows,) = open_table(table).batches()
+    reader.block(rows)
+    if schema["x"].format:
+        assert str(parsed_format(schema["x"].format)) == schema["x"].format
+    for kind in ("number", "date"):
+        with contextlib.suppress(VerosimError):
+            look(table, columns={"x": kind})
 
 
 @pytest.mark.soak

@@ -44,7 +44,7 @@ SURE_EXAMPLES = {  # the start of such dates, without the patterns above
     "2024/12/31": "^[0-9]{4}/",
     "2024.12.31": r"^[0-9]{4}\.",
     "31-Dec-2024": "^[0-9]{1,2}-[A-Za-z]",
-    "31 Dec 2024": "[0-9]{1,2}[^-0-9]{0,3}[A-Za-z]{3,9}[^0-9]+[0-9]{2}",
+    "31 Dec 2024": "[0-9]{1,2}[^-0-9]{0,3}[A-Za-z]{3,9}[^0-9]*[0-9]{2}",
     "Dec 31, 2024": "[A-Za-z]{3,9}[^0-9]+[0-9]{1,2}[^0-9:]{1,3}[0-9]{2}",
 }
 MONTH_NAMES = (
@@ -188,6 +188,8 @@ def find_date_format(texts: pa.Array) -> FoundDates | None:
         pc.any(pc.match_substring_regex(read, pattern.replace(ANY_YEAR, SHORT_YEAR))).as_py()
         for pattern in SURE_PATTERNS[1:]
     )
+    if not styles and not sure:
+        sure = ("2024-12-31",)  # the name of a format is never empty
     return FoundDates(DateFormat(tuple(styles), sure), fits, tuple(unsure), short)
 
 
