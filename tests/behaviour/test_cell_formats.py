@@ -271,18 +271,18 @@ def test_a_date_that_does_not_fit_is_named(written, cell, moments):
 
 def test_what_did_not_fit_is_missing_and_listed(amounts):
     texts = [european(v) for v in amounts]
-    texts[3] = texts[40] = "n/a"
+    texts[3] = texts[40] = "lost"
     texts[7] = "ask Ana"
     schema = look({"x": texts})
     assert schema["x"].role == "number"
-    assert schema["x"].missing == ("n/a", "ask Ana")
-    assert "x: 3 cells are not numbers and are read as missing: 'n/a', 'ask Ana'." in str(schema)
+    assert schema["x"].missing == ("lost", "ask Ana")
+    assert "x: 3 cells are not numbers and are read as missing: 'lost', 'ask Ana'." in str(schema)
     clean = amounts.copy()
     clean[[3, 40, 7]] = np.nan
     model = fitted(texts)
     assert_same_model(model, fitted(clean))
     np.testing.assert_array_equal(
-        model.predict_proba({"x": ["n/a"]}), model.predict_proba({"x": [None]})
+        model.predict_proba({"x": ["lost"]}), model.predict_proba({"x": [None]})
     )
     with pytest.raises(VerosimError, match="'ask Eva' is not a number like"):
         model.predict({"x": ["ask Eva"]})
@@ -454,6 +454,8 @@ def test_the_user_gives_the_kind_and_the_format(amounts):
     with pytest.raises(VerosimError, match="'9,955' is not a date"):
         NaiveBayes().fit({"x": ["9,955", "1,234"], "y": ["a", "b"]}, "y",
                          schema=look(table, "y").edit({"x": "date"}))  # fmt: skip
+    words = look({"x": ["lost", *days]}).edit({"x": "category"})["x"]
+    assert words.missing == ()  # every text of a category is a value
     edited = look(table, "y").edit({"x": 'gaussian "1234,56"'})
     assert NaiveBayes().fit(table, "y", schema=edited).predict({"x": ["9,955"]}).size == 1
     few = {"x": ["1.5 m", "unknown", "2 m", "none"], "y": list("abab")}
@@ -487,13 +489,13 @@ def test_a_format_is_read_as_it_is_printed(format_):
 
 
 def test_formats_are_saved_with_the_schema(amounts, tmp_path):
-    texts = ["n/a", *(european(v) for v in amounts[1:])]
+    texts = ["lost", *(european(v) for v in amounts[1:])]
     table = {"x": texts, "y": labels()}
     schema = look(table, "y")
     schema.save(tmp_path / "schema.json")
     again = verosim.Schema.load(tmp_path / "schema.json")
     assert again == schema
-    assert again["x"].missing == ("n/a",)
+    assert again["x"].missing == ("lost",)
     one, other = (NaiveBayes().fit(table, "y", schema=s) for s in (schema, again))
     assert one.stats_.fingerprint() == other.stats_.fingerprint()
     raw = json.loads((tmp_path / "schema.json").read_text())

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
+WORD_ROLES = ("category", "text")  # in these roles, every text is a value
 
 
 @dataclass(frozen=True)
@@ -270,6 +271,7 @@ class Schema:
             replace(
                 c, density=kinds[c.name].name, note="", reason=SET_BY_USER,
                 format=str(formats[c.name] or c.format),
+                missing=() if kinds[c.name].role in WORD_ROLES else c.missing,
             )
             if c.name in kinds
             else c

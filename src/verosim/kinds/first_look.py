@@ -25,7 +25,7 @@ from verosim.data.cell_formats import (
 )
 from verosim.data.column_kinds import IGNORE
 from verosim.data.libraries import pa
-from verosim.data.schema import SET_BY_USER, Column, as_kind
+from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_kind
 from verosim.data.text_folding import in_ascii_digits
 from verosim.errors import listed
 from verosim.kinds.boolean import BOOLEAN
@@ -82,6 +82,8 @@ class FirstLook:
             return found
         note = found.note if found.missing and wanted.role == found.role else ""
         found = replace(found, density=wanted.name, note=note)
+        if wanted.role in WORD_ROLES:
+            found = replace(found, missing=())
         if wanted.role == CATEGORY.role:
             return self._as_words(found, array)
         text = cells.is_text(array.type)
@@ -313,7 +315,7 @@ def _almost_numbers(name: str, seen: dict[str, int]) -> str:
     if odd and len(seen) > 5 and len(odd) <= max(3, len(seen) // 20):
         return (
             f"The values are numbers except {listed(odd, 3)}. "
-            f"If this means missing, use na={odd[:3]!r}."
+            f"If this means missing, use na={odd!r}."
         )
     if not odd and len(seen) > 5:
         return (
