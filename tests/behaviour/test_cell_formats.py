@@ -404,6 +404,13 @@ def test_several_units_are_not_one_number():
     assert "different units" in apart.note
 
 
+def test_a_unit_has_a_singular(tmp_path):
+    texts = [f"{i % 12} year{'s' if i % 12 != 1 else ''}" for i in range(N)]
+    model = fitted(texts)
+    assert model.schema_["x"].format == "1234.56 years"
+    assert_same_model(model, fitted(np.arange(N) % 12))
+
+
 def test_cells_without_the_unit_are_listed():
     texts = [f"{i}.5 kg" for i in range(60)]
     half = look({"x": [*texts, *(f"{i}.25" for i in range(60))]})["x"]

@@ -39,6 +39,7 @@ WORD_UNIT = r"[^\W\d_][\w/·.²³µ°%]{0,14}"
 MARKS = (  # decimal mark, mark of thousands; the first of equally good ones is taken
     (".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", "'"), (".", " "), (",", "'"),
 )  # fmt: skip
+PLURAL = re.compile(r"[^\W\d_]{3,}s")
 EXPONENTS = ("e", "E")  # these letters are not units
 LEAST_DIGITS_OF_PHONE = 9
 CURRENCY = f"(?:{CURRENCY_SIGN}|{CURRENCY_WORDS})"
@@ -92,6 +93,13 @@ class NumberFormat:
         """What a cell must be, for messages."""
         return f'a number like "{self}"'
 
+    @property
+    def unit_pattern(self) -> str:
+        """The unit as a regular expression. The unit 'years' also has the form 'year'."""
+        if PLURAL.fullmatch(self.unit):
+            return f"(?:{re.escape(self.unit[:-1])}s?)"
+        return re.escape(self.unit)
+
     @cached_property
     def _body(self) -> str:
         """The digits, marks and exponent, as a regular expression."""
@@ -105,7 +113,7 @@ class NumberFormat:
 
     def fits(self, texts: pa.Array) -> np.ndarray:
         """(n,) whether each folded text is a number in this format."""
-        body, unit = self._body, re.escape(self.unit)
+        body, unit = self._body, self.unit_pattern
         number, forms = body, []
         if unit:
             number = f"(?:{unit} *)?{body}(?: *{unit})?"
@@ -116,7 +124,11 @@ class NumberFormat:
 
     def values(self, texts: pa.Array) -> np.ndarray:
         """(n,) the numbers in folded texts that all fit, NaN where a text is null."""
-        bare = pc.replace_substring(texts, self.unit, "") if self.unit else texts
+        bare = texts
+        if self.unit:
+            bare = pc.replace_substring(texts, self.unit, "")
+        if PLURAL.fullmatch(self.unit):
+            bare = pc.replace_substring(bare, self.unit[:-1], "")
         negative = pc.match_substring_regex(bare, r"^ *[-(]|- *$")
         digits = pc.replace_substring(bare, self.group, "") if self.group else bare
         if self.decimal != ".":
@@ -164,7 +176,8 @@ def find_number_format(texts: pa.Array) -> FoundNumbers | None:
         return None
     values, unitless = chosen.values(seen), -1
     if chosen.unit:
-        bare = fits & ~pc.match_substring(texts, chosen.unit).to_numpy(zero_copy_only=False)
+        having = pc.match_substring_regex(texts, chosen.unit_pattern)
+        bare = fits & ~having.to_numpy(zero_copy_only=False)
         unitless = int(np.argmax(bare)) if bare.any() else -1
     for other in tied:
         if other != at and (masks[other] == fits).all():
@@ -190,7 +203,10 @@ def _shapes(texts: pa.Array, least: float) -> list[re.Match[str]]:
 
 
 def _units(shapes: list[re.Match[str]]) -> Counter[str]:
-    return Counter(shape["before"] or shape["close"] or shape["apart"] or "" for shape in shapes)
+    found = Counter(shape["before"] or shape["close"] or shape["apart"] or "" for shape in shapes)
+    for unit in [unit for unit in found if PLURAL.fullmatch(unit)]:
+        found[unit] += found.pop(unit[:-1], 0)  # 1 year, 2 years
+    return found
 
 
 def _unit(shapes: list[re.Match[str]]) -> NumberFormat:
@@ -203,9 +219,7 @@ def _unit(shapes: list[re.Match[str]]) -> NumberFormat:
     unit, count = units.most_common(1)[0]
     if count <= max(3, len(shapes) // 20) and 2 * count < len(shapes):
         return NumberFormat()  # a few cells with a unit do not fit
-    having = [
-        shape for shape in shapes if unit in (shape["before"], shape["close"], shape["apart"])
-    ]
+    having = [s for s in shapes if unit in (s["before"], s["close"], s["apart"])]
     before = 2 * sum(shape["before"] == unit for shape in having) > len(having)
     spaced = re.compile(rf"{re.escape(unit)} |[0-9] +{re.escape(unit)}")
     apart = 2 * sum(bool(spaced.search(shape[0])) for shape in having) > len(having)

@@ -7,7 +7,6 @@ classes better.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,6 @@ from verosim.data.cell_formats import (
     as_cells,
     by_format,
     find_format,
-    mixed_units,
     other_format_hint,
     split_kind,
 )
@@ -27,11 +25,16 @@ from verosim.data.column_kinds import IGNORE
 from verosim.data.libraries import pa
 from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_kind
 from verosim.data.text_folding import in_ascii_digits
-from verosim.errors import listed
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.date import DATE
 from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
+from verosim.kinds.format_notes import (
+    almost_numbers,
+    cells_not_read,
+    dots_of_thousands,
+    lists_of_codes,
+)
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.text import TEXT
 
@@ -40,9 +43,6 @@ ROWS_OF_SURE_IDENTIFIER = 50  # with so many different whole numbers, a note ask
 MOST_NUMERIC_CODES = 100  # with more distinct numbers, they are not kept as categories
 FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the user
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
-DOTTED_PATTERN = re.compile(r"\s*-?[1-9][0-9]{0,2}(\.[0-9]{3})?\s*")
-PAIR_PATTERN = re.compile("[0-9],[0-9]")
-DECIMAL_COMMA = "1234,56"  # the format of numbers like 12,5
 DATES = "dates, read as a number, hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
 
@@ -179,7 +179,7 @@ class FirstLook:
         texts = self._texts(array)
         found = find_format(list(texts), column.name, given)
         if found is not None and found.format.role == column.role:
-            note = " ".join(filter(None, (found.note, _not_read(column, found.odd, texts))))
+            note = " ".join(filter(None, (found.note, cells_not_read(column, found.odd, texts))))
             return replace(column, format=found.name, missing=found.odd, note=note)
         found = find_format(list(texts), column.name, given, most=len(texts))
         wanted = "a number" if column.role == GAUSSIAN.role else "a date"
@@ -220,7 +220,7 @@ class FirstLook:
             padded = any(cells.PADDED_PATTERN.match(in_ascii_digits(text)) for text in texts)
             if not padded and all(cells.NUMBER_PATTERN.fullmatch(text) for text in texts):
                 found = self._number(name, array)
-                return replace(found, note=_dots_note(name, texts) or found.note)
+                return replace(found, note=dots_of_thousands(name, texts) or found.note)
             if len(texts) <= 4 and all(text.lower() in cells.TRUTHS for text in texts):
                 return Column(name, BOOLEAN.name, reason=TRUE_OR_FALSE)
         if all(cells.DATE_PATTERN.fullmatch(text) for text in texts) and _are_dates(texts):
@@ -238,7 +238,7 @@ class FirstLook:
             return Column(name, TEXT.name, reason=reason)
         if len(seen) == n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             reason = f"identifier: all {n:,} values are different"
-            return Column(name, IGNORE.name, reason=reason, note=_almost_numbers(name, seen))
+            return Column(name, IGNORE.name, reason=reason, note=almost_numbers(name, seen))
         return self._words(name, seen, n)
 
     def _formatted(self, name: str, array: pa.Array, texts: dict[str, int]) -> Column | None:
@@ -253,8 +253,8 @@ class FirstLook:
             column = self._number(name, given)
         if len(texts) <= MOST_NUMERIC_CODES:  # needed if the user changes it to a category
             column = replace(column, frequent=_ranked(self._categories(texts)))
-        lists = _lists_note(column, found.format, texts)
-        notes = (found.note, _not_read(column, found.odd, texts), lists or column.note)
+        lists = lists_of_codes(column, found.format, texts)
+        notes = (found.note, cells_not_read(column, found.odd, texts), lists or column.note)
         note = " ".join(filter(None, notes))
         return replace(column, format=found.name, missing=found.odd, note=note)
 
@@ -269,7 +269,7 @@ class FirstLook:
         reason = f"{len(seen):,} value{'s' if len(seen) != 1 else ''} in {n:,} rows"
         if len(seen) == 1:
             reason = _constant(next(iter(seen)))
-        note = _almost_numbers(name, seen)
+        note = almost_numbers(name, seen)
         if len(seen) > self.cap:
             reason = f"{len(seen):,} values in {n:,} rows; {self.cap:,} are kept"
         elif not note and len(seen) > 0.5 * n and n >= LEAST_ROWS_FOR_IDENTIFIER:
@@ -294,69 +294,6 @@ def _are_dates(texts: dict[str, int]) -> bool:
     except cells.Unreadable:
         return False
     return True
-
-
-def _not_read(column: Column, odd: tuple[str, ...], texts: dict[str, int]) -> str:
-    """The note about the texts of a column that do not fit its format."""
-    if not odd:
-        return ""
-    n = sum(texts[text] for text in odd)
-    what = "number" if column.role == GAUSSIAN.role else "date"
-    are = f"cells are not {what}s and are" if n > 1 else f"cell is not a {what} and is"
-    return (
-        f"{n:,} {are} read as missing: {listed(list(odd), 3)}. "
-        f"To read the column as a category, use columns={{{column.name!r}: {CATEGORY.name!r}}}."
-    )
-
-
-def _almost_numbers(name: str, seen: dict[str, int]) -> str:
-    """The note about categories or identifiers that may be numbers."""
-    odd = [text for text in seen if not cells.NUMBER_PATTERN.fullmatch(text)]
-    if odd and len(seen) > 5 and len(odd) <= max(3, len(seen) // 20):
-        return (
-            f"The values are numbers except {listed(odd, 3)}. "
-            f"If this means missing, use na={odd!r}."
-        )
-    if not odd and len(seen) > 5:
-        return (
-            "The values are numbers that are stored as text. "
-            f"To read them as numbers, use columns={{{name!r}: {GAUSSIAN.name!r}}}."
-        )
-    if units := mixed_units(list(seen)):
-        return (
-            f"The values are numbers with different units: {listed(units, 3)}. "
-            "To read them as numbers, convert them to one unit."
-        )
-    return ""
-
-
-def _lists_note(column: Column, format_: Format, texts: dict[str, int]) -> str:
-    """The note about texts like '1,2' and '1,3', which may be lists of codes."""
-    pair = next((text for text in texts if PAIR_PATTERN.fullmatch(text)), None)
-    if (
-        pair is None
-        or str(format_) != DECIMAL_COMMA
-        or len(texts) > FEW_WHOLE_NUMBERS
-        or not all(PAIR_PATTERN.fullmatch(text) or len(text) == 1 for text in texts)
-    ):
-        return ""
-    return (
-        f"{pair!r} is read as {pair.replace(',', '.')}. If the values are lists of codes, "
-        f"use columns={{{column.name!r}: {CATEGORY.name!r}}}."
-    )
-
-
-def _dots_note(name: str, texts: dict[str, int]) -> str:
-    """The note about numbers like 1.234 and 950, in which the dot may separate thousands."""
-    if not all(DOTTED_PATTERN.fullmatch(text) for text in texts):
-        return ""
-    dotted = next((text for text in texts if "." in text), None)
-    if dotted is None:
-        return ""
-    return (
-        f"{dotted!r} is read as a decimal number. If the dot separates thousands, "
-        f"use columns={{{name!r}: 'number \"1.234,56\"'}}."
-    )
 
 
 def _constant(value: str) -> str:
