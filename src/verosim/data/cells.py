@@ -20,6 +20,7 @@ from verosim.data.libraries import pa, pc
 from verosim.errors import VerosimError
 
 NUMBER_PATTERN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+PLAIN_WHOLE_PATTERN = re.compile(r"\s*-?\d+(\.0+)?\s*")
 PADDED_PATTERN = re.compile(r"\s*[-+]?0\d")  # 007 is a code, not a number
 WHOLE_PATTERN = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 DATE_PATTERN = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
@@ -127,11 +128,14 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
             return _without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass
-    for i, text in enumerate(trimmed.to_pylist()):
-        if text is not None and not NUMBER_PATTERN.fullmatch(text):
-            raise Unreadable(i, array[i].as_py(), "a number")
-    cells = np.array([np.nan if v is None else float(v) for v in trimmed.to_pylist()])
-    return _without_marks(cells, na)
+    coded = pc.dictionary_encode(trimmed)
+    texts = coded.dictionary.to_pylist()
+    index = pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)
+    fits = np.array([bool(NUMBER_PATTERN.fullmatch(text)) for text in texts] + [True])[index]
+    if not fits.all():
+        i = int(np.argmin(fits))
+        raise Unreadable(i, array[i].as_py(), "a number")
+    return _without_marks(np.array([*map(float, texts), np.nan])[index], na)
 
 
 def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:

@@ -17,6 +17,7 @@ import numpy as np
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
+from verosim.data.cell_formats import by_format, other_format_hint
 from verosim.data.libraries import pa
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
@@ -64,7 +65,7 @@ class Reader(ABC):
         try:
             return read(rows.batch.column(at), self.na)
         except cells.Unreadable as error:
-            hint = (  # predict has no na=
+            hint = other_format_hint(column, error.value) or (  # predict has no na=
                 f"Leave the cell empty or fit with na=[{str(error.value)!r}] if it means missing, "
                 f"or fit {self.other_way(column)}"
             )
@@ -130,7 +131,7 @@ class NumberReader(Reader):
 
     def block(self, rows: Rows) -> np.ndarray:
         used = self.schema.used
-        found = [self.cells_of(rows, column, READ[column.role]) for column in used]
+        found = [self.cells_of(rows, c, by_format(c, READ[c.role])) for c in used]
         return as_numbers(found, rows.batch.num_rows)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from verosim.axes import Columns
 from verosim.data.cell_columns import CellColumn, Structure
+from verosim.data.cell_formats import FORMATTED_ROLES, Format, parsed_format, split_kind
 from verosim.data.column_kinds import (
     DEFAULT_NUMBER_KIND,
     IGNORE,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
+WORD_ROLES = ("category", "text")  # in these roles, every text is a value
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,12 @@ class Column:
         The edges of the bins of a numeric column, or () for other columns.
     frequent : tuple of str
         The most frequent categories. They are kept if there are more than `max_categories`.
+    format : str
+        How the texts of a number or a date are written, such as "1.234,56", "$1,234.56" or
+        "31/12/2024". It is "" for plain numbers, for dates like 2024-12-31, and for columns that
+        are not text.
+    missing : tuple of str
+        The texts of a number or a date that are read as missing, because they do not fit.
     kind : KindDescription
         The properties of the kind.
     role : str
@@ -69,6 +77,8 @@ class Column:
     whole: bool = False
     edges: tuple[float, ...] = ()
     frequent: tuple[str, ...] = ()
+    format: str = ""
+    missing: tuple[str, ...] = ()
 
     @property
     def kind(self) -> KindDescription:
@@ -102,7 +112,9 @@ class Schema:
         "category", "boolean", "date", "text" or "ignore"), `role` ("number", "category",
         "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this kind),
         `note` (a point to check, or ""), `whole` (whether all values are whole numbers), `edges`
-        (the edges of the bins of a numeric column) and `frequent` (the most frequent categories).
+        (the edges of the bins of a numeric column), `frequent` (the most frequent categories),
+        `format` (how the texts of a number or a date are written, or "") and `missing` (the texts
+        of such a column that are read as missing, because they do not fit).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}
@@ -224,8 +236,9 @@ class Schema:
         ----------
         columns : dict from str to str
             The new kind by the name of the column: "gaussian", "histogram", "poisson",
-            "category", "boolean", "date", "text" or "ignore". If the name of the target is given,
-            its labels are read as text.
+            "category", "boolean", "date", "text" or "ignore". A number or a date can have a format
+            in quotation marks: 'number "1.234,56"' or 'date "31/12/2024"'. If the name of the
+            target is given, its labels are read as text.
 
         Returns
         -------
@@ -247,20 +260,26 @@ class Schema:
         if not columns:
             return self
         kinds = {}
+        formats: dict[str, Format | None] = {}
         for name, density in columns.items():
             column = None if name == self.target else self[name]
             kinds[name] = kind = as_kind(density, name)
+            formats[name] = split_kind(density, name)[1]
             if column is not None and kind.binned and not column.edges:
                 raise VerosimError(
                     f"Column {name!r} was not read as numbers, so it has no bins.",
                     f"Make a new schema: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
                 )
         changed = tuple(
-            replace(c, density=kinds[c.name].name, note="", reason=SET_BY_USER)
+            replace(
+                c, density=kinds[c.name].name, note="", reason=SET_BY_USER,
+                format=str(formats[c.name] or c.format),
+                missing=() if kinds[c.name].role in WORD_ROLES else c.missing,
+            )
             if c.name in kinds
             else c
             for c in self.columns
-        )
+        )  # fmt: skip
         labels = "text" if self.target in columns else self.target_type
         return with_columns(replace(self, target_type=labels), changed)
 
@@ -307,6 +326,9 @@ class Schema:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
             columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
+            for c in columns:
+                if c.format:
+                    parsed_format(c.format, c.name)
             cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
             structures = tuple(
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
@@ -396,7 +418,8 @@ class Schema:
         lines = [head]
         for c in self.columns:
             density = c.density if c.kind.shown else ""
-            lines.append((c.name, c.type, c.role, density, c.reason))
+            role = f'{c.role} "{c.format}"' if c.format and c.role in FORMATTED_ROLES else c.role
+            lines.append((c.name, c.type, role, density, c.reason))
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         out = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False))
@@ -479,8 +502,14 @@ def _tuples(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_kind(name: Any, column: str) -> KindDescription:
-    """The kind with a name that `columns=` accepts."""
-    kind = kind_named(name) if isinstance(name, str) else None
+    """The kind with a name that `columns=` accepts, with or without a format."""
+    plain, format_ = split_kind(name, column)
+    kind = kind_named(plain) if isinstance(plain, str) else None
+    if kind is not None and format_ is not None and kind.role != format_.role:
+        raise VerosimError(
+            f'Column {column!r}: {plain!r} cannot have the format "{format_}".',
+            "Use a number with a format of numbers, or a date with a format of dates.",
+        )
     if kind is None:
         raise VerosimError(
             f"Column {column!r}: {name!r} is not a kind of column.",

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Axes
+from verosim.data.cell_formats import Read
 from verosim.data.column_kinds import KindDescription
 from verosim.data.libraries import pa
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
 from verosim.densities.base import Density
 from verosim.stats import Statistic
-
-Read = Callable[["pa.Array", frozenset[str]], Any]  # (cells, texts that mean missing)
 
 
 @dataclass(frozen=True)

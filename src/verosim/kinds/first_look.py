@@ -13,14 +13,28 @@ import numpy as np
 
 from verosim.axes.bins import edges_of
 from verosim.data import cells
+from verosim.data.cell_formats import (
+    Format,
+    as_cells,
+    by_format,
+    find_format,
+    other_format_hint,
+    split_kind,
+)
 from verosim.data.column_kinds import IGNORE
 from verosim.data.libraries import pa
-from verosim.data.schema import SET_BY_USER, Column, as_kind
-from verosim.errors import VerosimError, listed
+from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_kind
+from verosim.data.text_folding import in_ascii_digits
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.date import DATE
 from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
+from verosim.kinds.format_notes import (
+    almost_numbers,
+    cells_not_read,
+    dots_of_thousands,
+    lists_of_codes,
+)
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.text import TEXT
 
@@ -51,18 +65,37 @@ class FirstLook:
         kind = cells.kind_of_type(array.type)
         try:
             found = self._found(name, array, kind)
+            if given is not None:
+                found = replace(self._as_given(found, array, given), reason=SET_BY_USER)
         except cells.Unreadable as error:
-            raise error.named(f"Column {name!r}, row {error.row}") from None
-        if given is not None:
-            wanted = as_kind(given, name)
-            if wanted.name != found.density:
-                found = replace(found, density=wanted.name, note="")
-                if wanted.role == GAUSSIAN.role and not found.edges:
-                    found = self._as_number(found, array)
-                elif wanted.role == CATEGORY.role:
-                    found = self._as_words(found, array)
-            found = replace(found, reason=SET_BY_USER)
+            hint = None
+            if given is not None:
+                hint = other_format_hint(Column(name, as_kind(given, name).name), error.value)
+                hint = hint or f"Use na=[{error.value!r}] if it means missing."
+            raise error.named(f"Column {name!r}, row {error.row}", hint) from None
         return replace(found, type=_short(shown))
+
+    def _as_given(self, found: Column, array: pa.Array, given: str) -> Column:
+        """The entry with the kind and the format that the user chose."""
+        wanted, format_ = as_kind(given, found.name), split_kind(given, found.name)[1]
+        if wanted.name == found.density and format_ is None:
+            return found
+        note = found.note if found.missing and wanted.role == found.role else ""
+        found = replace(found, density=wanted.name, note=note)
+        if wanted.role in WORD_ROLES:
+            found = replace(found, missing=())
+        if wanted.role == CATEGORY.role:
+            return self._as_words(found, array)
+        text = cells.is_text(array.type)
+        if format_ is not None and text:
+            found = self._as_formatted(found, array, format_)
+        elif format_ is not None:  # the texts of later rows have it
+            found = replace(found, format=str(format_))
+        if wanted.role == GAUSSIAN.role and (format_ is not None or not found.edges):
+            return self._as_number(found, array)
+        if wanted.role == DATE.role and text and format_ is None:
+            return self._as_date(found, array)
+        return found
 
     def _found(self, name: str, array: pa.Array, kind: str) -> Column:
         if kind in ("boolean", "time") and array.null_count == len(array):
@@ -122,72 +155,145 @@ class FirstLook:
         )
 
     def _as_number(self, column: Column, array: pa.Array) -> Column:
+        """The entry with the bins of its numbers, after the format was found."""
         try:
-            x = cells.numbers(array, self.na)
-        except cells.Unreadable as error:
-            raise VerosimError(
-                f"Column {column.name!r}, row {error.row}: {error.value!r} is not a number.",
-                f"Use na=[{error.value!r}] if it means missing.",
-            ) from None
+            x = by_format(column, cells.numbers)(array, self.na)
+        except cells.Unreadable:
+            if column.format or not cells.is_text(array.type):
+                raise
+            column = self._as_formatted(column, array)
+            x = by_format(column, cells.numbers)(array, self.na)
         seen = x[np.isfinite(x)]
         column = replace(column, whole=bool((seen == np.floor(seen)).all()))
         return replace(column, edges=tuple(edges_of(x, self.weights, DEFAULT_BINS).tolist()))
 
-    def _seen(self, array: pa.Array) -> dict[str, int]:
+    def _as_date(self, column: Column, array: pa.Array) -> Column:
+        try:
+            by_format(column, cells.days)(array, self.na)
+        except cells.Unreadable:
+            return self._as_formatted(column, array)
+        return column
+
+    def _as_formatted(self, column: Column, array: pa.Array, given: Format | None = None) -> Column:
+        """The entry with the format of its texts, or an error that names a text without it."""
+        texts = self._texts(array)
+        found = find_format(list(texts), column.name, given)
+        if found is not None and found.format.role == column.role:
+            note = " ".join(filter(None, (found.note, cells_not_read(column, found.odd, texts))))
+            return replace(column, format=found.name, missing=found.odd, note=note)
+        found = find_format(list(texts), column.name, given, most=len(texts))
+        wanted = "a number" if column.role == GAUSSIAN.role else "a date"
+        odd: tuple[str, ...] = ()
+        if found is not None and found.format.role == column.role:
+            odd, wanted = found.odd, found.format.wanted
+        index, values = cells.keys(array, self.na, exact=True)
+        wrong = [v is not None and (not odd or v in odd) for v in values]
+        row = int(np.argmax(np.array(wrong)[index]))
+        raise cells.Unreadable(row, values[index[row]], wanted)
+
+    def _texts(self, array: pa.Array) -> dict[str, int]:
         """How many times each text occurs."""
+        index, texts = cells.keys(array, self.na, exact=True)
+        count = np.bincount(index, minlength=len(texts))
+        return {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
+
+    def _seen(self, array: pa.Array) -> dict[str, int]:
+        """How many times each category occurs: '1' and '1.0' are one category."""
+        if cells.is_text(array.type):
+            return self._categories(self._texts(array))
         index, texts = cells.keys(array, self.na)
         count = np.bincount(index, minlength=len(texts))
         return {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
 
+    def _categories(self, texts: dict[str, int]) -> dict[str, int]:
+        out: dict[str, int] = {}
+        for text, count in texts.items():
+            if (category := cells.text_of(text, self.na)) is not None:
+                out[category] = out.get(category, 0) + count
+        return out
+
     def _text(self, name: str, array: pa.Array) -> Column:
-        seen = self._seen(array)
-        n = sum(seen.values())
-        if not n:
+        texts = self._texts(array)
+        if not texts:
             return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
-        if all(cells.DATE_PATTERN.fullmatch(text) for text in seen):
-            return Column(name, DATE.name, reason=DATES)
         if not self.typed:
-            padded = any(cells.PADDED_PATTERN.match(text) for text in seen)
-            if not padded and all(cells.NUMBER_PATTERN.fullmatch(text) for text in seen):
-                return self._number(name, array)
-            if len(seen) <= 4 and all(text.lower() in cells.TRUTHS for text in seen):
+            padded = any(cells.PADDED_PATTERN.match(in_ascii_digits(text)) for text in texts)
+            if not padded and all(cells.NUMBER_PATTERN.fullmatch(text) for text in texts):
+                found = self._number(name, array)
+                return replace(found, note=dots_of_thousands(name, texts) or found.note)
+            if len(texts) <= 4 and all(text.lower() in cells.TRUTHS for text in texts):
                 return Column(name, BOOLEAN.name, reason=TRUE_OR_FALSE)
+        if all(cells.DATE_PATTERN.fullmatch(text) for text in texts) and _are_dates(texts):
+            return Column(name, DATE.name, reason=DATES)
+        formatted = None if name in self.declared else self._formatted(name, array, texts)
+        return formatted or self._words_or_text(name, texts)
+
+    def _words_or_text(self, name: str, texts: dict[str, int]) -> Column:
+        """The entry of a column that is free text, an identifier or a category."""
+        seen = self._categories(texts)
+        n = sum(seen.values())
         words = sum(len(text.split()) * c for text, c in seen.items()) / n
         if words >= LEAST_WORDS_OF_TEXT and len(seen) > max(n / 2, 2):
             reason = f"{words:.0f} words per cell, and most cells are different"
             return Column(name, TEXT.name, reason=reason)
         if len(seen) == n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             reason = f"identifier: all {n:,} values are different"
-            return Column(name, IGNORE.name, reason=reason)
+            return Column(name, IGNORE.name, reason=reason, note=almost_numbers(name, seen))
         return self._words(name, seen, n)
+
+    def _formatted(self, name: str, array: pa.Array, texts: dict[str, int]) -> Column | None:
+        """The entry of a column of numbers or dates as people write them, or None."""
+        found = find_format(list(texts), name)
+        if found is None or (found.plain and self._may_be_codes(texts, found.odd)):
+            return None
+        given = as_cells(array, self.na | set(found.odd), found.name)
+        if found.format.role == DATE.role:
+            column = Column(name, DATE.name, reason=DATES)
+        else:
+            column = self._number(name, given)
+        if len(texts) <= MOST_NUMERIC_CODES:  # needed if the user changes it to a category
+            column = replace(column, frequent=_ranked(self._categories(texts)))
+        lists = lists_of_codes(column, found.format, texts)
+        notes = (found.note, cells_not_read(column, found.odd, texts), lists or column.note)
+        note = " ".join(filter(None, notes))
+        return replace(column, format=found.name, missing=found.odd, note=note)
+
+    def _may_be_codes(self, texts: dict[str, int], odd: tuple[str, ...]) -> bool:
+        """Whether plain numbers are whole, and few or stored as text: they may be codes."""
+        numbers = [text for text in texts if text not in odd]
+        if not all(cells.PLAIN_WHOLE_PATTERN.fullmatch(text) for text in numbers):
+            return False
+        return self.typed or len(numbers) <= FEW_WHOLE_NUMBERS
 
     def _words(self, name: str, seen: dict[str, int], n: int) -> Column:
         reason = f"{len(seen):,} value{'s' if len(seen) != 1 else ''} in {n:,} rows"
         if len(seen) == 1:
             reason = _constant(next(iter(seen)))
-        note = ""
-        odd = [text for text in seen if not cells.NUMBER_PATTERN.fullmatch(text)]
-        if len(seen) > 5 and len(odd) <= max(3, len(seen) // 20) and not self.typed:
-            note = (
-                f"The values are numbers except {listed(odd, 3)}. "
-                f"If this means missing, use na={odd[:3]!r}."
-            )
-        elif len(seen) > 5 and not odd:
-            note = (
-                "The values are numbers that are stored as text. "
-                f"To read them as numbers, use columns={{{name!r}: {GAUSSIAN.name!r}}}."
-            )
-        elif len(seen) > self.cap:
+        note = almost_numbers(name, seen)
+        if len(seen) > self.cap:
             reason = f"{len(seen):,} values in {n:,} rows; {self.cap:,} are kept"
-        elif len(seen) > 0.5 * n and n >= LEAST_ROWS_FOR_IDENTIFIER:
+        elif not note and len(seen) > 0.5 * n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             note = f"There are {len(seen):,} different values in {n:,} rows. {_if_identifier(name)}"
-        ranked = sorted(seen, key=lambda text: (-seen[text], text))
-        frequent = tuple(ranked[: self.cap])  # values that come later do not replace these
+        frequent = _ranked(seen)[: self.cap]  # values that come later do not replace these
         return Column(name, CATEGORY.name, reason=reason, note=note, frequent=frequent)
 
     def _as_words(self, column: Column, array: pa.Array) -> Column:
         seen = self._seen(array)
         return replace(column, frequent=self._words(column.name, seen, len(array)).frequent)
+
+
+def _ranked(seen: dict[str, int]) -> tuple[str, ...]:
+    """The texts, the most frequent first."""
+    return tuple(sorted(seen, key=lambda text: (-seen[text], text)))
+
+
+def _are_dates(texts: dict[str, int]) -> bool:
+    """Whether all texts of the form 2024-12-31 are days of the calendar."""
+    try:
+        cells.days(pa.array(list(texts), pa.large_string()))
+    except cells.Unreadable:
+        return False
+    return True
 
 
 def _constant(value: str) -> str:

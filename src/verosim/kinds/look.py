@@ -46,8 +46,11 @@ def look(
     check. Change it with `schema.edit`, and use it with `fit(…, schema=schema)`. `NaiveBayes` calls
     this function if it is fitted on a table without a schema.
 
-    Text columns of a CSV file are read as numbers, dates or booleans if all their cells are. A
-    column of text is a category, free text, or an identifier, which is ignored. A column of numbers
+    Text columns of a CSV file are read as numbers, dates or booleans if their cells are. This also
+    holds for text columns of other tables, except whole numbers, which may be codes. Numbers and
+    dates may be written as people do, such as $15,285.12 or 31/12/2024: the schema states the
+    format of the column, and lists cells that do not fit and are read as missing. Any other column
+    of text is a category, free text, or an identifier, which is ignored. A column of numbers
     is a histogram if, with the labels, its Akaike criterion
 
         Σ w log p(class | x)  −  number of parameters
@@ -67,7 +70,9 @@ def look(
     columns : {"auto", "gaussian", "histogram"} or dict from str to str, default="auto"
         "auto" chooses the kind of all columns. "gaussian" or "histogram" is used for all columns of
         numbers. A dict sets the kind of some columns by name: "gaussian", "histogram", "poisson",
-        "category", "boolean", "date", "text" or "ignore".
+        "category", "boolean", "date", "text" or "ignore". A number or a date can have a format in
+        quotation marks, which is the number 1234.56 or the date 31 December 2024 in the way of the
+        column: 'number "1.234,56"' or 'date "31/12/2024"'.
     sample_weight : array-like of shape (n,), str or None, default=None
         The weights of the rows, or the name of a column of weights. Rows of weight zero are left
         out. None means that all weights are one.

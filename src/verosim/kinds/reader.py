@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from verosim.data.cell_formats import by_format
 from verosim.data.readers import Reader
 from verosim.data.schema import Column, Schema
 from verosim.data.sources import Parts
@@ -60,10 +61,11 @@ class MixedReader(Reader):
             yield Part(kind.name, kind, members)
 
     def _member(self, column: Column, view: View) -> Member:
+        read = by_format(column, view.read)
         if not view.pieces:
-            return Member(column, (column.name,), view.read)
+            return Member(column, (column.name,), read)
         names = tuple(self._piece(column.name, piece) for piece in view.pieces)
-        return Member(column, names, view.read, in_pieces=True)
+        return Member(column, names, read, in_pieces=True)
 
     def _piece(self, name: str, piece: str) -> str:
         """'when.hour', or another name if the table has a column with that name."""
