@@ -149,11 +149,12 @@ def test_text_in_a_csv_is_what_it_prints_as(tmp_path):
 
 def test_almost_numbers_are_reported(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("x,y\n" + "\n".join(f"{'?' if i % 10 == 0 else i},{i % 2}" for i in range(80)))
+    rows = [f"{'lost' if i % 10 == 0 else i},{i % 2}" for i in range(80)]
+    path.write_text("x,y\n" + "\n".join(rows))
     schema = look(path, target="y")
     assert schema["x"].role == "category"
-    assert "numbers except '?'" in schema["x"].note
-    assert look(path, target="y", na="?")["x"].role == "number"
+    assert "numbers except 'lost'" in schema["x"].note
+    assert look(path, target="y", na="lost")["x"].role == "number"
 
 
 def test_a_column_of_lists_is_ignored_and_said_so():

@@ -216,8 +216,9 @@ def test_only_the_empty_cell_is_missing_unless_na_says_so(tmp_path):
         "n,c,y\n" + "1,NA,a\n2,?,b\n?,None,a\n4,,b\n-9,x,a\n" * 4 + "5,x,a\n6,x,b\n7,x,a\n8,x,b\n"
     )
     loose = verosim.NaiveBayes().fit(path, "y")
-    assert loose.schema_["n"].role == "category"
-    assert "na=" in loose.schema_["n"].note
+    assert loose.schema_["n"].missing == ("?",)  # a number with holes
+    assert "na=['?', 'NA', 'None']" in loose.schema_["c"].note
+    assert sorted(loose.stats_.parts["category"].axes.codes.values[0]) == ["?", "NA", "None", "x"]
     strict = verosim.NaiveBayes().fit(path, "y", na=["?", -9])
     assert strict.schema_["n"].role == "number"
     assert strict.stats_.parts["gaussian"].arrays["cells"].sum() == 16

@@ -62,7 +62,7 @@ class Reader(ABC):
         if at < 0:
             return None
         try:
-            return read(rows.batch.column(at), self.na)
+            return read(rows.batch.column(at), self.na.union(column.missing))
         except cells.Unreadable as error:
             hint = (  # predict has no na=
                 f"Leave the cell empty or fit with na=[{str(error.value)!r}] if it means missing, "

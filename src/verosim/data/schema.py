@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
+WORD_ROLES = ("category", "text")  # in these roles, every text is a value
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class Column:
         The edges of the bins of a numeric column, or () for other columns.
     frequent : tuple of str
         The most frequent categories. They are kept if there are more than `max_categories`.
+    missing : tuple of str
+        The texts of a number, a date or a boolean that are read as missing in this column, in
+        addition to the `na` of the schema.
     kind : KindDescription
         The properties of the kind.
     role : str
@@ -69,6 +73,7 @@ class Column:
     whole: bool = False
     edges: tuple[float, ...] = ()
     frequent: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def kind(self) -> KindDescription:
@@ -102,7 +107,8 @@ class Schema:
         "category", "boolean", "date", "text" or "ignore"), `role` ("number", "category",
         "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this kind),
         `note` (a point to check, or ""), `whole` (whether all values are whole numbers), `edges`
-        (the edges of the bins of a numeric column) and `frequent` (the most frequent categories).
+        (the edges of the bins of a numeric column), `frequent` (the most frequent categories) and
+        `missing` (the texts that are read as missing in this column).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}
@@ -253,11 +259,14 @@ class Schema:
                     f"Make a new schema: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
                 )
         changed = tuple(
-            replace(c, density=kinds[c.name].name, note="", reason=SET_BY_USER)
+            replace(
+                c, density=kinds[c.name].name, note="", reason=SET_BY_USER,
+                missing=() if kinds[c.name].role in WORD_ROLES else c.missing,
+            )
             if c.name in kinds
             else c
             for c in self.columns
-        )
+        )  # fmt: skip
         labels = "text" if self.target in columns else self.target_type
         return with_columns(replace(self, target_type=labels), changed)
 

@@ -22,6 +22,14 @@ from verosim.kinds.category import CATEGORY
 from verosim.kinds.date import DATE
 from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
 from verosim.kinds.gaussian import GAUSSIAN
+from verosim.kinds.missing_marks import (
+    has_any,
+    holes_note,
+    sentinels_note,
+    sentinels_of,
+    words_note,
+    words_of,
+)
 from verosim.kinds.text import TEXT
 
 LEAST_ROWS_FOR_IDENTIFIER = 20  # with fewer rows, no column is an identifier
@@ -31,6 +39,7 @@ FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the u
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
 DATES = "dates, read as a number, hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
+ROLES_WITH_HOLES = (GAUSSIAN.role, DATE.role, BOOLEAN.role)  # read without words that mean missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +66,8 @@ class FirstLook:
             wanted = as_kind(given, name)
             if wanted.name != found.density:
                 found = replace(found, density=wanted.name, note="")
+                if wanted.role not in ROLES_WITH_HOLES:
+                    found = replace(found, missing=())
                 if wanted.role == GAUSSIAN.role and not found.edges:
                     found = self._as_number(found, array)
                 elif wanted.role == CATEGORY.role:
@@ -78,7 +89,7 @@ class FirstLook:
         if kind == "number":
             return self._number(name, array)
         if kind == "text":
-            return self._text(name, array)
+            return self._text_with_marks(name, array)
         if kind == "nothing":
             return Column(name, IGNORE.name, reason="the column has no values")
         return Column(
@@ -114,6 +125,8 @@ class FirstLook:
             )
         elif whole and n >= ROWS_OF_SURE_IDENTIFIER and len(distinct) == n == len(x):
             note = f"All values are different. {_if_identifier(name)}"
+        if sentinels := sentinels_of(seen, distinct):
+            note = " ".join(filter(None, (sentinels_note(sentinels), note)))
         # These values are needed if the user changes the column to a category.
         few = distinct.tolist() if len(distinct) <= MOST_NUMERIC_CODES else ()
         frequent = tuple(str(cells.text_of(v)) for v in few)
@@ -138,6 +151,24 @@ class FirstLook:
         index, texts = cells.keys(array, self.na)
         count = np.bincount(index, minlength=len(texts))
         return {text: int(c) for text, c in zip(texts, count, strict=True) if text and c}
+
+    def _text_with_marks(self, name: str, array: pa.Array) -> Column:
+        """The entry of a text column, with the words in it that often mean missing.
+
+        Numbers, dates and truth values with such words are a column with missing values. The type
+        of a data frame does not matter here: the words are the reason why it is text.
+        """
+        words = words_of(array, self.na)
+        if (words or has_any(array, self.na)) and name not in self.declared:
+            without = replace(self, na=self.na | set(words), typed=False)
+            rest = without._text(name, array)
+            if rest.role in ROLES_WITH_HOLES and len(without._seen(array)) > 1:
+                note = " ".join(filter(None, (holes_note(words), rest.note)))
+                return replace(rest, note=note, missing=(*words, *rest.missing))
+        found = self._text(name, array)
+        if words and found.role == CATEGORY.role:
+            found = replace(found, note=words_note(words))
+        return found
 
     def _text(self, name: str, array: pa.Array) -> Column:
         seen = self._seen(array)
@@ -167,10 +198,10 @@ class FirstLook:
             reason = _constant(next(iter(seen)))
         note = ""
         odd = [text for text in seen if not cells.NUMBER_PATTERN.fullmatch(text)]
-        if len(seen) > 5 and len(odd) <= max(3, len(seen) // 20) and not self.typed:
+        if len(seen) > 5 and 0 < len(odd) <= max(3, len(seen) // 20):
             note = (
                 f"The values are numbers except {listed(odd, 3)}. "
-                f"If this means missing, use na={odd[:3]!r}."
+                f"If this means missing, use na={odd!r}."
             )
         elif len(seen) > 5 and not odd:
             note = (
