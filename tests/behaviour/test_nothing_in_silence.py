@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import verosim
-from verosim import LDA, GaussianNB, NaiveBayes, VerosimError, VerosimWarning, look
+from verosim import GaussianNB, NaiveBayes, VerosimError, VerosimWarning, look
 
 MARKS = ["NA", "N/A", "n/a", "null", "None", "?", "-", ".", "s/d", "#N/A"]
 
@@ -111,3 +110,119 @@ def test_codes_with_leading_zeros_have_a_note_that_can_be_used():
     note = look({"zip": codes, "y": ["a", "b"] * 15}, "y")["zip"].note
     assert "na=[]" not in note
     assert "columns={'zip': 'gaussian'}" in note
+
+
+# Rows without a target ----------------------------------------------------------------------------
+
+
+def half_labelled(rng, n=40):
+    y = np.where(np.arange(n) % 4 == 1, None, np.where(rng.random(n) < 0.5, "a", "b"))
+    y[:2], y[2:4] = ["a", None], ["b", "a"]
+    return pd.DataFrame({"x": rng.normal(size=n) + (y == "a"), "w": rng.integers(1, 4, n), "y": y})
+
+
+def test_rows_without_a_target_are_counted(rng, tmp_path):
+    frame = half_labelled(rng)
+    for source in every_source(frame, tmp_path):
+        with pytest.raises(VerosimError, match=r"'y' is missing in row 1.*and in 9 more of the 40"):
+            NaiveBayes().fit(source, "y")
+    with pytest.raises(VerosimError, match=r"row 1 is missing, and 9 more of the 40") as caught:
+        GaussianNB().fit(frame[["x"]], frame["y"])
+    assert 'unlabelled="skip"' in caught.value.hint
+
+
+def test_rows_without_a_target_are_left_out_if_asked(rng, tmp_path):
+    frame = half_labelled(rng)
+    kept = frame[frame["y"].notna()]
+    wanted = NaiveBayes().fit(kept, "y", sample_weight="w").stats_.fingerprint()
+    for source in every_source(frame, tmp_path):
+        model = NaiveBayes().fit(source, "y", sample_weight="w", unlabelled="skip")
+        assert model.stats_.fingerprint() == wanted
+        model = GaussianNB().fit(source, "y", sample_weight=frame["w"], unlabelled="skip")
+        assert model.class_count_.sum() == kept["w"].sum()
+    batches = (frame[i : i + 8] for i in range(0, 40, 8))
+    model = NaiveBayes().fit(batches, "y", sample_weight="w", unlabelled="skip")
+    assert model.class_count_.sum() == kept["w"].sum()
+    model = GaussianNB().fit(frame[["x"]], frame["y"], frame["w"], unlabelled="skip")
+    given = GaussianNB().fit(kept[["x"]], kept["y"], kept["w"])
+    assert (model.class_count_ == given.class_count_).all()
+    model = GaussianNB().partial_fit(frame, "y", sample_weight="w", unlabelled="skip")
+    assert model.class_count_.sum() == kept["w"].sum()
+
+
+def test_validation_leaves_rows_without_a_target_out_if_asked(rng):
+    frame = half_labelled(rng)[["x", "y"]]
+    kept = frame[frame["y"].notna()]
+    found = verosim.cross_validate(GaussianNB(), frame, "y", cv=3, unlabelled="skip")
+    assert found.confusion.sum() == len(kept)
+    labels = verosim.cross_validate(
+        GaussianNB(), frame[["x"]], frame["y"], cv=3, unlabelled="skip"
+    ).confusion
+    assert labels.sum() == len(kept)
+    for call in (verosim.calibrate, verosim.reject):
+        assert call(GaussianNB(), frame, "y", cv=3, unlabelled="skip").score(kept, "y") > 0.5
+    assert verosim.auto(frame, "y", simple=True, cv=3, unlabelled="skip").model.score(kept) > 0.5
+
+
+def test_labels_keep_their_type_if_some_are_missing():
+    y = pd.Series([0, 1, np.nan, 1, 0])
+    model = GaussianNB().fit(np.arange(5.0)[:, None], y, unlabelled="skip")
+    assert model.classes_.tolist() == [0, 1]
+    assert model.classes_.dtype.kind == "i"
+
+
+def test_score_and_validation_know_the_target_of_the_fit(rng, tmp_path):
+    frame = half_labelled(rng)[["x", "y"]].dropna()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model = GaussianNB().fit(tmp_path / "t.csv", "y")
+    assert model.score(tmp_path / "t.csv") == model.score(frame, "y")
+    assert verosim.calibrate(model, frame, cv=3).score(tmp_path / "t.csv") > 0.5
+    assert verosim.cross_validate(model, tmp_path / "t.csv", cv=3).confusion.sum() == len(frame)
+    with pytest.raises(VerosimError, match="needs the true labels y"):
+        GaussianNB().fit(frame[["x"]], frame["y"]).score(frame[["x"]])
+
+
+# Labels -------------------------------------------------------------------------------------------
+
+
+def test_labels_of_another_type_are_matched_or_refused(rng):
+    x = rng.normal(size=(30, 1))
+    flag = x[:, 0] > 0
+    by_flag, by_number = GaussianNB().fit(x, flag), GaussianNB().fit(x, flag.astype(int) + 6)
+    by_text = GaussianNB().fit(x, np.where(flag, "7", "6"))
+    assert by_flag.score(x, np.where(flag, "True", "False")) == by_flag.score(x, flag) > 0.8
+    assert by_number.score(x, np.where(flag, "7", "6")) > 0.8
+    assert (
+        by_text.score(x, flag.astype(int) + 6) == by_text.score(x, np.where(flag, 7.0, 6.0)) > 0.8
+    )
+    for model, labels, shown in [
+        (by_flag, np.where(flag, "TRUE", "FALSE"), r"\{'FALSE', 'TRUE'\}.*\{False, True\}"),
+        (by_number, np.where(flag, "007", "006"), r"\{'006', '007'\}.*\{6, 7\}"),
+        (by_number, np.where(flag, "yes", "no"), r"\{'no', 'yes'\}.*\{6, 7\}"),
+    ]:
+        with pytest.raises(VerosimError, match=shown):
+            model.score(x, labels)
+
+
+def test_labels_of_a_table_that_the_model_does_not_have_are_refused(rng, tmp_path):
+    frame = pd.DataFrame({"x": rng.normal(size=30)})
+    frame["y"] = np.where(frame["x"] > 0, "007", "006")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model = GaussianNB().fit(tmp_path / "t.csv", "y")
+    with pytest.raises(VerosimError, match=r"\{'[67]', '[67]'\} share no label .*\{'006', '007'\}"):
+        model.score(pd.read_csv(tmp_path / "t.csv"), "y")
+    flags = frame.assign(y=frame["x"] > 0)
+    model = GaussianNB().fit(flags, "y")
+    with pytest.raises(VerosimError, match=r"'TRUE'|'FALSE'.*\[False, True\]"):
+        model.score(frame.assign(y=np.where(flags["y"], "TRUE", "FALSE")), "y")
+    assert model.score(frame.assign(y=flags["y"].astype(str)), "y") > 0.8
+
+
+@pytest.mark.parametrize("mark", [-1, "?", None])
+def test_semi_supervised_reads_missing_labels_as_no_label(mark):
+    x, y = [0.0, 0.2, 1.0, 1.1, 0.1, 1.2], ["a", None, "b", "b", "a", ""]
+    model = verosim.SemiSupervised(GaussianNB(), unlabelled=mark)
+    assert model.fit(np.array(x)[:, None], y).predict([[0.0], [1.0]]).tolist() == ["a", "b"]
+    assert model.fit({"x": x, "y": y}, "y").classes_.tolist() == ["a", "b"]
+    numbers = [0, np.nan, 1, 1, 0, np.nan]
+    assert model.fit(np.array(x)[:, None], numbers).classes_.tolist() == [0, 1]

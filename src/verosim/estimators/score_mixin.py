@@ -15,13 +15,14 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from verosim.data.label_match import matched_labels
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 
 if TYPE_CHECKING:
-    from verosim.typing import Source
+    from verosim.typing import Labels, Source, Weights
 
 
 class NotFitted(VerosimError, NotFittedError):
@@ -121,6 +122,32 @@ class ScoreMixin:
         """
         scores = self.evaluate(X, lambda rule, rows: rule.discriminants(rows))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+        """Compute the accuracy: the share of rows with a correct prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to classify.
+        y : array-like of shape (n,)
+            The true labels.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the rows. None gives every row the weight 1.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+
+        Raises
+        ------
+        VerosimError
+            If no label is a class of the model. Labels that differ from the classes by their type
+            alone are matched.
+        """
+        labels = matched_labels(y, self.classes_)
+        return float(super().score(X, labels, sample_weight))  # type: ignore[misc]
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Source) -> np.ndarray:

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from dataclasses import fields
 from functools import cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -23,7 +23,7 @@ from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.checked_method import RowUpdate
 from verosim.estimators.checks import check_features
-from verosim.estimators.predictions import table_accuracy
+from verosim.estimators.predictions import known_target, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin
 from verosim.folds.inputs import inputs_of
 from verosim.folds.tuning import fit
@@ -92,6 +92,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model to training rows. Earlier rows are discarded.
 
@@ -114,13 +115,18 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             at the first rows itself. Models that are fitted with the same schema can be merged.
         na : iterable of str, default=()
             Texts that mean "missing" in a table, in addition to the empty cell.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
         Self
             The fitted model itself.
         """
-        return self.set_state(fit(self.spec(), inputs_of(X, y, sample_weight, schema, na)))
+        return self.set_state(
+            fit(self.spec(), inputs_of(X, y, sample_weight, schema, na, unlabelled))
+        )
 
     @RowUpdate
     def partial_fit(
@@ -132,6 +138,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Add training rows to the model, in place.
 
@@ -155,6 +162,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         na : iterable of str, default=()
             Texts that mean "missing" in a table, in addition to the empty cell, for the first
             call.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -165,7 +175,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         if self.__sklearn_is_fitted__():
             self.check_columns(X)
             known = self.checked_state()
-        inputs = inputs_of(X, y, sample_weight, schema, na)
+        inputs = inputs_of(X, y, sample_weight, schema, na, unlabelled)
         return self.set_state(add_rows(self.spec(), known, inputs, classes))
 
     @RowUpdate
@@ -391,15 +401,18 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.check_columns(X)
         return state.rule, open_to_score(state, X)
 
-    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+    def score(
+        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+    ) -> float:
         """Compute the accuracy: the share of rows with a correct prediction.
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify.
-        y : array-like of shape (n,) or str
-            The true labels, or the name of the target column of a table.
+        y : array-like of shape (n,) or str or None, default=None
+            The true labels, or the name of the target column of a table. None uses the target
+            column of the fit.
         sample_weight : array-like of shape (n,) or str or None, default=None
             Weights of the rows, or the name of a column of weights. None gives every row the
             weight 1.
@@ -409,9 +422,11 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         float
             The accuracy, from 0 to 1.
         """
+        state = self.checked_state()
+        y = known_target(state, y)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
-        return table_accuracy(self.checked_state(), X, y, sample_weight)
+        return table_accuracy(state, X, y, sample_weight)
 
     def check_columns(self, X: Source) -> None:
         """Check that X has the columns of the training rows. Predicting methods call this.

@@ -45,6 +45,7 @@ def auto(
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    unlabelled: Literal["error", "skip"] = "error",
     time_limit: float | None = None,
     random_state: RandomState = 0,
 ) -> Choice:
@@ -128,6 +129,9 @@ def auto(
         table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     time_limit : float or None, default=None
         Seconds after which no further expert or model is started. The first one is always finished,
         and the others are in the table with the reason. None sets no limit.
@@ -188,7 +192,7 @@ def auto(
         raise VerosimError(
             'cv must give folds, because models are compared by fold; got "loo".', "Use cv=10."
         )
-    inputs = inputs_of(X, y, sample_weight, schema, na)
+    inputs = inputs_of(X, y, sample_weight, schema, na, unlabelled)
     if simple or models is not None or by == BIC or hasattr(X, "tocsr"):
         if like is not None:
             raise VerosimError(

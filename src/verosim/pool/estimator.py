@@ -219,6 +219,7 @@ class Pool(CodedClassifier):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Add training rows to the pool, in place.
 
@@ -244,13 +245,18 @@ class Pool(CodedClassifier):
         na : iterable of str, default=()
             Texts that mean "missing" in a table, in addition to the empty cell, for the first
             call.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
         Self
             The updated pool itself.
         """
-        updated: Self = super().partial_fit(X, y, classes, sample_weight, schema=schema, na=na)
+        updated: Self = super().partial_fit(
+            X, y, classes, sample_weight, schema=schema, na=na, unlabelled=unlabelled
+        )
         return updated
 
     def merge(self, other: StatisticClassifier) -> Self:

@@ -21,6 +21,7 @@ from verosim.bayes.rule import Rule
 from verosim.errors import VerosimError
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.table import NaiveBayes
+from verosim.folds.inputs import target_of
 from verosim.models.settings import one_of, whole
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights
@@ -176,6 +177,7 @@ class Calibrated(Wrapper):
         groups: Labels | None = None,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model on all rows, and the map on the held-out rows.
 
@@ -196,6 +198,9 @@ class Calibrated(Wrapper):
             The kinds of the columns, from `verosim.look`. None finds them from the table.
         na : iterable of str, default=()
             Texts that mean a missing value in a table, in addition to the empty cell.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -203,7 +208,7 @@ class Calibrated(Wrapper):
             The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
-        training = Training.of(self, X, y, sample_weight, schema, na, groups).shuffled()
+        training = Training.of(self, X, y, sample_weight, schema, na, unlabelled, groups).shuffled()
         check_generative(self.model, "Calibrated")
         model: Any = self.model
         if METHODS[self.method] is ColumnWeights:
@@ -286,6 +291,7 @@ def calibrate(
     groups: Labels | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    unlabelled: Literal["error", "skip"] = "error",
     **settings: Unpack[CalibratedSettings],
 ) -> Calibrated:
     """Fit a model and calibrate its posteriors on held-out rows.
@@ -315,6 +321,9 @@ def calibrate(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     **settings : keyword arguments
         The parameters `cv`, `method`, `bins` and `pairs` of :class:`Calibrated`.
 
@@ -350,4 +359,7 @@ def calibrate(
     np.True_
     """
     wrapper = Calibrated(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na)
+    y = target_of(model, y)
+    return wrapper.fit(
+        X, y, sample_weight, groups=groups, schema=schema, na=na, unlabelled=unlabelled
+    )

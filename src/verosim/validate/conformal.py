@@ -23,7 +23,7 @@ from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
 from verosim.folds import HoldOut, reweighted
 from verosim.folds.evaluation import out_of_fold
-from verosim.folds.inputs import without_ignored_columns
+from verosim.folds.inputs import target_of, without_ignored_columns
 from verosim.folds.splits import number_of_folds, row_labels, row_weights
 from verosim.models import open_rows
 from verosim.models.settings import one_of, share
@@ -154,6 +154,7 @@ class Conformal(Wrapper):
         *,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model, and score the held-out rows.
 
@@ -171,6 +172,9 @@ class Conformal(Wrapper):
             The kinds of the columns, from `verosim.look`. None finds them from the table.
         na : iterable of str, default=()
             Texts that mean a missing value in a table, in addition to the empty cell.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -179,7 +183,7 @@ class Conformal(Wrapper):
         """
         one_of("method", self.method, ("split", "cross"))
         share("coverage", self.coverage)
-        training = Training.of(self, X, y, sample_weight, schema, na)
+        training = Training.of(self, X, y, sample_weight, schema, na, unlabelled)
         if self.method == "split":
             self._fit_split(training)
         else:
@@ -369,6 +373,7 @@ def conformal(
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    unlabelled: Literal["error", "skip"] = "error",
     **settings: Unpack[ConformalSettings],
 ) -> Conformal:
     """Fit a model that predicts sets of classes with a guaranteed coverage.
@@ -395,6 +400,9 @@ def conformal(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     **settings : keyword arguments
         The parameters `coverage`, `method`, `cv`, `size`, `by_class` and `random_state` of
         :class:`Conformal`.
@@ -427,4 +435,5 @@ def conformal(
     [array([0]), array([1, 2])]
     """
     wrapper = Conformal(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, schema=schema, na=na)
+    y = target_of(model, y)
+    return wrapper.fit(X, y, sample_weight, schema=schema, na=na, unlabelled=unlabelled)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -24,6 +24,7 @@ from verosim.data.stream import check_length
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
 from verosim.folds.evaluation import out_of_fold
+from verosim.folds.inputs import target_of
 from verosim.folds.scores import weighted_mean
 from verosim.models.settings import share
 from verosim.validate.wrapper import Training, Wrapper, fit_model
@@ -178,6 +179,7 @@ class Reject(Wrapper):
         groups: Labels | None = None,
         schema: Schema | None = None,
         na: MissingMarks = (),
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model on all rows, and the threshold on log p(x) of the held-out rows.
 
@@ -198,6 +200,9 @@ class Reject(Wrapper):
             The kinds of the columns, from `verosim.look`. None finds them from the table.
         na : iterable of str, default=()
             Texts that mean a missing value in a table, in addition to the empty cell.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -207,7 +212,7 @@ class Reject(Wrapper):
         for name in ("novelty", "confidence"):
             if getattr(self, name) is not None:
                 share(name, getattr(self, name), zero=True)
-        training = Training.of(self, X, y, sample_weight, schema, na, groups)
+        training = Training.of(self, X, y, sample_weight, schema, na, unlabelled, groups)
         model = fit_model(self.model, training.inputs)
         if self.label is not None and self.label in model.classes_.tolist():
             raise VerosimError(
@@ -305,15 +310,18 @@ class Reject(Wrapper):
         schema = schema.insert(at + 1, pa.field("reason", pa.string()))
         return pa.RecordBatchReader.from_batches(schema, map(with_reasons, reader))
 
-    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+    def score(
+        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+    ) -> float:
         """The accuracy over all rows; a rejected row is correct only if its true label is `label`.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
-        y : array-like of shape (n,) or str
-            The true labels, or the name of the target column of a table.
+        y : array-like of shape (n,), str or None, default=None
+            The true labels, or the name of the target column of a table. None uses the target
+            column of the fit.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
 
@@ -322,7 +330,7 @@ class Reject(Wrapper):
         float
             The accuracy, from 0 to 1.
         """
-        if isinstance(y, str):
+        if y is None or isinstance(y, str):
             return super().score(X, y, sample_weight)
         predicted, y = self.predict(X).astype(object), np.asarray(y, dtype=object)
         check_length(len(y), len(predicted), "labels")
@@ -379,6 +387,7 @@ def reject(
     groups: Labels | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    unlabelled: Literal["error", "skip"] = "error",
     **settings: Unpack[RejectSettings],
 ) -> Reject:
     """Fit a model that rejects rows that are unlike the training rows, or too uncertain.
@@ -407,6 +416,9 @@ def reject(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     **settings : keyword arguments
         The parameters `novelty`, `confidence`, `label` and `cv` of :class:`Reject`.
 
@@ -441,4 +453,7 @@ def reject(
     ['', '', 'novel']
     """
     wrapper = Reject(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na)
+    y = target_of(model, y)
+    return wrapper.fit(
+        X, y, sample_weight, groups=groups, schema=schema, na=na, unlabelled=unlabelled
+    )

@@ -24,6 +24,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import StatisticClassifier
 from verosim.folds import HeldOutEngine, first_warning_only, fit, inputs_of
 from verosim.folds.evaluation import score_specs
+from verosim.folds.inputs import target_of
 from verosim.folds.leave_one_out import leave_one_out
 from verosim.folds.scores import LOG_LOSS, Score
 from verosim.models import Inputs, Spec
@@ -49,6 +50,7 @@ class SearchOptions(TypedDict, total=False):
     fold_priors: Literal["fit", "keep"]
     schema: Schema | None
     na: MissingMarks
+    unlabelled: Literal["error", "skip"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +207,7 @@ def search(
     fold_priors: Literal["fit", "keep"] = "fit",
     schema: Schema | None = None,
     na: MissingMarks = (),
+    unlabelled: Literal["error", "skip"] = "error",
 ) -> Search:
     """Compare settings of a model on held-out rows.
 
@@ -247,6 +250,9 @@ def search(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
 
     Returns
     -------
@@ -276,7 +282,7 @@ def search(
     keep_priors = keeps_priors(fold_priors)
     settings = _settings(grid)
     score_by = scores_of(model, scoring, (LOG_LOSS,))
-    inputs = inputs_of(X, y, sample_weight, schema, na)
+    inputs = inputs_of(X, target_of(model, y), sample_weight, schema, na, unlabelled)
     models = [_with(model, setting) for setting in settings]
     specs = [one.spec() for one in models]
     with first_warning_only():

@@ -26,6 +26,7 @@ from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.density_method import check_density
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, fit, inputs_of
+from verosim.folds.inputs import target_of
 from verosim.folds.scores import LOG_LOSS
 from verosim.models import Spec, State, derive
 from verosim.models.settings import finite, one_of
@@ -156,6 +157,7 @@ def select(
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
     na: MissingMarks = (),
+    unlabelled: Literal["error", "skip"] = "error",
 ) -> Selection:
     """Select columns one at a time: forward from none, or backward from all.
 
@@ -206,6 +208,9 @@ def select(
         The kinds of the columns, from `verosim.look`. None finds them from the table.
     na : iterable of str, default=()
         Texts that mean a missing value in a table, in addition to the empty cell.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
 
     Returns
     -------
@@ -248,7 +253,7 @@ def select(
             f"The columns of {model!r} cannot be selected, because fit chooses a setting of it.",
             "Give the setting a fixed value.",
         )
-    inputs = inputs_of(X, y, sample_weight, schema, na)
+    inputs = inputs_of(X, target_of(model, y), sample_weight, schema, na, unlabelled)
     engine = HeldOutEngine([spec], inputs, cv, groups)
     forward = direction == "forward"
     with first_warning_only():

@@ -21,11 +21,12 @@ from sklearn.utils.metaestimators import available_if
 from verosim.bayes.rule import Rule
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.density_method import check_density
-from verosim.estimators.predictions import prediction_reader
+from verosim.estimators.predictions import known_target, prediction_reader
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import (
     in_random_folds,
     no_more_folds_than_rows,
+    target_of,
     without_split_columns,
 )
 from verosim.models import Inputs, Spec, State, open_rows
@@ -212,15 +213,18 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """The settings of the innermost model."""
         return generative(self.model, type(self).__name__).spec()
 
-    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+    def score(
+        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+    ) -> float:
         """The accuracy: the share of rows with a correct prediction.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
-        y : array-like of shape (n,) or str
-            The true labels, or the name of the target column of a table.
+        y : array-like of shape (n,), str or None, default=None
+            The true labels, or the name of the target column of a table. None uses the target
+            column of the fit.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
 
@@ -229,9 +233,10 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         float
             The accuracy, from 0 to 1.
         """
+        state = self.checked_state()
+        y = known_target(state, y)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
-        state = self.checked_state()
         return table_accuracy(state, X, y, sample_weight, self.rule(), self.answers)
 
     def __sklearn_tags__(self) -> Any:
@@ -271,11 +276,12 @@ class Training:
         sample_weight: Any,
         schema: Any,
         na: Any,
+        unlabelled: str = "error",
         groups: Any = None,
     ) -> Training:
         """The checked arguments of `fit`; columns of folds or groups are not used as features."""
         spec = generative(wrapper.model, type(wrapper).__name__).spec()
-        inputs = inputs_of(X, y, sample_weight, schema, na)
+        inputs = inputs_of(X, target_of(wrapper.model, y), sample_weight, schema, na, unlabelled)
         inputs = without_split_columns(spec, inputs, wrapper.cv, groups)
         return cls(spec, inputs, wrapper.cv, groups)
 
