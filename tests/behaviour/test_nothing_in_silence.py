@@ -226,3 +226,83 @@ def test_semi_supervised_reads_missing_labels_as_no_label(mark):
     assert model.fit({"x": x, "y": y}, "y").classes_.tolist() == ["a", "b"]
     numbers = [0, np.nan, 1, 1, 0, np.nan]
     assert model.fit(np.array(x)[:, None], numbers).classes_.tolist() == [0, 1]
+
+
+# Tables to predict --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def postal_codes(rng, tmp_path):
+    """A CSV file in which only the postal code, which starts with a zero, separates the classes."""
+    codes = rng.integers(1000, 9999, 40)
+    says_a = dict(zip(codes.tolist(), rng.random(40) < 0.5, strict=True))
+    zips = rng.choice(codes, 600)
+    y = ["a" if says_a[code] ^ (rng.random() < 0.1) else "b" for code in zips.tolist()]
+    sizes = rng.normal(size=600).round(3)
+    lines = [f"{c:05d},{x},{k}" for c, x, k in zip(zips, sizes, y, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["zip,size,y", *lines]) + "\n")
+    return tmp_path / "t.csv"
+
+
+MODELS = [NaiveBayes(), verosim.TAN(), verosim.LDA(encode="onehot")]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_postal_codes_that_lost_their_zeros_are_reported(model, postal_codes):
+    model = model.fit(postal_codes, "y")
+    good, quiet = warned(lambda: model.score(postal_codes))
+    bad, loud = warned(lambda: model.score(pd.read_csv(postal_codes)))
+    assert not quiet
+    assert good > 0.8 > 0.65 > bad
+    (message,) = loud
+    assert "'zip': all 600 values were not seen at fit" in message
+    assert "leading zeros" in message
+
+
+def test_unseen_values_are_reported_only_above_their_estimate(rng):
+    rare = [f"v{i}" for i in rng.zipf(1.4, 2000)]  # many values occur once
+    table = {"c": rare[:1000], "y": rng.choice(["a", "b"], 1000)}
+    model = NaiveBayes(max_categories=5000).fit(table, "y")
+    assert not warned(lambda: model.predict({"c": rare[1000:]}))[1]  # new, as the estimate says
+    assert not warned(lambda: model.predict({"c": ["new"] * 4}))[1]  # too few
+    (message,) = warned(lambda: model.predict({"c": rare[:300] + ["new"] * 700}))[1]
+    assert "'c': 700 of 1,000 values were not seen at fit, such as 'new'" in message
+    capped = NaiveBayes(max_categories=20).fit(table, "y")
+    assert not warned(lambda: capped.predict({"c": rare[1000:]}))[1]
+
+
+def test_a_column_under_another_name_is_reported(rng):
+    table = {"income": rng.normal(size=30), "age": rng.normal(size=30), "y": ["a", "b", "b"] * 10}
+    model = NaiveBayes().fit(table, "y")
+    (message,) = warned(lambda: model.predict({"Income": [1.0], "age": [2.0]}))[1]
+    assert "Rename 'Income' to 'income'" in message
+    (message,) = warned(lambda: model.predict({"age": rng.normal(size=20)}))[1]
+    assert "does not have the column 'income'" in message
+    assert not warned(lambda: model.predict({"age": [2.0]}))[1]  # a short question
+    assert not warned(lambda: model.predict({**table, "other": table["age"]}))[1]
+
+
+def test_an_absent_column_is_named_by_a_model_without_missing_values():
+    """LDA said that the column contains NaN."""
+    table = {"a": [1.0, 2, 3, 4, 2], "b": [2.0, 1, 5, 3, 1], "y": list("aabba")}
+    model = verosim.LDA().fit(table, "y")
+    with pytest.raises(VerosimError, match="does not have the column 'b' that LDA was fitted on"):
+        model.predict({"a": [1.0]})
+    with pytest.raises(VerosimError, match="Rename 'B' to 'b'"):
+        model.predict({"a": [1.0], "B": [1.0]})
+
+
+def test_predict_takes_the_na_that_its_error_suggests():
+    table = {"x": [1.0, 2, 3, 4], "c": ["r", "s", "r", "s"], "y": ["a", "a", "b", "b"]}
+    model = NaiveBayes().fit(table, "y")
+    new = {"x": ["lost", "2"], "c": ["r", "s"], "y": ["a", "b"]}
+    with pytest.raises(VerosimError, match=r"'lost' is not a number.*na=\['lost'\]"):
+        model.predict(new)
+    wanted = model.predict_proba({**new, "x": [None, 2.0]})
+    assert (model.predict_proba(new, na=["lost"]) == wanted).all()
+    assert model.predict(new, na="lost").tolist() == model.classes_[wanted.argmax(1)].tolist()
+    assert model.score(new, na="lost") == model.score({**new, "x": [None, 2.0]})
+    assert model.log_density(new, na="lost").shape == (2,)
+    assert model.predict_table(new, na="lost").read_all().num_rows == 2
+    with pytest.raises(VerosimError, match="na is only for tables"):
+        GaussianNB().fit([[1.0], [2.0]], [0, 1]).predict([[1.0]], na=["?"])

@@ -24,12 +24,12 @@ from verosim.estimators.predictions import prediction_reader, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.models import derive
-from verosim.models.opening import open_table_to_score
+from verosim.models.opening import open_table_to_score, with_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from verosim.typing import Labels, Priors, RandomState, Source
+    from verosim.typing import Labels, MissingMarks, Priors, RandomState, Source
 
 __all__ = [
     "GenerativeClassifier",
@@ -78,23 +78,25 @@ class GenerativeClassifier(StatisticClassifier):
         return spec.pseudo_count()
 
     @DensityMethod
-    def log_joint(self, X: Source) -> np.ndarray:
+    def log_joint(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """Compute the log joint densities δ_k(x) = log π_k + log p(x | k).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
         ndarray of shape (n, C)
             The log joint densities. Columns are in the order of `classes_`.
         """
-        return self.evaluate(X, Rule.joint)
+        return self.evaluate(X, Rule.joint, na)
 
     @DensityMethod
-    def log_density(self, X: Source) -> np.ndarray:
+    def log_density(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """Compute the log density log p(x) = log Σ_k π_k p(x | k) of each row.
 
         Low values mark rows that are unusual under the model.
@@ -103,15 +105,19 @@ class GenerativeClassifier(StatisticClassifier):
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
         ndarray of shape (n,)
             The log densities.
         """
-        return self.evaluate(X, Rule.evidence)
+        return self.evaluate(X, Rule.evidence, na)
 
-    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> pa.RecordBatchReader:
+    def predict_table(
+        self, source: Source, keep: str | Iterable[str] = (), *, na: MissingMarks = ()
+    ) -> pa.RecordBatchReader:
         """Predict a table of any size in little memory.
 
         Each piece is predicted when it is read from the result.
@@ -122,6 +128,8 @@ class GenerativeClassifier(StatisticClassifier):
             The rows to classify.
         keep : str or iterable of str, default=()
             Columns of the source to copy into the result.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -130,6 +138,7 @@ class GenerativeClassifier(StatisticClassifier):
             `log_density` if the model is a density of the columns.
         """
         state = self.checked_state()
+        source = with_marks(source, na)
         self.check_columns(source)
         opened = open_table_to_score(state, source)
         return prediction_reader(state.rule, state.classes, opened, keep, state.spec.is_density)

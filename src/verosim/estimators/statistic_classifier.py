@@ -37,6 +37,7 @@ from verosim.models import (
     merge,
     open_to_score,
 )
+from verosim.models.opening import with_marks
 from verosim.stats import Statistic
 
 if TYPE_CHECKING:
@@ -402,7 +403,12 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         return state.rule, open_to_score(state, X)
 
     def score(
-        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        na: MissingMarks = (),
     ) -> float:
         """Compute the accuracy: the share of rows with a correct prediction.
 
@@ -416,6 +422,8 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,) or str or None, default=None
             Weights of the rows, or the name of a column of weights. None gives every row the
             weight 1.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -423,7 +431,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             The accuracy, from 0 to 1.
         """
         state = self.checked_state()
-        y = known_target(state, y)
+        y, X = known_target(state, y), with_marks(X, na)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return table_accuracy(state, X, y, sample_weight)

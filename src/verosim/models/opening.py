@@ -22,11 +22,13 @@ from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.sources import Parts
 from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError
 from verosim.kinds.look import as_na, check_columns, target_type
 from verosim.linalg import one_blas_thread
+from verosim.models.absent_columns import check_present
 from verosim.models.spec import LabelledTable, Spec
 from verosim.models.state import State
+from verosim.models.unseen_values import UnseenValues
 from verosim.stats import Statistic
 
 
@@ -80,6 +82,14 @@ def reads_table(
     )
 
 
+def array_with_marks() -> VerosimError:
+    """The error for texts that mean missing, next to an array."""
+    return VerosimError(
+        "na is only for tables, but X is an array (NaN and None are missing there).",
+        "Remove na, and use NaN or None for missing values.",
+    )
+
+
 def no_target(spec: Spec) -> VerosimError:
     """The error for a fit without labels."""
     return VerosimError(
@@ -95,10 +105,7 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     if inputs.y is None:
         raise no_target(spec)
     if len(as_na(inputs.na)):
-        raise VerosimError(
-            "na is only for tables, but X is an array (NaN and None are missing there).",
-            "Remove na, and use NaN or None for missing values.",
-        )
+        raise array_with_marks()
     names = feature_names(inputs.X)
     rows = spec.matrix(inputs.X, names)
     n, d = rows.shape
@@ -260,13 +267,27 @@ def open_table_to_score(
     spec, schema = state.spec, state.schema
     table = _as_table(spec, X, schema)
     if schema is None:  # fitted on arrays: use the names of the fit, or the order of the columns
-        reader = spec.reader_of_arrays(schema_of_arrays(state.statistic.axes.columns, table.names))
+        schema = schema_of_arrays(state.statistic.axes.columns, table.names)
+        reader = spec.reader_of_arrays(_with_marks_of(table, schema))
     else:
-        reader = spec.reader(schema)
-    if not any(name in table.names for name in reader.names):
-        raise VerosimError(
-            "The table has none of the columns that the model was fitted on: "
-            f"{listed(list(reader.names))}.",
-            "Check the names, including upper case, dots and spaces.",
-        )
+        given = target if isinstance(target, str) else None
+        reader = spec.reader(_with_marks_of(table, schema))
+        known = (*schema.names, schema.target, schema.weight, given)
+        check_present(spec, table, reader.names, known)
+        reader = reader.watched(UnseenValues(state))
     return TableSource(table, reader, target, weights)
+
+
+def _with_marks_of(table: Table, schema: Schema) -> Schema:
+    return replace(schema, na=(*schema.na, *table.na)) if table.na else schema
+
+
+def with_marks(X: Any, na: Any) -> Any:
+    """The rows to predict, with texts that mean missing in addition to those of the fit."""
+    marks = as_na(na)
+    if not marks:
+        return X
+    if not is_source(X):
+        raise array_with_marks()
+    table = open_table(X)
+    return replace(table, na=(*table.na, *marks))

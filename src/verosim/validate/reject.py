@@ -252,24 +252,28 @@ class Reject(Wrapper):
         dtype = np.result_type(self.classes_, np.array(self.label)) if alike else object
         return as_labels([*self.classes_.tolist(), self.label], dtype)
 
-    def predict(self, X: Source) -> np.ndarray:
+    def predict(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """The most probable class of each row, or `label` if the row is rejected.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
         ndarray of shape (n,)
             The predictions.
         """
-        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows))
+        decided = self.evaluate(X, lambda rule, rows: rule.decide(rows), na)
         any_rejected = (decided == len(self.classes_)).any()
         return (self.answers if any_rejected else self.classes_)[decided]
 
-    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> RecordBatchReader:
+    def predict_table(
+        self, source: Source, keep: str | Iterable[str] = (), *, na: MissingMarks = ()
+    ) -> RecordBatchReader:
         """Predict a table of any size, in pieces, with the reason for each rejected row.
 
         The columns of the result are the columns named in `keep`, then `prediction`, `reason`, one
@@ -283,6 +287,8 @@ class Reject(Wrapper):
             or a folder, or an iterable of tables.
         keep : str or iterable of str, default=()
             The columns of the source to copy to the result.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -292,7 +298,7 @@ class Reject(Wrapper):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        reader = super().predict_table(source, keep)
+        reader = super().predict_table(source, keep, na=na)
         at = reader.schema.get_field_index("prediction")
         alike = self.answers.dtype != object or self.label is None
         kind = reader.schema.field(at).type if alike else pa.string()
@@ -311,7 +317,12 @@ class Reject(Wrapper):
         return pa.RecordBatchReader.from_batches(schema, map(with_reasons, reader))
 
     def score(
-        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        na: MissingMarks = (),
     ) -> float:
         """The accuracy over all rows; a rejected row is correct only if its true label is `label`.
 
@@ -324,6 +335,8 @@ class Reject(Wrapper):
             column of the fit.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -331,33 +344,37 @@ class Reject(Wrapper):
             The accuracy, from 0 to 1.
         """
         if y is None or isinstance(y, str):
-            return super().score(X, y, sample_weight)
-        predicted, y = self.predict(X).astype(object), np.asarray(y, dtype=object)
+            return super().score(X, y, sample_weight, na=na)
+        predicted, y = self.predict(X, na=na).astype(object), np.asarray(y, dtype=object)
         check_length(len(y), len(predicted), "labels")
         return weighted_mean(predicted == y, as_weights(sample_weight, len(y)))
 
-    def rejected(self, X: Source) -> np.ndarray:
+    def rejected(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """Whether each row is rejected.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
         ndarray of bool of shape (n,)
             True for a rejected row.
         """
-        return self.reasons(X) != ""
+        return self.reasons(X, na=na) != ""
 
-    def reasons(self, X: Source) -> np.ndarray:
+    def reasons(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """The reason why each row is rejected.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -365,7 +382,7 @@ class Reject(Wrapper):
             "novel" if p(x) is too low, "unsure" if the largest posterior is too low, and "" if the
             row is not rejected. A row with both reasons is "novel".
         """
-        return self.evaluate(X, lambda rule, rows: rule.reasons(rows))
+        return self.evaluate(X, lambda rule, rows: rule.reasons(rows), na)
 
 
 def _low_quantile(scores: np.ndarray, w: np.ndarray, share: float) -> float:

@@ -30,13 +30,13 @@ from verosim.folds.inputs import (
     without_split_columns,
 )
 from verosim.models import Inputs, Spec, State, open_rows
-from verosim.models.opening import open_table_to_score
+from verosim.models.opening import open_table_to_score, with_marks
 from verosim.validate.cross_validation import check_generative
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatchReader
 
-    from verosim.typing import Labels, Source, Weights
+    from verosim.typing import Labels, MissingMarks, Source, Weights
 
 
 def has_decision_function(wrapper: Wrapper) -> bool:
@@ -150,13 +150,15 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.rule_of(rule), rows
 
     @available_if(has_decision_function)
-    def decision_function(self, X: Source) -> np.ndarray:
+    def decision_function(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """The score of each class, up to a term that is the same for all classes.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -164,9 +166,9 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The scores, with classes in the order of `classes_`. For two classes, it is the score
             of the second class minus the score of the first.
         """
-        return super().decision_function(X)
+        return super().decision_function(X, na=na)
 
-    def log_density(self, X: Source) -> np.ndarray:
+    def log_density(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """The log-density of each row by the model inside.
 
             log p(x) = log Σ_k π_k p(x | k)
@@ -177,6 +179,8 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -184,9 +188,11 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             log p(x) of each row. A low value means an unusual row.
         """
         check_density(self._spec(), "log_density")
-        return self.evaluate(X, lambda rule, rows: rule.evidence(rows))
+        return self.evaluate(X, lambda rule, rows: rule.evidence(rows), na)
 
-    def predict_table(self, source: Source, keep: str | Iterable[str] = ()) -> RecordBatchReader:
+    def predict_table(
+        self, source: Source, keep: str | Iterable[str] = (), *, na: MissingMarks = ()
+    ) -> RecordBatchReader:
         """Predict a table of any size, in pieces.
 
         The columns of the result are the columns named in `keep`, then `prediction`, one posterior
@@ -199,13 +205,15 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             or a folder, or an iterable of tables.
         keep : str or iterable of str, default=()
             The columns of the source to copy to the result.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
         pyarrow.RecordBatchReader
             A reader that predicts the rows while it is read.
         """
-        opened = open_table_to_score(self.checked_state(), source)
+        opened = open_table_to_score(self.checked_state(), with_marks(source, na))
         density = self._spec().is_density
         return prediction_reader(self.rule(), self.classes_, opened, keep, density)
 
@@ -214,7 +222,12 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return generative(self.model, type(self).__name__).spec()
 
     def score(
-        self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        na: MissingMarks = (),
     ) -> float:
         """The accuracy: the share of rows with a correct prediction.
 
@@ -227,6 +240,8 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             column of the fit.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -234,7 +249,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The accuracy, from 0 to 1.
         """
         state = self.checked_state()
-        y = known_target(state, y)
+        y, X = known_target(state, y), with_marks(X, na)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return table_accuracy(state, X, y, sample_weight, self.rule(), self.answers)
