@@ -306,3 +306,40 @@ def test_predict_takes_the_na_that_its_error_suggests():
     assert model.predict_table(new, na="lost").read_all().num_rows == 2
     with pytest.raises(VerosimError, match="na is only for tables"):
         GaussianNB().fit([[1.0], [2.0]], [0, 1]).predict([[1.0]], na=["?"])
+
+
+# Columns that give the label away -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [NaiveBayes(), GaussianNB(), verosim.LogisticRegression()])
+def test_the_target_among_the_columns_is_reported(model, rng):
+    frame = pd.DataFrame({"x": rng.normal(size=30), "z": rng.normal(size=30)})
+    frame["y"] = rng.integers(0, 2, 30)
+    (message,) = warned(lambda: model.fit(frame, frame["y"]))[1]
+    assert "column 'y' has one value for each class" in message
+    assert not warned(lambda: model.fit(frame[["x", "z"]], frame["y"]))[1]
+    (message,) = warned(lambda: model.fit(frame.to_numpy(), frame["y"].to_numpy()))[1]
+    assert "column 'x2'" in message
+
+
+def test_a_column_that_equals_the_target_one_to_one_is_reported(rng, tmp_path):
+    y = rng.choice(["yes", "no", "so"], 40)
+    code = pd.Series(y).map({"yes": 7, "no": 1, "so": 3})
+    holes = code.where(np.arange(40) % 7 > 0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "code": code, "holes": holes, "y": y})
+    for source in every_source(frame, tmp_path):
+        model, messages = warned(lambda source=source: NaiveBayes().fit(source, "y"))
+        assert "'code', 'holes'" in messages[0]
+        assert "gives the label away" in model.schema_["code"].note
+        assert model.schema_["x"].note == ""
+    assert not warned(lambda: NaiveBayes().fit(frame[:19], "y"))[1]  # too few rows
+    frame.loc[39, ["code", "holes"]] = 99  # one value more
+    assert not warned(lambda: NaiveBayes().fit(frame, "y"))[1]
+
+
+def test_a_class_that_often_means_missing_is_reported():
+    table = {"x": [1.0, 2, 3, 4, 5, 6], "y": ["a", "b", "NA", "a", "b", "NA"]}
+    (message,) = warned(lambda: NaiveBayes().fit(table, "y"))[1]
+    assert "class 'NA' with 2 rows" in message
+    assert not warned(lambda: NaiveBayes().fit(table, "y", na="NA", unlabelled="skip"))[1]
+    assert not warned(lambda: NaiveBayes().fit({**table, "y": ["+", "-"] * 3}, "y"))[1]

@@ -18,6 +18,8 @@ MARKS = (
     "NaN", "nan", "NAN", "NaT", "NULL", "null", "Null", "None", "?", "??", "-", "--", "---", ".",
     "..", "...", "\\N", "#VALUE!", "#REF!", "#DIV/0!", "#NULL!", "#NUM!", "#NAME?",
 )  # fmt: skip
+# Labels such as '-' and 'None' are often classes.
+LABEL_MARKS = frozenset(m for m in MARKS if m != "None" and any(c.isalpha() or c == "?" for c in m))
 SENTINEL_PATTERN = re.compile(r"-?9{2,}(\.9+)?")  # 99, -999, 9999, -999.9
 
 

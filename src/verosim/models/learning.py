@@ -19,7 +19,8 @@ import numpy as np
 from verosim.axes.groups import plain_label
 from verosim.data.labels import check_known
 from verosim.engines import summarise
-from verosim.errors import PrecisionWarning, VerosimError, warn
+from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
+from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
 from verosim.models.spec import Spec
 from verosim.models.state import State, derive
@@ -43,6 +44,7 @@ def derived_from(
     """The state of a first fit. A target column must have at least two classes."""
     if schema is not None and schema.target is not None:
         _check_two_classes(statistic, schema.target)
+        _warn_of_marks(statistic, schema.target)
     return derive(spec, statistic, schema, tuned)
 
 
@@ -77,6 +79,18 @@ def _check_two_classes(statistic: Statistic, target: str) -> None:
             "rows.",
             "Use a target column with two classes or more.",
         )
+
+
+def _warn_of_marks(statistic: Statistic, target: str) -> None:
+    """Warn if a class has a name that often means missing."""
+    classes = statistic.axes.groups.classes.tolist()
+    for label, rows in zip(classes, statistic.rows.sum(axis=1).tolist(), strict=True):
+        if label in LABEL_MARKS and rows:
+            warn(
+                f"The target {target!r} has the class {label!r} with {int(rows):,} rows, which "
+                f'often means missing. If so, use na=[{label!r}] and unlabelled="skip".',
+                VerosimWarning,
+            )
 
 
 def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = None) -> State:

@@ -23,6 +23,7 @@ from verosim.data.sources import Parts
 from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table
 from verosim.errors import VerosimError
+from verosim.kinds.leaks import GIVES_LABEL_AWAY, columns_that_give_label_away, warn_of_leaks
 from verosim.kinds.look import as_na, check_columns, target_type
 from verosim.linalg import one_blas_thread
 from verosim.models.absent_columns import check_present
@@ -116,6 +117,9 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     groups = Groups(labels)
     if state is None:
         columns = Columns(d, None if names is None else tuple(names.tolist()))
+        if not len(weights):
+            found = columns_that_give_label_away(rows, codes)
+            warn_of_leaks([columns.name(j) for j in found])
         return Opened(source, spec.plan(Axes(groups, columns), source), None)
     zero = state.statistic.zero()
     return Opened(source, zero.align(zero.axes.with_groups(groups)), None)
@@ -238,6 +242,7 @@ def _schema(spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None
             table, target, sample_weight=rows.weights, na=inputs.na,
             labels=None if target else rows.labels.codes,
         )  # fmt: skip
+        warn_of_leaks([c.name for c in schema.used if c.note.startswith(GIVES_LABEL_AWAY)])
     else:
         schema = for_table(given, table.names, target, rows.weight)
         if target is not None and target != given.target:

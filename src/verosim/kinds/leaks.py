@@ -1,0 +1,87 @@
+"""Finds columns that give the label away: one value of the column for each class, and no other.
+
+Such a column is often the target itself, under its own name or another one. The model then predicts
+its training rows without error and new rows badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from verosim.data import cells
+from verosim.data.libraries import pa
+from verosim.errors import VerosimWarning, listed, warn
+
+LEAST_ROWS = 20  # with fewer rows, a column may equal the target by chance
+SAMPLE = 64  # rows that are compared first; they refute nearly all columns
+GIVES_LABEL_AWAY = "The column has one value for each class, so it gives the label away."
+
+
+def gives_label_away(array: pa.Array, labels: np.ndarray, na: frozenset[str]) -> bool:
+    """Whether the values of a column and the labels (n,) correspond one to one."""
+    n = len(labels)
+    if n < LEAST_ROWS:
+        return False
+    at = _spread(n)
+    some = zip(array.take(pa.array(at)).to_pylist(), labels[at].tolist(), strict=True)
+    if not _could_be_one_to_one([pair for pair in some if pair[0] is not None]):
+        return False
+    try:
+        index, texts = cells.keys(array, na)
+    except cells.Unreadable:
+        return False
+    place: dict[str | None, int] = {}
+    codes = np.array([place.setdefault(text, len(place)) for text in texts])[index]
+    present = ~cells.is_gone(index, texts)
+    return one_to_one(codes[present], labels[present])
+
+
+def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
+    """The numbers of such columns of an array (n, d), for the classes (n,) of its rows."""
+    n = len(codes)
+    if n < LEAST_ROWS or not isinstance(X, np.ndarray) or X.ndim != 2:
+        return []
+    at = _spread(n)
+    rows, labels = X[at], codes[at]
+    first, other = (rows[labels == k] for k in (labels[0], labels[np.argmax(labels != labels[0])]))
+    with np.errstate(invalid="ignore"):
+        alike = (first == first[0]).all(axis=0) & (other == other[0]).all(axis=0)
+        found = np.flatnonzero(alike & (first[0] != other[0]))
+    return [int(j) for j in found if one_to_one(X[:, j], codes)]
+
+
+def one_to_one(values: np.ndarray, labels: np.ndarray) -> bool:
+    """Whether n values and n labels correspond one to one, with at least two of each."""
+    if len(values) < LEAST_ROWS or not np.array_equal(values == values[0], labels == labels[0]):
+        return False
+    pairs = set(zip(values.tolist(), labels.tolist(), strict=True))
+    return len(pairs) == len({v for v, _ in pairs}) == len({k for _, k in pairs}) >= 2
+
+
+def warn_of_leaks(names: Sequence[str]) -> None:
+    """Warn about columns that give the label away."""
+    if names:
+        what = f"columns {listed(list(names))} have" if len(names) > 1 else f"column {names[0]!r} has"
+        warn(
+            f"The {what} one value for each class, so the label is given away. Leave such a column "
+            "out if it is not known before the label.",
+            VerosimWarning,
+        )
+
+
+def _spread(n: int) -> np.ndarray:
+    """Numbers of rows that are spread over the table."""
+    return np.unique(np.linspace(0, n - 1, SAMPLE).astype(np.int64))
+
+
+def _could_be_one_to_one(pairs: list[tuple[Any, Any]]) -> bool:
+    label_of: dict[Any, Any] = {}
+    value_of: dict[Any, Any] = {}
+    for value, label in pairs:
+        key = str(value)  # a value may be a list
+        if label_of.setdefault(key, label) != label or value_of.setdefault(label, key) != key:
+            return False
+    return True
