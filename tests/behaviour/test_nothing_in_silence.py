@@ -343,3 +343,40 @@ def test_a_class_that_often_means_missing_is_reported():
     assert "class 'NA' with 2 rows" in message
     assert not warned(lambda: NaiveBayes().fit(table, "y", na="NA", unlabelled="skip"))[1]
     assert not warned(lambda: NaiveBayes().fit({**table, "y": ["+", "-"] * 3}, "y"))[1]
+
+
+# Streams ------------------------------------------------------------------------------------------
+
+
+def test_a_stream_says_what_its_first_rows_have_fixed(rng):
+    def chunk(n, **more):
+        return {"x": rng.normal(size=n), "y": rng.choice(["a", "b"], n), **more}
+
+    first = {"x": [1.0, 2, 3, 4], "late": [None] * 4, "y": ["a", "b"] * 2}
+    model = NaiveBayes().partial_fit(first, "y")
+    assert not warned(lambda: model.partial_fit(chunk(8, late=[None] * 8)))[1]
+    (message,) = warned(lambda: model.partial_fit(chunk(8, late=["now"] * 8)))[1]
+    assert "'late' had no values in the first 4 rows of the stream" in message
+    (message,) = warned(lambda: model.partial_fit(chunk(8, late=[None] * 8, new=[1] * 8)))[1]
+    assert "'new' were not in the first rows of the stream" in message
+    (message,) = warned(lambda: model.partial_fit(chunk(20, late=[None] * 20)))[1]
+    assert "first 4 rows of the stream have fixed the kinds of the columns 'x'" in message
+    assert not warned(lambda: model.partial_fit(chunk(20, late=[None] * 20)))[1]  # only once
+
+
+def test_a_stream_with_a_schema_is_quiet(rng):
+    table = {"x": rng.normal(size=60), "y": rng.choice(["a", "b"], 60)}
+    schema = look(table, "y")
+    model = NaiveBayes()
+    for at in range(0, 60, 5):
+        chunk = {name: cells[at : at + 5] for name, cells in table.items()}
+        assert not warned(lambda chunk=chunk: model.partial_fit(chunk, "y", schema=schema))[1]
+
+
+def test_a_schema_that_lists_the_weights_as_a_column_is_accepted_twice(rng):
+    frame = pd.DataFrame({"x": rng.normal(size=40), "w": rng.random(40), "y": ["a", "b"] * 20})
+    schema = look(frame)
+    model = NaiveBayes()
+    for _ in range(2):
+        model.partial_fit(frame, "y", sample_weight="w", schema=schema)
+    assert model.class_count_.sum() == pytest.approx(2 * frame["w"].sum())

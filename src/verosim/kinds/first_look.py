@@ -39,6 +39,7 @@ FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the u
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
 DATES = "dates, read as a number, hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
+NO_VALUES, ALL_MISSING = EMPTY_REASONS = "the column has no values", "missing in all"
 ROLES_WITH_HOLES = (GAUSSIAN.role, DATE.role, BOOLEAN.role)  # read without words that mean missing
 
 
@@ -77,7 +78,7 @@ class FirstLook:
 
     def _found(self, name: str, array: pa.Array, kind: str) -> Column:
         if kind in ("boolean", "time") and array.null_count == len(array):
-            return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
+            return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(array):,} rows")
         if kind == "boolean":
             return Column(name, BOOLEAN.name, reason=TRUE_OR_FALSE)
         if kind == "time":
@@ -91,7 +92,7 @@ class FirstLook:
         if kind == "text":
             return self._text_with_marks(name, array)
         if kind == "nothing":
-            return Column(name, IGNORE.name, reason="the column has no values")
+            return Column(name, IGNORE.name, reason=NO_VALUES)
         return Column(
             name,
             IGNORE.name,
@@ -103,7 +104,7 @@ class FirstLook:
         x = cells.numbers(array, self.na)
         seen = x[np.isfinite(x)]
         if not len(seen):
-            return Column(name, IGNORE.name, reason=f"missing in all {len(x):,} rows")
+            return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(x):,} rows")
         whole = bool((seen == np.floor(seen)).all())
         distinct = np.unique(seen)
         n = len(seen)
@@ -174,7 +175,7 @@ class FirstLook:
         seen = self._seen(array)
         n = sum(seen.values())
         if not n:
-            return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
+            return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(array):,} rows")
         if all(cells.DATE_PATTERN.fullmatch(text) for text in seen):
             return Column(name, DATE.name, reason=DATES)
         if not self.typed:

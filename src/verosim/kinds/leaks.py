@@ -63,13 +63,15 @@ def one_to_one(values: np.ndarray, labels: np.ndarray) -> bool:
 
 def warn_of_leaks(names: Sequence[str]) -> None:
     """Warn about columns that give the label away."""
-    if names:
-        what = f"columns {listed(list(names))} have" if len(names) > 1 else f"column {names[0]!r} has"
-        warn(
-            f"The {what} one value for each class, so the label is given away. Leave such a column "
-            "out if it is not known before the label.",
-            VerosimWarning,
-        )
+    if not names:
+        return
+    one = f"column {names[0]!r} has"
+    several = f"columns {listed(list(names))} have"
+    warn(
+        f"The {one if len(names) == 1 else several} one value for each class, so the label is "
+        "given away. Leave such a column out if it is not known before the label.",
+        VerosimWarning,
+    )
 
 
 def _spread(n: int) -> np.ndarray:

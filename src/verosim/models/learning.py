@@ -18,12 +18,14 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.data.labels import check_known
+from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
 from verosim.models.spec import Spec
 from verosim.models.state import State, derive
+from verosim.models.stream_start import warn_of_few_rows, warn_of_fixed
 from verosim.stats import Statistic
 
 FEW_DIGITS = 8  # with fewer correct digits of a variance, forgetting issues a warning
@@ -106,7 +108,11 @@ def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = Non
     opened = open_rows(spec, inputs, replace(state, statistic=known.unplaced()), classes)
     part = summarise_rows(spec, opened)
     tuned = spec.updated(state.tuned, float(part.weight.sum()))
-    return derive(spec, (known + part).recentred(), opened.schema, tuned, streaming=True)
+    total = (known + part).recentred()
+    if opened.schema is not None and isinstance(opened.source, TableSource):
+        warn_of_fixed(opened.schema, opened.source)
+        warn_of_few_rows(spec, opened.schema, known, total)
+    return derive(spec, total, opened.schema, tuned, streaming=True)
 
 
 def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:

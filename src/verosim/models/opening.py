@@ -200,8 +200,10 @@ def _check_continues(inputs: Inputs, target: str | None, known: Schema | None) -
             "This model was fitted on arrays, but these rows are a table.",
             "Give arrays, or fit a new model on tables.",
         )
-    if inputs.schema is not None:
-        known.check_merges(inputs.schema)
+    if isinstance(inputs.schema, Schema):  # it may list the target and the weights as columns
+        apart = (known.target, known.weight)
+        columns = tuple(c for c in inputs.schema.columns if c.name not in apart)
+        known.check_merges(replace(inputs.schema, columns=columns))
     if len(as_na(inputs.na)) and set(as_na(inputs.na)) != set(known.na):
         raise VerosimError(
             f"na={list(as_na(inputs.na))} differs from na={list(known.na)} of the first fit.",
