@@ -178,7 +178,7 @@ def test_score_and_validation_know_the_target_of_the_fit(rng, tmp_path):
     assert model.score(tmp_path / "t.csv") == model.score(frame, "y")
     assert verosim.calibrate(model, frame, cv=3).score(tmp_path / "t.csv") > 0.5
     assert verosim.cross_validate(model, tmp_path / "t.csv", cv=3).confusion.sum() == len(frame)
-    with pytest.raises(VerosimError, match="needs the true labels y"):
+    with pytest.raises(VerosimError, match="The true labels y are needed"):
         GaussianNB().fit(frame[["x"]], frame["y"]).score(frame[["x"]])
 
 
@@ -380,3 +380,73 @@ def test_a_schema_that_lists_the_weights_as_a_column_is_accepted_twice(rng):
     for _ in range(2):
         model.partial_fit(frame, "y", sample_weight="w", schema=schema)
     assert model.class_count_.sum() == pytest.approx(2 * frame["w"].sum())
+
+
+# Errors that a user can act on --------------------------------------------------------------------
+
+
+def test_an_absent_column_of_partial_fit_is_not_taken_for_another():
+    """The hint asked: did you mean 'amount'?"""
+    table = {"amount": [1.0, 2, 3, 4], "country": list("abab"), "y": list("aabb")}
+    model = NaiveBayes().fit(table, "y")
+    with pytest.raises(VerosimError, match=r"'country'\. Hint: Add the column 'country'"):
+        model.partial_fit({"amount": [1.0], "y": ["a"]})
+    with pytest.raises(VerosimError, match="Rename the column 'Country' to 'country'"):
+        model.partial_fit({"amount": [1.0], "Country": ["a"], "y": ["a"]})
+
+
+def test_hints_name_columns_of_the_table():
+    with pytest.raises(VerosimError, match=r"columns=\{'id': 'category'\}"):
+        NaiveBayes().fit({"id": list(range(30)), "y": ["a", "b"] * 15}, "y")
+    words = ["some words in a row", "other words in it", "and some more of them"] * 4
+    table = {"a": words, "b": words[::-1], "y": ["p", "q"] * 6}
+    with pytest.raises(VerosimError, match=r"edit\(\{'b': 'ignore'\}\)"):
+        verosim.TextNB().fit(table, "y", schema=look(table, columns={"a": "text", "b": "text"}))
+
+
+@pytest.mark.parametrize("text", ["cat", "a cat?", "x" * 5000, "cats [and] dogs."])
+def test_one_text_to_predict_is_not_a_file(text):
+    model = verosim.TextNB().fit(["a cat", "a dog"], ["x", "z"])
+    with pytest.raises(VerosimError, match=r"got one text.*Put the text in a list"):
+        model.predict(text)
+    with pytest.raises(VerosimError, match="does not exist"):
+        model.predict("texts.csv")
+
+
+def test_types_that_are_not_read_are_named():
+    frame = pd.DataFrame({
+        "i": pd.interval_range(0, 4), "p": pd.period_range("2020", periods=4, freq="M"),
+        "l": [[1], [2], [3], [4]], "b": [b"1", b"2", b"3", b"4"], "x": [1.0, 2, 3, 4],
+    })  # fmt: skip
+    notes = [column.note.split(" are not")[0].split()[-1] for column in look(frame) if column.note]
+    assert notes == ["intervals", "periods", "lists", "bytes"]
+    assert "extension" not in str(look(frame))
+    assert [c.type for c in look(frame)][:2] == ["interval", "period"]
+
+
+BAD_SCHEMAS = [
+    "[" * 100_000, "[1, 2]", "3", "null", "{}", "9" * 5000, '"text"', "",
+    '{"columns": [1]}', '{"columns": null}', '{"columns": [{}]}', '{"columns": {"a": 1}}',
+    '{"columns": [{"name": 1, "density": "gaussian"}]}',
+    '{"columns": [{"name": "\\ud800", "density": "gaussian"}]}',
+    '{"columns": [{"name": "a", "density": ["x"]}]}',
+    '{"columns": [{"name": "a", "density": "gaussian", "edges": [1e999]}]}',
+    '{"columns": [{"name": "a", "density": "gaussian", "edges": 5}]}',
+    '{"columns": [], "na": 5}', '{"columns": [], "looked": 1e400}', '{"columns": [], "odd": 1}',
+    '{"columns": [], "max_categories": "x"}', '{"columns": [], "target_type": 7}',
+    '{"columns": [], "structures": {"a": 1}}', '{"columns": [], "cells": [{"name": "q"}]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD_SCHEMAS, ids=lambda text: text[:60])
+def test_a_file_that_is_not_a_schema_is_refused(text, tmp_path):
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(VerosimError, match=r"is not a schema\. .*Hint: ") as caught:
+        verosim.Schema.load(tmp_path / "s.json")
+    assert str(caught.value).count("Hint:") == 1
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800.json", "no.json", 3])
+def test_a_path_that_cannot_be_read_as_a_schema_is_refused(path):
+    with pytest.raises(VerosimError, match="is not a schema"):
+        verosim.Schema.load(path)

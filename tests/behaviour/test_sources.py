@@ -444,7 +444,7 @@ def test_later_rows_that_do_not_parse(tmp_path):
     path = tmp_path / "late.csv"
     path.write_text("x,y\n" + "1,a\n2,b\n" * 40_000 + "oops,a\n")
     message = refused("Column 'x', row 80000 of late.csv: 'oops' is not a number", path)
-    assert "Leave the cell empty or fit with na=['oops']" in message
+    assert "Use na=['oops'] if it means missing" in message
     assert "fit NaiveBayes(columns={'x': 'category'})" in message
     assert verosim.NaiveBayes().fit(path, "y", na="oops").class_count_.sum() == 80_001
     path.write_text("x,y\n" + "1,1\n2,2\n" * 40_000 + "3,maybe\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,14 @@ def open_files(source: str | Path) -> Table:
     return Table(
         first.names, partial(file_rows, files), rows, typed=kind != "csv", coded=kind == "parquet"
     )
+
+
+def is_path(text: str) -> bool:
+    """Whether a text may be meant as the path of a file, and not as a text to read."""
+    try:
+        return Path(text).exists() or re.search(r"\.[A-Za-z0-9]{2,8}$", text) is not None
+    except (OSError, ValueError):  # too long, or with a zero byte
+        return False
 
 
 def find_files(source: str | Path) -> list[Path]:

@@ -186,7 +186,11 @@ def a(role: str) -> str:
 def no_columns(schema: Schema) -> VerosimError:
     """The error for a schema in which every column is ignored."""
     why = "; ".join(f"{c.name}: {c.reason}" for c in schema.columns[:5])
+    hint = "Give a table with other columns than its target."
+    if schema.columns:
+        hint = (
+            f"Set how a column is read, such as columns={{{schema.columns[0].name!r}: 'category'}}."
+        )
     return VerosimError(
-        f"The model has no column to learn from ({why or 'the table has only its target'}).",
-        "Set how a column is read, such as columns={'x': 'category'}.",
+        f"The model has no column to learn from ({why or 'the table has only its target'}).", hint
     )

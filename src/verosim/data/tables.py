@@ -54,7 +54,9 @@ class Table:
     resumes: bool = False  # whether a pass continues after the rows that `head` has read
     once: bool = False  # whether the source can be read only once
     in_memory: bool = False  # whether all rows are already in memory
-    na: tuple[str, ...] = ()  # texts that mean missing in this table, besides those of the fit
+    na: tuple[
+        str, ...
+    ] = ()  # texts that mean missing in this table, in addition to those of the fit
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
 

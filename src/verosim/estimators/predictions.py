@@ -101,7 +101,7 @@ def known_target(state: State, y: Any) -> Any:
         return y
     if state.schema is None or state.schema.target is None:
         raise VerosimError(
-            "score needs the true labels y, because the model was fitted without the name of a "
+            "The true labels y are needed, because the model was fitted without the name of a "
             "target column.",
             "Use score(X, y), or score(table, 'name of the target').",
         )

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from verosim.axes.codes import is_missing
 from verosim.data import as_weights, cells
@@ -99,11 +98,20 @@ def _of_labels(inputs: Inputs) -> Inputs:
         table = open_table(X)
         rows = replace(_unread(table), read=partial(_given_rows, table, kept), rows=len(kept))
     else:
-        rows = _safe_indexing(X, kept)
+        rows = _taken(X, kept)
     weights = inputs.sample_weight
     if weights is not None and not isinstance(weights, str):
         weights = as_weights(weights, len(y))[kept]
     return replace(inputs, X=rows, y=_plain_labels(y[kept]), sample_weight=weights)
+
+
+def _taken(X: Any, kept: np.ndarray) -> Any:
+    """The given rows of an array, a sparse matrix, a data frame or a list."""
+    if hasattr(X, "iloc"):
+        return X.iloc[kept]
+    if isinstance(X, list | tuple):
+        return [X[i] for i in kept.tolist()]
+    return X.tocsr()[kept] if hasattr(X, "tocsr") else X[kept]
 
 
 def _given_rows(table: Table, kept: np.ndarray, columns: Iterable[str] | None) -> Iterator[Rows]:

@@ -97,7 +97,8 @@ class FirstLook:
             name,
             IGNORE.name,
             reason=f"the type {_short(str(array.type))} is not supported",
-            note="The column is ignored, because lists, structs and bytes are not supported.",
+            note=f"The column is ignored, because {_plural(array.type)} are not supported. "
+            "Convert it to numbers, dates or text to use it.",
         )
 
     def _number(self, name: str, array: pa.Array) -> Column:
@@ -231,4 +232,19 @@ def _if_identifier(name: str) -> str:
 
 
 def _short(type_: str) -> str:
+    if type_.startswith("extension<"):  # such as extension<pandas.interval<…>>
+        return type_.removeprefix("extension<").split("<")[0].rstrip(">").split(".")[-1]
     return "category" if type_.startswith("dictionary") else type_.replace("large_", "")
+
+
+def _plural(type_: pa.DataType) -> str:
+    """The cells of a type that is not read, in words."""
+    t, short = pa.types, _short(str(type_))
+    if t.is_list(type_) or t.is_large_list(type_) or t.is_fixed_size_list(type_):
+        return "lists"
+    if t.is_binary(type_) or t.is_large_binary(type_) or t.is_fixed_size_binary(type_):
+        return "bytes"
+    if t.is_time(type_):
+        return "times of day"
+    plain = short.split("<")[0].split("[")[0]
+    return f"{plain}s" if plain.isalpha() else f"cells of the type {short}"

@@ -15,7 +15,7 @@ from verosim.data import cells
 from verosim.data.libraries import pa
 from verosim.errors import VerosimWarning, listed, warn
 
-LEAST_ROWS = 20  # with fewer rows, a column may equal the target by chance
+LEAST_ROWS_OF_LEAK = 20  # with fewer rows, a column may equal the target by chance
 SAMPLE = 64  # rows that are compared first; they refute nearly all columns
 GIVES_LABEL_AWAY = "The column has one value for each class, so it gives the label away."
 
@@ -23,7 +23,7 @@ GIVES_LABEL_AWAY = "The column has one value for each class, so it gives the lab
 def gives_label_away(array: pa.Array, labels: np.ndarray, na: frozenset[str]) -> bool:
     """Whether the values of a column and the labels (n,) correspond one to one."""
     n = len(labels)
-    if n < LEAST_ROWS:
+    if n < LEAST_ROWS_OF_LEAK:
         return False
     at = _spread(n)
     some = zip(array.take(pa.array(at)).to_pylist(), labels[at].tolist(), strict=True)
@@ -42,7 +42,7 @@ def gives_label_away(array: pa.Array, labels: np.ndarray, na: frozenset[str]) ->
 def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
     """The numbers of such columns of an array (n, d), for the classes (n,) of its rows."""
     n = len(codes)
-    if n < LEAST_ROWS or not isinstance(X, np.ndarray) or X.ndim != 2:
+    if n < LEAST_ROWS_OF_LEAK or not isinstance(X, np.ndarray) or X.ndim != 2:
         return []
     at = _spread(n)
     rows, labels = X[at], codes[at]
@@ -55,7 +55,9 @@ def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
 
 def one_to_one(values: np.ndarray, labels: np.ndarray) -> bool:
     """Whether n values and n labels correspond one to one, with at least two of each."""
-    if len(values) < LEAST_ROWS or not np.array_equal(values == values[0], labels == labels[0]):
+    if len(values) < LEAST_ROWS_OF_LEAK or not np.array_equal(
+        values == values[0], labels == labels[0]
+    ):
         return False
     pairs = set(zip(values.tolist(), labels.tolist(), strict=True))
     return len(pairs) == len({v for v, _ in pairs}) == len({k for _, k in pairs}) >= 2

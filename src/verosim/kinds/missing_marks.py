@@ -71,24 +71,24 @@ def sentinels_of(seen: np.ndarray, distinct: np.ndarray) -> dict[str, int]:
 
 def words_note(words: dict[str, int]) -> str:
     """A note that counts words which often mean missing."""
-    return f"Cells that often mean missing: {counted(words)}. If so, use na={list(words)!r}."
+    return f"Cells that often mean missing: {counted_words(words)}. If so, use na={list(words)!r}."
 
 
 def holes_note(words: dict[str, int]) -> str:
     """A note that counts words which are read as missing, because all other cells fit."""
     if not words:
         return ""
-    return f"Cells that are read as missing, because all other cells fit: {counted(words)}."
+    return f"Cells that are read as missing, because all other cells fit: {counted_words(words)}."
 
 
 def sentinels_note(numbers: dict[str, int]) -> str:
     """A note that counts numbers such as 999."""
     return (
-        f"Numbers that are far from all others: {counted(numbers)}. "
+        f"Numbers that are far from all others: {counted_words(numbers)}. "
         f"If they mean missing, use na={list(numbers)!r}."
     )
 
 
-def counted(words: dict[str, int]) -> str:
+def counted_words(words: dict[str, int]) -> str:
     """The words and how often each occurs: `'NA' (12 cells), '?' (1 cell)`."""
     return ", ".join(f"{w!r} ({c:,} cell{'s' if c > 1 else ''})" for w, c in words.items())

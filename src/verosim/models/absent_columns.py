@@ -14,7 +14,7 @@ from verosim.data.tables import Table
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.models.spec import Spec
 
-LEAST_ROWS = 20  # a table with fewer rows may leave out columns without a warning
+LEAST_ROWS_TO_WARN = 20  # a table with fewer rows may leave out columns without a warning
 SIMILAR = 0.8  # the similarity of two names (difflib) from which one may mean the other
 
 
@@ -44,12 +44,12 @@ def check_present(
         )
     if pairs:
         warn(f"{_lost(list(pairs))} {_rename(pairs)}", VerosimWarning)
-    elif table.rows is None or table.rows >= LEAST_ROWS:
+    elif table.rows is None or table.rows >= LEAST_ROWS_TO_WARN:
         warn(_lost(absent), VerosimWarning)
 
 
 def similar(name: str, others: Iterable[str]) -> str | None:
-    """The name among others that is the same but for case, spaces and signs, or similar."""
+    """The name among others that is the same except for case, spaces and signs, or similar."""
     plain = {_plain(other): other for other in sorted(others)}
     close = get_close_matches(_plain(name), plain, 1, SIMILAR)
     return plain[close[0]] if close else None

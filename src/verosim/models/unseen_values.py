@@ -131,7 +131,7 @@ def _warn(
         )
     warn(
         f"Column {name!r}: {much} not seen at fit, such as {listed(examples[:EXAMPLES])}; "
-        f"{expected:.1%} were expected. The fit saw values such as {listed(known[:EXAMPLES])}. "
+        f"{expected:.1%} were expected, and the fit saw values such as {listed(known[:EXAMPLES])}. "
         f"{why}",
         VerosimWarning,
     )
