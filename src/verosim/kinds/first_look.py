@@ -23,6 +23,7 @@ from verosim.kinds.date import DATE
 from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.missing_marks import (
+    as_dictionary,
     has_any,
     holes_note,
     sentinels_note,
@@ -160,6 +161,7 @@ class FirstLook:
         Numbers, dates and truth values with such words are a column with missing values. The type
         of a data frame does not matter here: the words are the reason why it is text.
         """
+        array = as_dictionary(array)  # the texts are counted once
         words = words_of(array, self.na)
         if (words or has_any(array, self.na)) and name not in self.declared:
             without = replace(self, na=self.na | set(words), typed=False)

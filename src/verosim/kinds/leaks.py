@@ -6,7 +6,7 @@ its training rows without error and new rows badly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,23 +20,44 @@ SAMPLE = 64  # rows that are compared first; they refute nearly all columns
 GIVES_LABEL_AWAY = "The column has one value for each class, so it gives the label away."
 
 
-def gives_label_away(array: pa.Array, labels: np.ndarray, na: frozenset[str]) -> bool:
-    """Whether the values of a column and the labels (n,) correspond one to one."""
-    n = len(labels)
-    if n < LEAST_ROWS_OF_LEAK:
-        return False
-    at = _spread(n)
-    some = zip(array.take(pa.array(at)).to_pylist(), labels[at].tolist(), strict=True)
-    if not _could_be_one_to_one([pair for pair in some if pair[0] is not None]):
-        return False
-    try:
-        index, texts = cells.keys(array, na)
-    except cells.Unreadable:
-        return False
-    place: dict[str | None, int] = {}
-    codes = np.array([place.setdefault(text, len(place)) for text in texts])[index]
-    present = ~cells.is_gone(index, texts)
-    return one_to_one(codes[present], labels[present])
+class LabelLeaks:
+    """Finds the columns of a table whose values correspond one to one to the labels (n,)."""
+
+    def __init__(self, labels: np.ndarray, na: frozenset[str]) -> None:
+        self.labels, self.na = labels, na
+        self.some = range(len(labels))[_spread(len(labels))]
+        self.pairs = self._pairs()
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        """A few pairs of rows with the same label: other values there refute most columns."""
+        last: dict[Any, int] = {}
+        found = []
+        for i in self.some:
+            label = self.labels[i].item()
+            if label in last:
+                found.append((last[label], i))
+            last[label] = i
+        return found[:3]
+
+    def gives_away(self, array: pa.Array) -> bool:
+        """Whether a column has one value for each class."""
+        if len(self.labels) < LEAST_ROWS_OF_LEAK:
+            return False
+        for i, j in self.pairs:
+            one, other = array[i].as_py(), array[j].as_py()
+            if one is not None and other is not None and one != other:
+                return False
+        some = ((array[i].as_py(), self.labels[i].item()) for i in self.some)
+        if not _could_be_one_to_one(some):
+            return False
+        try:
+            index, texts = cells.keys(array, self.na)
+        except cells.Unreadable:
+            return False
+        place: dict[str | None, int] = {}
+        codes = np.array([place.setdefault(text, len(place)) for text in texts])[index]
+        present = ~cells.is_gone(index, texts)
+        return one_to_one(codes[present], self.labels[present])
 
 
 def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
@@ -44,8 +65,7 @@ def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
     n = len(codes)
     if n < LEAST_ROWS_OF_LEAK or not isinstance(X, np.ndarray) or X.ndim != 2:
         return []
-    at = _spread(n)
-    rows, labels = X[at], codes[at]
+    rows, labels = X[_spread(n)], codes[_spread(n)]
     first, other = (rows[labels == k] for k in (labels[0], labels[np.argmax(labels != labels[0])]))
     with np.errstate(invalid="ignore"):
         alike = (first == first[0]).all(axis=0) & (other == other[0]).all(axis=0)
@@ -76,16 +96,18 @@ def warn_of_leaks(names: Sequence[str]) -> None:
     )
 
 
-def _spread(n: int) -> np.ndarray:
-    """Numbers of rows that are spread over the table."""
-    return np.unique(np.linspace(0, n - 1, SAMPLE).astype(np.int64))
+def _spread(n: int) -> slice:
+    """Rows that are spread over n rows."""
+    return slice(None, None, max(1, n // SAMPLE))
 
 
-def _could_be_one_to_one(pairs: list[tuple[Any, Any]]) -> bool:
+def _could_be_one_to_one(pairs: Iterable[tuple[Any, Any]]) -> bool:
     label_of: dict[Any, Any] = {}
     value_of: dict[Any, Any] = {}
     for value, label in pairs:
         key = str(value)  # a value may be a list
-        if label_of.setdefault(key, label) != label or value_of.setdefault(label, key) != key:
+        if value is not None and (
+            label_of.setdefault(key, label) != label or value_of.setdefault(label, key) != key
+        ):
             return False
     return True

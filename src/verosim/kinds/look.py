@@ -22,7 +22,7 @@ from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
-from verosim.kinds.leaks import GIVES_LABEL_AWAY, gives_label_away
+from verosim.kinds.leaks import GIVES_LABEL_AWAY, LabelLeaks
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind, MissingMarks, Source, Weights
@@ -163,18 +163,17 @@ def look(
         if name not in (target, weight)
     )
     if classes is not None:
-        found = tuple(_checked_for_label(c, arrays[c.name], classes, marks) for c in found)
+        leaks = LabelLeaks(classes, frozenset(marks))
+        found = tuple(_checked_for_label(c, arrays[c.name], leaks) for c in found)
     schema = Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
     if columns == "gaussian" or columns == "histogram":
         schema = schema.edit({c.name: columns for c in schema.used if c.density in NUMBER_KINDS})
     return schema
 
 
-def _checked_for_label(
-    column: Column, array: pa.Array, labels: np.ndarray, na: tuple[str, ...]
-) -> Column:
+def _checked_for_label(column: Column, array: pa.Array, leaks: LabelLeaks) -> Column:
     """The entry of a column, with a note if the column gives the label away."""
-    if column.density == IGNORE.name or not gives_label_away(array, labels, frozenset(na)):
+    if column.density == IGNORE.name or not leaks.gives_away(array):
         return column
     return replace(column, note=f"{GIVES_LABEL_AWAY} {column.note}".rstrip())
 

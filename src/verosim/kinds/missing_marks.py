@@ -20,32 +20,42 @@ MARKS = (
 )  # fmt: skip
 # Labels such as '-' and 'None' are often classes.
 LABEL_MARKS = frozenset(m for m in MARKS if m != "None" and any(c.isalpha() or c == "?" for c in m))
+LEAST_SENTINEL = 99
 SENTINEL_PATTERN = re.compile(r"-?9{2,}(\.9+)?")  # 99, -999, 9999, -999.9
 
 
 def words_of(array: pa.Array, na: frozenset[str]) -> dict[str, int]:
-    """How many times each word that often means missing occurs, without the texts in `na`."""
-    plain = _plain_texts(array)
-    trimmed = pc.ascii_trim_whitespace(plain)  # no check of the encoding
+    """How many times each word that often means missing occurs, without the texts in `na`.
+
+    `array` is a dictionary array of texts.
+    """
+    words = array.dictionary
+    trimmed = pc.ascii_trim_whitespace(words)  # no check of the encoding
     found = pc.is_in(trimmed, value_set=pa.array(MARKS, trimmed.type))
     if not pc.any(found).as_py():
         return {}
-    counts = plain.filter(found).value_counts().to_pylist()
-    kept = {one["values"]: one["counts"] for one in counts if one["values"] not in na}
-    return dict(sorted(kept.items(), key=lambda item: (-item[1], item[0])))
+    at = np.flatnonzero(found.to_numpy(zero_copy_only=False))
+    index = array.indices.drop_null().to_numpy()
+    count = np.bincount(index, minlength=len(words))
+    kept = {words[i].as_py(): int(count[i]) for i in at.tolist() if count[i]}
+    ranked = sorted(kept, key=lambda text: (-kept[text], text))
+    return {text: kept[text] for text in ranked if text not in na}
 
 
 def has_any(array: pa.Array, texts: frozenset[str]) -> bool:
-    """Whether one of the texts occurs."""
+    """Whether one of the texts occurs in a dictionary array."""
     if not texts:
         return False
-    plain = _plain_texts(array)
-    return bool(pc.any(pc.is_in(plain, value_set=pa.array(sorted(texts), plain.type))).as_py())
+    words = array.dictionary
+    return bool(pc.any(pc.is_in(words, value_set=pa.array(sorted(texts), words.type))).as_py())
 
 
-def _plain_texts(array: pa.Array) -> pa.Array:
+def as_dictionary(array: pa.Array) -> pa.DictionaryArray:
+    """An array of texts as a dictionary array, which other readers of the texts need too."""
     plain = cells.without_dictionary(array)
-    return plain.cast(pa.large_string()) if pa.types.is_string_view(plain.type) else plain
+    if pa.types.is_string_view(plain.type):
+        plain = plain.cast(pa.large_string())
+    return pc.dictionary_encode(plain)
 
 
 def sentinels_of(seen: np.ndarray, distinct: np.ndarray) -> dict[str, int]:
@@ -55,7 +65,7 @@ def sentinels_of(seen: np.ndarray, distinct: np.ndarray) -> dict[str, int]:
     others. `seen` are finite numbers, and `distinct` their sorted values.
     """
     out: dict[str, int] = {}
-    while len(distinct) > 2:
+    while len(distinct) > 2 and max(-distinct[0], distinct[-1]) >= LEAST_SENTINEL:
         for value, rest in ((distinct[-1], distinct[:-1]), (distinct[0], distinct[1:])):
             text = str(cells.text_of(float(value)))
             gap = abs(value - (rest[-1] if value > rest[-1] else rest[0]))
