@@ -9,7 +9,13 @@ import pytest
 
 from tests.test_messages import sentences
 from verosim.error_kinds import GROUPS, caused, page
-from verosim.errors import ConvergenceWarning, PrecisionWarning, SingularWarning, VerosimError
+from verosim.errors import (
+    ConvergenceWarning,
+    PrecisionWarning,
+    SingularWarning,
+    VerosimError,
+    VerosimWarning,
+)
 
 KINDS = [kind for group in GROUPS.values() for kind in group]
 PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
@@ -17,6 +23,10 @@ WARNINGS = {
     "Singular covariance that was repaired": SingularWarning,
     "Lost digits": PrecisionWarning,
     "No convergence": ConvergenceWarning,
+    "Label among the columns": VerosimWarning,
+    "Absent column": VerosimWarning,
+    "Unseen values": VerosimWarning,
+    "First rows of a stream": VerosimWarning,
 }
 
 

@@ -84,8 +84,22 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
     "Labels and classes": (
         ErrorKind(
             "Missing label",
-            "A row has no label. `SemiSupervised` reads rows without labels.",
-            'LDA().fit(X, ["a", None, "a", "b", "b", "b"])',
+            'Rows have no label. `unlabelled="skip"` leaves them out. `SemiSupervised` uses them.',
+            'LDA().fit(X, ["a", None, "a", "b", "b", None])',
+        ),
+        ErrorKind(
+            "Labels that are not classes",
+            "No label is a class of the model. Labels of another type are matched if they are "
+            "printed in the same way.",
+            'LDA().fit(X, y).score(X, ["LOW", "LOW", "HIGH", "HIGH", "HIGH", "LOW"])',
+        ),
+        ErrorKind(
+            "Label among the columns",
+            "A column has one value for each class, in 20 rows or more.",
+            """
+            label = np.tile([0, 1, 1], 10)
+            GaussianNB().fit(np.column_stack([np.arange(30), label]), label)
+            """,
         ),
         ErrorKind(
             "Labels of two types",
@@ -141,6 +155,31 @@ GROUPS: dict[str, tuple[ErrorKind, ...]] = {
             """
             model = NaiveBayes().fit(table, "paid")
             model.predict({"age": ["unknown"], "city": ["Lima"]})
+            """,
+        ),
+        ErrorKind(
+            "Absent column",
+            "The table to predict lacks a column of the fit. This warning needs 20 rows, or a "
+            "column with nearly the same name.",
+            """
+            model = NaiveBayes().fit(table, "paid")
+            model.predict({"Age": [25], "city": ["Lima"]})
+            """,
+        ),
+        ErrorKind(
+            "Unseen values",
+            "A category column has far more values that were not seen at fit than expected.",
+            """
+            model = NaiveBayes().fit(table, "paid")
+            model.predict({"age": [25] * 30, "city": ["LIMA"] * 30})
+            """,
+        ),
+        ErrorKind(
+            "First rows of a stream",
+            "The first `partial_fit` fixes how columns are read. Give it a schema of more rows.",
+            """
+            model = NaiveBayes().partial_fit(table, "paid")
+            model.partial_fit({**table, "plan": ["a", "b", "b", "a"]})
             """,
         ),
         ErrorKind(

@@ -161,6 +161,7 @@ def test_almost_numbers_are_reported(tmp_path):
     schema = look(few, target="y")
     assert schema["x"].role == "category"
     assert "numbers except 'lost'" in schema["x"].note
+    assert look(path, target="y", na="lost")["x"].role == "number"
 
 
 def test_a_column_of_lists_is_ignored_and_said_so():

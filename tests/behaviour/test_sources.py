@@ -216,8 +216,9 @@ def test_only_the_empty_cell_is_missing_unless_na_says_so(tmp_path):
         "n,c,y\n" + "1,NA,a\n2,?,b\n?,None,a\n4,,b\n-9,x,a\n" * 4 + "5,x,a\n6,x,b\n7,x,a\n8,x,b\n"
     )
     loose = verosim.NaiveBayes().fit(path, "y")
-    assert loose.schema_["n"].role == "category"
-    assert "na=" in loose.schema_["n"].note
+    assert loose.schema_["n"].missing == ("?",)  # a number with holes
+    assert "na=['?', 'NA', 'None']" in loose.schema_["c"].note
+    assert sorted(loose.stats_.parts["category"].axes.codes.values[0]) == ["?", "NA", "None", "x"]
     strict = verosim.NaiveBayes().fit(path, "y", na=["?", -9])
     assert strict.schema_["n"].role == "number"
     assert strict.stats_.parts["gaussian"].arrays["cells"].sum() == 16
@@ -443,7 +444,7 @@ def test_later_rows_that_do_not_parse(tmp_path):
     path = tmp_path / "late.csv"
     path.write_text("x,y\n" + "1,a\n2,b\n" * 40_000 + "oops,a\n")
     message = refused("Column 'x', row 80000 of late.csv: 'oops' is not a number", path)
-    assert "Leave the cell empty or fit with na=['oops']" in message
+    assert "Use na=['oops'] if it means missing" in message
     assert "fit NaiveBayes(columns={'x': 'category'})" in message
     assert verosim.NaiveBayes().fit(path, "y", na="oops").class_count_.sum() == 80_001
     path.write_text("x,y\n" + "1,1\n2,2\n" * 40_000 + "3,maybe\n")

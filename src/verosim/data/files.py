@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -190,6 +191,14 @@ def _prints_as_integer(text: str) -> bool:
     return text.lstrip("-").isdecimal() and text.isascii() and len(text) < 19 and (
         str(int(text)) == text
     )  # fmt: skip
+
+
+def is_path(text: str) -> bool:
+    """Whether a text may be meant as the path of a file, and not as a text to read."""
+    try:
+        return Path(text).exists() or re.search(r"\.[A-Za-z0-9]{2,8}$", text) is not None
+    except (OSError, ValueError):  # too long, or with a zero byte
+        return False
 
 
 def find_files(source: str | Path) -> list[Path]:

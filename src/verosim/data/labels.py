@@ -12,7 +12,9 @@ from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labe
 from verosim.errors import VerosimError
 
 LABEL_TABLE_SPAN = 1 << 20  # the widest range of integer labels that is coded with a table
-MISSING_LABEL_HINT = "Leave the rows without a label out of the fit."
+MISSING_LABEL_HINT = (
+    'Leave these rows out, in fit with unlabelled="skip", or use them with SemiSupervised.'
+)
 
 
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -50,12 +52,13 @@ def _encode_integers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values = y.tolist()
-    for i, value in enumerate(values if y.dtype.kind != "U" else ()):
-        if is_missing(value):
-            raise VerosimError(
-                f"Input y contains NaN or None: the label of row {i} is missing.",
-                MISSING_LABEL_HINT,
-            )
+    missing = [i for i, v in enumerate(values if y.dtype.kind != "U" else ()) if is_missing(v)]
+    if missing:
+        raise VerosimError(
+            f"Input y contains NaN or None: the label of row {missing[0]} is missing"
+            f"{_and_more(len(missing), len(y))}.",
+            MISSING_LABEL_HINT,
+        )
     try:
         distinct = set(values)
     except TypeError:
@@ -77,14 +80,26 @@ def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_float_labels(y: np.ndarray) -> None:
     if not np.isfinite(y).all():
-        bad = int(np.flatnonzero(~np.isfinite(y))[0])
+        wrong = np.flatnonzero(~np.isfinite(y))
         raise VerosimError(
-            f"Input y contains NaN or infinity: the label of row {bad} is {y[bad]}.",
+            f"Input y contains NaN or infinity: the label of row {wrong[0]} is {y[wrong[0]]}"
+            f"{_and_more(len(wrong), len(y))}.",
             MISSING_LABEL_HINT,
         )
     broken = np.flatnonzero(y != np.floor(y))
     if len(broken):
         raise continuous_label(f"the label of row {broken[0]} is {y[broken[0]]}")
+
+
+def _and_more(missing: int, n: int) -> str:
+    """The end of a sentence about the first row without a label: how many others there are."""
+    return f", and {missing - 1:,} more of the {n:,} labels" if missing > 1 else ""
+
+
+def missing_labels(target: str, place: str, missing: int, n: int) -> VerosimError:
+    """The error for rows of a table without a label."""
+    more = f" and in {missing - 1:,} more of the {n:,} rows read with it" if missing > 1 else ""
+    return VerosimError(f"The target {target!r} is missing in {place}{more}.", MISSING_LABEL_HINT)
 
 
 def continuous_label(what: str) -> VerosimError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -28,8 +28,18 @@ STRIP = 1 << 15  # cells
 READ = {"number": cells.numbers, "boolean": cells.flags}  # the roles read as numbers
 
 
+class Watch(Protocol):
+    """Counts values of category columns while a table is read."""
+
+    def see(self, name: str, index: np.ndarray, texts: list[str | None]) -> None: ...
+
+    def report(self) -> None: ...
+
+
 class Reader(ABC):
     """Reads the columns of a schema from a table."""
+
+    watch: Watch | None = None
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -63,15 +73,23 @@ class Reader(ABC):
         if at < 0:
             return None
         try:
-            return read(rows.batch.column(at), self.na)
+            found = read(rows.batch.column(at), self.na.union(column.missing))
         except cells.Unreadable as error:
-            hint = other_format_hint(column, error.value) or (  # predict has no na=
-                f"Leave the cell empty or fit with na=[{str(error.value)!r}] if it means missing, "
-                f"or fit {self.other_way(column)}"
+            hint = other_format_hint(column, error.value) or (
+                f"Use na=[{str(error.value)!r}] if it means missing, or fit "
+                f"{self.other_way(column)}"
             )
             hint = "Save the file as UTF-8." if error.wanted == "valid UTF-8" else hint
             place = f"Column {column.name!r}, {rows.place(error.row)}"
             raise error.named(place, hint) from None
+        if self.watch is not None and column.role == "category":
+            self.watch.see(column.name, *found)
+        return found
+
+    def watched(self, watch: Watch) -> Self:
+        """The reader itself, which from now on shows the values of categories to `watch`."""
+        self.watch = watch
+        return self
 
     def other_way(self, column: Column) -> str:
         """The end of a hint: how to fit so that the column is read in another way."""
@@ -169,7 +187,11 @@ def a(role: str) -> str:
 def no_columns(schema: Schema) -> VerosimError:
     """The error for a schema in which every column is ignored."""
     why = "; ".join(f"{c.name}: {c.reason}" for c in schema.columns[:5])
+    hint = "Give a table with other columns than its target."
+    if schema.columns:
+        hint = (
+            f"Set how a column is read, such as columns={{{schema.columns[0].name!r}: 'category'}}."
+        )
     return VerosimError(
-        f"The model has no column to learn from ({why or 'the table has only its target'}).",
-        "Set how a column is read, such as columns={'x': 'category'}.",
+        f"The model has no column to learn from ({why or 'the table has only its target'}).", hint
     )

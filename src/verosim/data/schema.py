@@ -25,6 +25,7 @@ from verosim.data.column_kinds import (
     known_kinds,
 )
 from verosim.data.design_columns import DesignColumn
+from verosim.data.schema_checks import check_fields
 from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, listed
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Column:
         "31/12/2024". It is "" for plain numbers, for dates like 2024-12-31, and for columns that
         are not text.
     missing : tuple of str
-        The texts of a number or a date that are read as missing, because they do not fit.
+        The texts of a number, a date or a boolean that are read as missing in this column, in
+        addition to the `na` of the schema.
     kind : KindDescription
         The properties of the kind.
     role : str
@@ -114,7 +116,7 @@ class Schema:
         `note` (a point to check, or ""), `whole` (whether all values are whole numbers), `edges`
         (the edges of the bins of a numeric column), `frequent` (the most frequent categories),
         `format` (how the texts of a number or a date are written, or "") and `missing` (the texts
-        of such a column that are read as missing, because they do not fit).
+        that are read as missing in this column).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}
@@ -301,7 +303,11 @@ class Schema:
         True
         """
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
-        Path(path).write_text(text, encoding="utf-8")
+        try:
+            raw = text.encode("utf-8")
+        except UnicodeEncodeError:  # a name with half of a character
+            raw = json.dumps(asdict(self), indent=1).encode("ascii")
+        Path(path).write_bytes(raw)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -335,15 +341,21 @@ class Schema:
             )
             design = tuple(DesignColumn(**_tuples(one)) for one in raw.pop("design", ()))
             terms = tuple((key, tuple(one)) for key, one in raw.pop("terms", ()))
-            return cls(
+            schema = cls(
                 columns, **_tuples(raw), cells=cells, structures=structures, design=design,
                 terms=terms,
             )  # fmt: skip
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise VerosimError(
-                f"The file {str(path)!r} is not a schema: {error}.",
-                "Write a schema with schema.save(path).",
-            ) from None
+            check_fields(schema)
+            return schema
+        except VerosimError as error:
+            raise _not_a_schema(path, error.what, error.hint) from None
+        except KeyError as error:
+            raise _not_a_schema(path, f"The entry {error} is missing.") from None
+        except RecursionError:
+            raise _not_a_schema(path, "Its lists are nested too deeply.") from None
+        except (OSError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            why = str(error)
+            raise _not_a_schema(path, f"{why[:1].upper()}{why[1:]}.") from None
 
     def check_merges(self, other: Schema) -> None:
         """Raise an error if a model with another schema cannot be merged with one of this schema.
@@ -450,6 +462,13 @@ class Schema:
     __repr__ = __str__
 
 
+def _not_a_schema(path: Any, why: str, hint: str | None = None) -> VerosimError:
+    return VerosimError(
+        f"The file {str(path)!r} is not a schema. {why}",
+        hint or "Write a schema with schema.save(path).",
+    )
+
+
 def for_table(
     schema: Any, names: tuple[str, ...], target: str | None, weight: str | None
 ) -> Schema:
@@ -461,12 +480,21 @@ def for_table(
         )
     lost = [column.name for column in schema.used if column.name not in (*names, target, weight)]
     if lost:
+        known = (*schema.names, target, weight)
         raise VerosimError(
             f"The schema has columns that are not in the table: {listed(lost)}.",
-            near(lost[0], names),
+            _rename_or_add(lost[0], tuple(name for name in names if name not in known)),
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
     return replace(with_columns(schema, columns), target=target, weight=weight)
+
+
+def _rename_or_add(lost: str, strange: tuple[str, ...]) -> str:
+    """A hint for a column that a table lacks: it may have another name there."""
+    close = get_close_matches(lost.lower(), [name.lower() for name in strange], 1, 0.6)
+    near_name = next((name for name in strange if [name.lower()] == close), None)
+    add = f"Add the column {lost!r}; its cells may be empty."
+    return add if near_name is None else f"Rename the column {near_name!r} to {lost!r}."
 
 
 def with_columns(schema: Schema, columns: tuple[Column, ...]) -> Schema:

@@ -15,7 +15,7 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.folds import GivenFolds, RowSample, TableFolds
-from verosim.data.labels import continuous_label
+from verosim.data.labels import continuous_label, missing_labels
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.tables import Rows, Table
@@ -184,10 +184,7 @@ def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, n
         raise error.named(f"The target {target!r}, {rows.place(error.row)}", LABEL_HINT) from None
     missing = np.flatnonzero(cells.is_gone(index, texts))
     if len(missing):
-        raise VerosimError(
-            f"The target {target!r} is missing in {rows.place(int(missing[0]))}.",
-            "Leave the rows without a label out, or fill in the labels.",
-        )
+        raise missing_labels(target, rows.place(int(missing[0])), len(missing), len(index))
     present = np.zeros(len(texts), dtype=bool)
     present[index] = True
     at = np.flatnonzero(present)
@@ -231,11 +228,15 @@ def as_label(text: str, kind: str) -> Any:
     return text
 
 
+class UnreadableLabel(VerosimError):
+    """A label cannot have the type of the labels that were seen first."""
+
+
 def _unreadable_label(target: str, text: Any, place: str, schema: Schema) -> VerosimError:
     fraction = cells.NUMBER_PATTERN.fullmatch(str(text)) and float(str(text)) % 1
     if schema.target_type == "integer" and fraction:
         return continuous_label(f"the target {target!r} is {text} in {place}")
-    return VerosimError(
+    return UnreadableLabel(
         f"The target {target!r} is {text!r} in {place}, but it is {schema.target_type} in all of "
         f"the first {schema.looked:,} rows.",
         f"Read the labels as text: schema=verosim.look(…, columns={{{target!r}: 'category'}}).",

@@ -57,6 +57,9 @@ class Table:
     once: bool = False  # whether the source can be read only once
     in_memory: bool = False  # whether all rows are already in memory
     dialect: str = ""  # what was found out about the files, such as "delimiter ';'"
+    na: tuple[
+        str, ...
+    ] = ()  # texts that mean missing in this table, in addition to those of the fit
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
 

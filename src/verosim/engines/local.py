@@ -203,6 +203,8 @@ def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[An
         for out, rows, share in _in_turn(alone, source.chunks(), count):
             bar.advance(rows, share)
             yield out
+    if source.reader.watch is not None:
+        source.reader.watch.report()
 
 
 def _in_turn(

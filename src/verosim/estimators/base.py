@@ -25,12 +25,12 @@ from verosim.estimators.predictions import prediction_reader, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.models import derive
-from verosim.models.opening import open_table_to_score
+from verosim.models.opening import open_table_to_score, with_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from verosim.typing import FileOptions, Labels, Priors, RandomState, Source
+    from verosim.typing import FileOptions, Labels, MissingMarks, Priors, RandomState, Source
 
 __all__ = [
     "GenerativeClassifier",
@@ -80,13 +80,17 @@ class GenerativeClassifier(StatisticClassifier):
         return spec.pseudo_count()
 
     @DensityMethod
-    def log_joint(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def log_joint(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """Compute the log joint densities δ_k(x) = log π_k + log p(x | k).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -96,10 +100,12 @@ class GenerativeClassifier(StatisticClassifier):
         ndarray of shape (n, C)
             The log joint densities. Columns are in the order of `classes_`.
         """
-        return self.evaluate(opened_as(X, read), Rule.joint)
+        return self.evaluate(opened_as(X, read), Rule.joint, na)
 
     @DensityMethod
-    def log_density(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def log_density(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """Compute the log density log p(x) = log Σ_k π_k p(x | k) of each row.
 
         Low values mark rows that are unusual under the model.
@@ -108,6 +114,8 @@ class GenerativeClassifier(StatisticClassifier):
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -117,13 +125,14 @@ class GenerativeClassifier(StatisticClassifier):
         ndarray of shape (n,)
             The log densities.
         """
-        return self.evaluate(opened_as(X, read), Rule.evidence)
+        return self.evaluate(opened_as(X, read), Rule.evidence, na)
 
     def predict_table(
         self,
         source: Source,
         keep: str | Iterable[str] = (),
         *,
+        na: MissingMarks = (),
         read: FileOptions | None = None,
     ) -> pa.RecordBatchReader:
         """Predict a table of any size in little memory.
@@ -136,6 +145,8 @@ class GenerativeClassifier(StatisticClassifier):
             The rows to classify.
         keep : str or iterable of str, default=()
             Columns of the source to copy into the result.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -147,7 +158,7 @@ class GenerativeClassifier(StatisticClassifier):
             `log_density` if the model is a density of the columns.
         """
         state = self.checked_state()
-        source = opened_as(source, read)
+        source = with_marks(opened_as(source, read), na)
         self.check_columns(source)
         opened = open_table_to_score(state, source)
         return prediction_reader(state.rule, state.classes, opened, keep, state.spec.is_density)

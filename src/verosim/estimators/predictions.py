@@ -11,7 +11,15 @@ import numpy as np
 from verosim.axes.groups import plain_label
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, cells
-from verosim.data.stream import Chunk, TableSource, kind_of_labels, target_codes, weights_of
+from verosim.data.label_match import SAME_LABELS_HINT, check_shared
+from verosim.data.stream import (
+    Chunk,
+    TableSource,
+    UnreadableLabel,
+    kind_of_labels,
+    target_codes,
+    weights_of,
+)
 from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -87,6 +95,19 @@ class _Keeping(TableSource):
         return super().wanted() | set(self.keep)
 
 
+def known_target(state: State, y: Any) -> Any:
+    """y, or the target column of the fit if y is None."""
+    if y is not None:
+        return y
+    if state.schema is None or state.schema.target is None:
+        raise VerosimError(
+            "The true labels y are needed, because the model was fitted without the name of a "
+            "target column.",
+            "Use score(X, y), or score(table, 'name of the target').",
+        )
+    return state.schema.target
+
+
 def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
     """The weighted share of rows with a correct prediction."""
     weight = source.weights if isinstance(source.weights, str) else None
@@ -96,17 +117,24 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
         kind = kind_of_labels(classes)
         schema = replace(schema, target=source.target, target_type=kind)
 
-    def correct_weight(chunk: Chunk) -> tuple[float, float]:
+    def correct_weight(chunk: Chunk) -> tuple[float, float, list[Any]]:
         codes, labels = target_codes(source.target, chunk.rows, schema)
         weights = weights_of(chunk.weights, chunk.rows)
         right = classes[rule.decide(chunk.block())] == labels[codes]
         weights = weights if len(weights) else np.ones(len(right))
-        return float(weights @ right), float(weights.sum())
+        return float(weights @ right), float(weights.sum()), labels.tolist()
 
-    sums = list(map_chunks(correct_weight, source))
+    try:
+        sums = list(map_chunks(correct_weight, source))
+    except UnreadableLabel as error:
+        raise VerosimError(
+            f"{error.what} The classes of the model are {classes.tolist()[:5]}.", SAME_LABELS_HINT
+        ) from None
     right, total = sum(part[0] for part in sums), sum(part[1] for part in sums)
     if not total > 0:
         raise no_weighted_rows()
+    labels = list(dict.fromkeys(label for part in sums for label in part[2]))
+    check_shared(labels, labels, classes)
     return right / total
 
 

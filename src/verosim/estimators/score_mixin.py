@@ -16,13 +16,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from verosim.data.adapters import opened_as
+from verosim.data.label_match import matched_labels
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
+from verosim.models.opening import with_marks
 
 if TYPE_CHECKING:
-    from verosim.typing import FileOptions, Source
+    from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
 
 
 class NotFitted(VerosimError, NotFittedError):
@@ -62,7 +64,9 @@ class ScoreMixin:
             read in pieces.
         """
 
-    def evaluate(self, X: Source, score: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
+    def evaluate(
+        self, X: Source, score: Callable[[Any, Any], np.ndarray], na: MissingMarks = ()
+    ) -> np.ndarray:
         """Apply a scoring function to rows. The predicting methods call this method.
 
         A table is read in pieces, and the function is applied to each piece.
@@ -73,13 +77,15 @@ class ScoreMixin:
             The rows to score.
         score : callable
             A function `score(rule, rows)` that returns an array with one entry per row.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
         ndarray of shape (n, ...)
             The results for all rows, in the order of the rows.
         """
-        rule, rows = self.opened_to_score(X)
+        rule, rows = self.opened_to_score(with_marks(X, na))
         if not isinstance(rows, TableSource):
             return score(rule, rows)
         parts = list(map_chunks(lambda chunk: score(rule, chunk.block()), rows))
@@ -87,13 +93,17 @@ class ScoreMixin:
             raise empty_table()
         return np.concatenate(parts)
 
-    def predict(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def predict(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """Predict the class with the highest score: argmax_k δ_k(x).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify, in any form that `fit` accepts.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -103,10 +113,12 @@ class ScoreMixin:
         ndarray of shape (n,)
             The predicted labels.
         """
-        decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows))
+        decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows), na)
         return self.classes_[decided]
 
-    def decision_function(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def decision_function(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """Compute the discriminants δ_k(x), up to a term that all classes share.
 
         With two classes the result is the difference δ_1(x) − δ_0(x). Linear models omit the
@@ -117,6 +129,8 @@ class ScoreMixin:
         ----------
         X : array-like of shape (n, d) or table
             The rows to score.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -126,17 +140,47 @@ class ScoreMixin:
         ndarray of shape (n, C), or (n,) with two classes
             The discriminants. Columns are in the order of `classes_`.
         """
-        scores = self.evaluate(opened_as(X, read), lambda rule, rows: rule.discriminants(rows))
+        scores = self.evaluate(opened_as(X, read), lambda rule, rows: rule.discriminants(rows), na)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+        """Compute the accuracy: the share of rows with a correct prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows to classify.
+        y : array-like of shape (n,)
+            The true labels.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the rows. None gives every row the weight 1.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+
+        Raises
+        ------
+        VerosimError
+            If no label is a class of the model. Labels that differ from the classes by their type
+            alone are matched.
+        """
+        labels = matched_labels(y, self.classes_)
+        return float(super().score(X, labels, sample_weight))  # type: ignore[misc]
+
     @available_if(has_probabilities)
-    def predict_proba(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def predict_proba(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """Compute the posterior probabilities p(k | x) = exp δ_k(x) / Σ_j exp δ_j(x).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -146,16 +190,20 @@ class ScoreMixin:
         ndarray of shape (n, C)
             The probability of each class. Columns are in the order of `classes_`.
         """
-        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.posterior(rows))
+        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.posterior(rows), na)
 
     @available_if(has_probabilities)
-    def predict_log_proba(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def predict_log_proba(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """Compute the log posteriors log p(k | x) = δ_k(x) − log Σ_j exp δ_j(x).
 
         Parameters
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -165,4 +213,4 @@ class ScoreMixin:
         ndarray of shape (n, C)
             The log probability of each class. Columns are in the order of `classes_`.
         """
-        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.log_posterior(rows))
+        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.log_posterior(rows), na)

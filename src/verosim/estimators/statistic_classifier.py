@@ -12,7 +12,7 @@ from abc import abstractmethod
 from dataclasses import fields
 from functools import cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -23,7 +23,7 @@ from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.checked_method import RowUpdate
 from verosim.estimators.checks import check_features
-from verosim.estimators.predictions import table_accuracy
+from verosim.estimators.predictions import known_target, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin
 from verosim.folds.inputs import inputs_of
 from verosim.folds.tuning import fit
@@ -37,6 +37,7 @@ from verosim.models import (
     merge,
     open_to_score,
 )
+from verosim.models.opening import with_marks
 from verosim.stats import Statistic
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         schema: Schema | None = None,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model to training rows. Earlier rows are discarded.
 
@@ -118,13 +120,16 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
         Self
             The fitted model itself.
         """
-        inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
+        inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na, unlabelled)
         return self.set_state(fit(self.spec(), inputs))
 
     @RowUpdate
@@ -138,6 +143,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         schema: Schema | None = None,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Add training rows to the model, in place.
 
@@ -164,6 +170,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -175,7 +184,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         if self.__sklearn_is_fitted__():
             self.check_columns(X)
             known = self.checked_state()
-        inputs = inputs_of(X, y, sample_weight, schema, na)
+        inputs = inputs_of(X, y, sample_weight, schema, na, unlabelled)
         return self.set_state(add_rows(self.spec(), known, inputs, classes))
 
     @RowUpdate
@@ -413,9 +422,10 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
     def score(
         self,
         X: Source,
-        y: Labels,
+        y: Labels | None = None,
         sample_weight: Weights | None = None,
         *,
+        na: MissingMarks = (),
         read: FileOptions | None = None,
     ) -> float:
         """Compute the accuracy: the share of rows with a correct prediction.
@@ -424,11 +434,14 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d) or table
             The rows to classify.
-        y : array-like of shape (n,) or str
-            The true labels, or the name of the target column of a table.
+        y : array-like of shape (n,) or str or None, default=None
+            The true labels, or the name of the target column of a table. None uses the target
+            column of the fit.
         sample_weight : array-like of shape (n,) or str or None, default=None
             Weights of the rows, or the name of a column of weights. None gives every row the
             weight 1.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -438,10 +451,11 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         float
             The accuracy, from 0 to 1.
         """
-        X = opened_as(X, read)
+        state = self.checked_state()
+        y, X = known_target(state, y), with_marks(opened_as(X, read), na)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
-        return table_accuracy(self.checked_state(), X, y, sample_weight)
+        return table_accuracy(state, X, y, sample_weight)
 
     def check_columns(self, X: Source) -> None:
         """Check that X has the columns of the training rows. Predicting methods call this.

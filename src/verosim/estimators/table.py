@@ -12,11 +12,13 @@ import numpy as np
 from verosim import kinds
 from verosim.axes import Axes
 from verosim.data.labels import positions
-from verosim.data.schema import Schema
+from verosim.data.schema import SET_BY_USER, Schema
 from verosim.data.tables import Table
 from verosim.densities import ProductDensity
+from verosim.errors import listed
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
+from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.look import check_same_kinds, look
 from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
@@ -52,6 +54,10 @@ class TableSpec(Spec):
         whole("max_categories", self.max_categories, least=1)
         most = int(self.max_categories)
         return look(table, target, columns=self.columns, max_categories=most, **given)
+
+    def fixed_by_first_rows(self, schema: Schema) -> str:
+        numbers = [c.name for c in schema.of(*NUMBER_KINDS) if c.reason != SET_BY_USER]
+        return f"the kinds of the columns {listed(numbers)}" if numbers else ""
 
     def reader(self, schema: Schema) -> kinds.MixedReader:
         one_of("missing", self.missing, ("skip", "category"))

@@ -85,10 +85,10 @@ class DocumentSpec(Spec):
         texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
         if len(texts) != 1:
             found = f"several: {listed([c.name for c in texts])}" if texts else "none"
+            kinds = {c.name: "ignore" for c in texts[1:]} or {schema.used[0].name: TEXT.name}
             raise VerosimError(
                 f"{self.name} needs exactly one column of texts; the table has {found}.",
-                "Give only that column, or use "
-                "schema=verosim.look(…).edit({'body': 'text', 'title': 'ignore'}).",
+                f"Give only that column, or use schema=verosim.look(…).edit({kinds}).",
             )
         others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
         return TextReader(schema.edit(others))

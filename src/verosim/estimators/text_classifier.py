@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verosim.data.adapters import is_stream
+from verosim.data.files import is_path
 from verosim.data.names import feature_names
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
@@ -17,6 +18,11 @@ class TextClassifier(GenerativeClassifier):
     """A classifier of texts. X is a sequence or a column of strings."""
 
     def check_columns(self, X: Source) -> None:
+        if isinstance(X, str) and not is_path(X):
+            raise VerosimError(
+                f"X must be a list of texts or a table; got one text, {X[:40]!r}.",
+                "Put the text in a list: [text].",
+            )
         if self.state_.schema is not None or is_stream(X):
             return  # the columns of a table are found by name
         names, known = feature_names(X), self.stats_.axes.columns.names

@@ -9,17 +9,33 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from verosim.data import as_weights
+from verosim.data.schema import Schema
 from verosim.errors import VerosimError, warn
+from verosim.folds.labelled_rows import with_labels
 from verosim.folds.splits import number_of_folds, shuffled_folds
 from verosim.models import Inputs, Spec, open_rows
 
 
 def inputs_of(
-    X: Any, y: Any = None, sample_weight: Any = None, schema: Any = None, na: Any = ()
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    schema: Any = None,
+    na: Any = (),
+    unlabelled: str = "error",
 ) -> Inputs:
-    """The arguments of `fit` as one value, with the labels as a vector."""
+    """The arguments of `fit` as one value, with the labels as a vector.
+
+    With `unlabelled="skip"`, the rows without a label are left out.
+    """
     labels = y if y is None or isinstance(y, str) else one_column(y)
-    return Inputs(X, labels, sample_weight, schema, na)
+    return with_labels(Inputs(X, labels, sample_weight, schema, na), unlabelled)
+
+
+def target_of(model: Any, y: Any) -> Any:
+    """y, or the target column of a fitted model if y is None."""
+    schema = getattr(model, "schema_", None) if y is None else None
+    return schema.target if isinstance(schema, Schema) else y
 
 
 def one_column(y: Any) -> np.ndarray:

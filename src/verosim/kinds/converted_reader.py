@@ -8,12 +8,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from verosim.data.column_kinds import IGNORE
-from verosim.data.readers import Reader
+from verosim.data.readers import Reader, Watch
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows
@@ -31,6 +31,10 @@ class ConvertedReader(Reader):
     def mixed(self) -> MixedReader:
         """The reader of the parts."""
         return without_texts(self.schema)
+
+    def watched(self, watch: Watch) -> Self:
+        self.mixed.watched(watch)
+        return super().watched(watch)
 
     def other_way(self, column: Any) -> str:
         return self.mixed.other_way(column)

@@ -36,6 +36,15 @@ from verosim.kinds.format_notes import (
     lists_of_codes,
 )
 from verosim.kinds.gaussian import GAUSSIAN
+from verosim.kinds.missing_marks import (
+    as_dictionary,
+    has_any,
+    holes_note,
+    sentinels_note,
+    sentinels_of,
+    words_note,
+    words_of,
+)
 from verosim.kinds.text import TEXT
 
 LEAST_ROWS_FOR_IDENTIFIER = 20  # with fewer rows, no column is an identifier
@@ -45,6 +54,8 @@ FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the u
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
 DATES = "dates, read as a number, hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
+NO_VALUES, ALL_MISSING = EMPTY_REASONS = "the column has no values", "missing in all"
+ROLES_WITH_HOLES = (GAUSSIAN.role, DATE.role, BOOLEAN.role)  # read without words that mean missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +110,7 @@ class FirstLook:
 
     def _found(self, name: str, array: pa.Array, kind: str) -> Column:
         if kind in ("boolean", "time") and array.null_count == len(array):
-            return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
+            return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(array):,} rows")
         if kind == "boolean":
             return Column(name, BOOLEAN.name, reason=TRUE_OR_FALSE)
         if kind == "time":
@@ -111,21 +122,22 @@ class FirstLook:
         if kind == "number":
             return self._number(name, array)
         if kind == "text":
-            return self._text(name, array)
+            return self._text_with_marks(name, array)
         if kind == "nothing":
-            return Column(name, IGNORE.name, reason="the column has no values")
+            return Column(name, IGNORE.name, reason=NO_VALUES)
         return Column(
             name,
             IGNORE.name,
             reason=f"the type {_short(str(array.type))} is not supported",
-            note="The column is ignored, because lists, structs and bytes are not supported.",
+            note=f"The column is ignored, because {_plural(array.type)} are not supported. "
+            "Convert it to numbers, dates or text to use it.",
         )
 
     def _number(self, name: str, array: pa.Array) -> Column:
         x = cells.numbers(array, self.na)
         seen = x[np.isfinite(x)]
         if not len(seen):
-            return Column(name, IGNORE.name, reason=f"missing in all {len(x):,} rows")
+            return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(x):,} rows")
         whole = bool((seen == np.floor(seen)).all())
         distinct = np.unique(seen)
         n = len(seen)
@@ -147,6 +159,8 @@ class FirstLook:
             )
         elif whole and n >= ROWS_OF_SURE_IDENTIFIER and len(distinct) == n == len(x):
             note = f"All values are different. {_if_identifier(name)}"
+        if sentinels := sentinels_of(seen, distinct):
+            note = " ".join(filter(None, (sentinels_note(sentinels), note)))
         # These values are needed if the user changes the column to a category.
         few = distinct.tolist() if len(distinct) <= MOST_NUMERIC_CODES else ()
         frequent = tuple(str(cells.text_of(v)) for v in few)
@@ -212,10 +226,29 @@ class FirstLook:
                 out[category] = out.get(category, 0) + count
         return out
 
+    def _text_with_marks(self, name: str, array: pa.Array) -> Column:
+        """The entry of a text column, with the words in it that often mean missing.
+
+        Numbers, dates and truth values with such words are a column with missing values. The type
+        of a data frame does not matter here: the words are the reason why it is text.
+        """
+        array = as_dictionary(array)  # the texts are counted once
+        words = words_of(array, self.na)
+        if (words or has_any(array, self.na)) and name not in self.declared:
+            without = replace(self, na=self.na | set(words), typed=False)
+            rest = without._text(name, array)
+            if rest.role in ROLES_WITH_HOLES and len(without._seen(array)) > 1:
+                note = " ".join(filter(None, (holes_note(words), rest.note)))
+                return replace(rest, note=note, missing=(*words, *rest.missing))
+        found = self._text(name, array)
+        if words and found.role == CATEGORY.role:
+            found = replace(found, note=words_note(words))
+        return found
+
     def _text(self, name: str, array: pa.Array) -> Column:
         texts = self._texts(array)
         if not texts:
-            return Column(name, IGNORE.name, reason=f"missing in all {len(array):,} rows")
+            return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(array):,} rows")
         if not self.typed:
             padded = any(cells.PADDED_PATTERN.match(in_ascii_digits(text)) for text in texts)
             if not padded and all(cells.NUMBER_PATTERN.fullmatch(text) for text in texts):
@@ -305,4 +338,19 @@ def _if_identifier(name: str) -> str:
 
 
 def _short(type_: str) -> str:
+    if type_.startswith("extension<"):  # such as extension<pandas.interval<…>>
+        return type_.removeprefix("extension<").split("<")[0].rstrip(">").split(".")[-1]
     return "category" if type_.startswith("dictionary") else type_.replace("large_", "")
+
+
+def _plural(type_: pa.DataType) -> str:
+    """The cells of a type that is not read, in words."""
+    t, short = pa.types, _short(str(type_))
+    if t.is_list(type_) or t.is_large_list(type_) or t.is_fixed_size_list(type_):
+        return "lists"
+    if t.is_binary(type_) or t.is_large_binary(type_) or t.is_fixed_size_binary(type_):
+        return "bytes"
+    if t.is_time(type_):
+        return "times of day"
+    plain = short.split("<")[0].split("[")[0]
+    return f"{plain}s" if plain.isalpha() else f"cells of the type {short}"

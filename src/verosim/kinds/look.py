@@ -6,21 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table, opened_as
+from verosim.data.column_kinds import IGNORE
 from verosim.data.files import can_rewind
 from verosim.data.libraries import pa
-from verosim.data.schema import Schema, as_kind, check_in_table, near
+from verosim.data.schema import Column, Schema, as_kind, check_in_table, near
 from verosim.data.stream import LABEL_HINT, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
+from verosim.kinds.leaks import GIVES_LABEL_AWAY, LabelLeaks
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind, FileOptions, MissingMarks, Source, Weights
@@ -162,6 +165,7 @@ def look(
         for name in table.names
         if _declared(part.batch.column(name), table.coded)
     }
+    classes = labels
     if columns == "gaussian":
         labels = None  # they would only choose between Gaussians and histograms
     first = FirstLook(frozenset(marks), table.typed, labels, weights, max_categories, declared)
@@ -170,6 +174,9 @@ def look(
         for name in table.names
         if name not in (target, weight)
     )
+    if classes is not None:
+        leaks = LabelLeaks(classes, frozenset(marks))
+        found = tuple(_checked_for_label(c, arrays[c.name], leaks) for c in found)
     schema = Schema(
         found, target, target_type, weight, marks, max_categories, looked, table.native,
         dialect=table.dialect,
@@ -177,6 +184,13 @@ def look(
     if columns == "gaussian" or columns == "histogram":
         schema = schema.edit({c.name: columns for c in schema.used if c.density in NUMBER_KINDS})
     return schema
+
+
+def _checked_for_label(column: Column, array: pa.Array, leaks: LabelLeaks) -> Column:
+    """The entry of a column, with a note if the column gives the label away."""
+    if column.density == IGNORE.name or not leaks.gives_away(array):
+        return column
+    return replace(column, note=f"{GIVES_LABEL_AWAY} {column.note}".rstrip())
 
 
 def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray:

@@ -18,11 +18,14 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.data.labels import check_known
+from verosim.data.stream import TableSource
 from verosim.engines import summarise
-from verosim.errors import PrecisionWarning, VerosimError, warn
+from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
+from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
 from verosim.models.spec import Spec
 from verosim.models.state import State, derive
+from verosim.models.stream_start import warn_of_few_rows, warn_of_fixed
 from verosim.stats import Statistic
 
 FEW_DIGITS = 8  # with fewer correct digits of a variance, forgetting issues a warning
@@ -43,6 +46,7 @@ def derived_from(
     """The state of a first fit. A target column must have at least two classes."""
     if schema is not None and schema.target is not None:
         _check_two_classes(statistic, schema.target)
+        _warn_of_marks(statistic, schema.target)
     return derive(spec, statistic, schema, tuned)
 
 
@@ -79,6 +83,18 @@ def _check_two_classes(statistic: Statistic, target: str) -> None:
         )
 
 
+def _warn_of_marks(statistic: Statistic, target: str) -> None:
+    """Warn if a class has a name that often means missing."""
+    classes = statistic.axes.groups.classes.tolist()
+    for label, rows in zip(classes, statistic.rows.sum(axis=1).tolist(), strict=True):
+        if label in LABEL_MARKS and rows:
+            warn(
+                f"The target {target!r} has the class {label!r} with {int(rows):,} rows, which "
+                f'often means missing. If so, use na=[{label!r}] and unlabelled="skip".',
+                VerosimWarning,
+            )
+
+
 def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = None) -> State:
     """The state after rows are added. The state is None at the first call. Classes may be new."""
     if state is None and spec.learns_weights:
@@ -92,7 +108,11 @@ def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = Non
     opened = open_rows(spec, inputs, replace(state, statistic=known.unplaced()), classes)
     part = summarise_rows(spec, opened)
     tuned = spec.updated(state.tuned, float(part.weight.sum()))
-    return derive(spec, (known + part).recentred(), opened.schema, tuned, streaming=True)
+    total = (known + part).recentred()
+    if opened.schema is not None and isinstance(opened.source, TableSource):
+        warn_of_fixed(opened.schema, opened.source)
+        warn_of_few_rows(spec, opened.schema, known, total)
+    return derive(spec, total, opened.schema, tuned, streaming=True)
 
 
 def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:

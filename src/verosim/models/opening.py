@@ -22,11 +22,14 @@ from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.sources import Parts
 from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_of_labels
 from verosim.data.tables import Table
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError
+from verosim.kinds.leaks import GIVES_LABEL_AWAY, columns_that_give_label_away, warn_of_leaks
 from verosim.kinds.look import as_na, check_columns, target_type
 from verosim.linalg import one_blas_thread
+from verosim.models.absent_columns import check_present
 from verosim.models.spec import LabelledTable, Spec
 from verosim.models.state import State
+from verosim.models.unseen_values import UnseenValues
 from verosim.stats import Statistic
 
 
@@ -80,6 +83,14 @@ def reads_table(
     )
 
 
+def array_with_marks() -> VerosimError:
+    """The error for texts that mean missing, next to an array."""
+    return VerosimError(
+        "na is only for tables, but X is an array (NaN and None are missing there).",
+        "Remove na, and use NaN or None for missing values.",
+    )
+
+
 def no_target(spec: Spec) -> VerosimError:
     """The error for a fit without labels."""
     return VerosimError(
@@ -95,10 +106,7 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     if inputs.y is None:
         raise no_target(spec)
     if len(as_na(inputs.na)):
-        raise VerosimError(
-            "na is only for tables, but X is an array (NaN and None are missing there).",
-            "Remove na, and use NaN or None for missing values.",
-        )
+        raise array_with_marks()
     names = feature_names(inputs.X)
     rows = spec.matrix(inputs.X, names)
     n, d = rows.shape
@@ -109,6 +117,9 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     groups = Groups(labels)
     if state is None:
         columns = Columns(d, None if names is None else tuple(names.tolist()))
+        if not len(weights):
+            found = columns_that_give_label_away(rows, codes)
+            warn_of_leaks([columns.name(j) for j in found])
         return Opened(source, spec.plan(Axes(groups, columns), source), None)
     zero = state.statistic.zero()
     return Opened(source, zero.align(zero.axes.with_groups(groups)), None)
@@ -189,8 +200,10 @@ def _check_continues(inputs: Inputs, target: str | None, known: Schema | None) -
             "This model was fitted on arrays, but these rows are a table.",
             "Give arrays, or fit a new model on tables.",
         )
-    if inputs.schema is not None:
-        known.check_merges(inputs.schema)
+    if isinstance(inputs.schema, Schema):  # it may list the target and the weights as columns
+        apart = (known.target, known.weight)
+        columns = tuple(c for c in inputs.schema.columns if c.name not in apart)
+        known.check_merges(replace(inputs.schema, columns=columns))
     if len(as_na(inputs.na)) and set(as_na(inputs.na)) != set(known.na):
         raise VerosimError(
             f"na={list(as_na(inputs.na))} differs from na={list(known.na)} of the first fit.",
@@ -231,6 +244,7 @@ def _schema(spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None
             table, target, sample_weight=rows.weights, na=inputs.na,
             labels=None if target else rows.labels.codes,
         )  # fmt: skip
+        warn_of_leaks([c.name for c in schema.used if c.note.startswith(GIVES_LABEL_AWAY)])
     else:
         schema = for_table(given, table.names, target, rows.weight)
         if target is not None and target != given.target:
@@ -260,13 +274,27 @@ def open_table_to_score(
     spec, schema = state.spec, state.schema
     table = _as_table(spec, X, schema)
     if schema is None:  # fitted on arrays: use the names of the fit, or the order of the columns
-        reader = spec.reader_of_arrays(schema_of_arrays(state.statistic.axes.columns, table.names))
+        schema = schema_of_arrays(state.statistic.axes.columns, table.names)
+        reader = spec.reader_of_arrays(_with_marks_of(table, schema))
     else:
-        reader = spec.reader(schema)
-    if not any(name in table.names for name in reader.names):
-        raise VerosimError(
-            "The table has none of the columns that the model was fitted on: "
-            f"{listed(list(reader.names))}.",
-            "Check the names, including upper case, dots and spaces.",
-        )
+        given = target if isinstance(target, str) else None
+        reader = spec.reader(_with_marks_of(table, schema))
+        known = (*schema.names, schema.target, schema.weight, given)
+        check_present(spec, table, reader.names, known)
+        reader = reader.watched(UnseenValues(state))
     return TableSource(table, reader, target, weights)
+
+
+def _with_marks_of(table: Table, schema: Schema) -> Schema:
+    return replace(schema, na=(*schema.na, *table.na)) if table.na else schema
+
+
+def with_marks(X: Any, na: Any) -> Any:
+    """The rows to predict, with texts that mean missing in addition to those of the fit."""
+    marks = as_na(na)
+    if not marks:
+        return X
+    if not is_source(X):
+        raise array_with_marks()
+    table = open_table(X)
+    return replace(table, na=(*table.na, *marks))

@@ -109,6 +109,10 @@ class Spec(ABC):
         """Whether labels choose something before counting, such as bins and parents."""
         return False
 
+    def fixed_by_first_rows(self, schema: Schema) -> str:
+        """What the first rows of a stream have chosen, for a message; "" if they chose nothing."""
+        return ""
+
     @property
     def reading(self) -> str:
         """The way in which a table is read. Models with the same way can share the reading."""

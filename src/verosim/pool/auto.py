@@ -47,6 +47,7 @@ def auto(
     schema: Schema | None = None,
     na: MissingMarks = (),
     read: FileOptions | None = None,
+    unlabelled: Literal["error", "skip"] = "error",
     time_limit: float | None = None,
     random_state: RandomState = 0,
 ) -> Choice:
@@ -133,6 +134,9 @@ def auto(
     read : dict or None, default=None
         Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
         `verosim.read`. None means that the files are examined.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     time_limit : float or None, default=None
         Seconds after which no further expert or model is started. The first one is always finished,
         and the others are in the table with the reason. None sets no limit.
@@ -193,7 +197,7 @@ def auto(
         raise VerosimError(
             'cv must give folds, because models are compared by fold; got "loo".', "Use cv=10."
         )
-    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
+    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na, unlabelled)
     if simple or models is not None or by == BIC or hasattr(X, "tocsr"):
         if like is not None:
             raise VerosimError(

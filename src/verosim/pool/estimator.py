@@ -224,6 +224,7 @@ class Pool(CodedClassifier):
         schema: Schema | None = None,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Add training rows to the pool, in place.
 
@@ -252,6 +253,9 @@ class Pool(CodedClassifier):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -259,7 +263,7 @@ class Pool(CodedClassifier):
             The updated pool itself.
         """
         updated: Self = super().partial_fit(
-            X, y, classes, sample_weight, schema=schema, na=na, read=read
+            X, y, classes, sample_weight, schema=schema, na=na, read=read, unlabelled=unlabelled
         )
         return updated
 

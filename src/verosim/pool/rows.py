@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from verosim.data import ArraySource, Batch
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.folds import RowSample, TableFolds
 from verosim.data.labels import encode_labels, positions
-from verosim.data.readers import Reader
+from verosim.data.readers import Reader, Watch
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts, take_rows
 from verosim.data.stream import Chunk, TableSource
@@ -41,6 +41,11 @@ class PoolReader(Reader):
     def __init__(self, schema: Schema, readers: Mapping[str, Reader]) -> None:
         super().__init__(schema)
         self.readers = dict(readers)
+
+    def watched(self, watch: Watch) -> Self:
+        shared = [one for one in self.readers.values() if isinstance(one, ConvertedReader)]
+        (*shared, *self.readers.values())[0].watched(watch)  # each cell is counted once
+        return super().watched(watch)
 
     def block(self, rows: Rows) -> Parts:
         return self.filled(rows, self.room(rows.batch.num_rows))

@@ -24,6 +24,7 @@ from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.checks import only_one_class
 from verosim.folds.inputs import one_column
+from verosim.kinds.leaks import columns_that_give_label_away, warn_of_leaks
 
 LARGEST_FEATURE = 1e145  # the squares of larger values, or sums of the squares, overflow
 
@@ -77,6 +78,8 @@ def training_rows(
         rows, codes, weights = take_rows(rows, kept), codes[kept], weights[kept]
     rows = rows if ready(rows) else as_block(rows)
     check_finite(rows, columns)
+    if known is None:
+        warn_of_leaks([columns.name(j) for j in columns_that_give_label_away(rows, codes)])
     return TrainingRows(rows, codes, weights, classes, columns)
 
 

@@ -21,6 +21,7 @@ from verosim.bayes.rule import Rule
 from verosim.errors import VerosimError
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.table import NaiveBayes
+from verosim.folds.inputs import target_of
 from verosim.models.settings import one_of, whole
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights
@@ -177,6 +178,7 @@ class Calibrated(Wrapper):
         schema: Schema | None = None,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model on all rows, and the map on the held-out rows.
 
@@ -200,6 +202,9 @@ class Calibrated(Wrapper):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -207,7 +212,9 @@ class Calibrated(Wrapper):
             The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
-        training = Training.of(self, X, y, sample_weight, schema, na, groups, read).shuffled()
+        training = Training.of(
+            self, X, y, sample_weight, schema, na, unlabelled, groups, read
+        ).shuffled()
         check_generative(self.model, "Calibrated")
         model: Any = self.model
         if METHODS[self.method] is ColumnWeights:
@@ -291,6 +298,7 @@ def calibrate(
     schema: Schema | None = None,
     na: MissingMarks = (),
     read: FileOptions | None = None,
+    unlabelled: Literal["error", "skip"] = "error",
     **settings: Unpack[CalibratedSettings],
 ) -> Calibrated:
     """Fit a model and calibrate its posteriors on held-out rows.
@@ -323,6 +331,9 @@ def calibrate(
     read : dict or None, default=None
         Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
         `verosim.read`. None means that the files are examined.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     **settings : keyword arguments
         The parameters `cv`, `method`, `bins` and `pairs` of :class:`Calibrated`.
 
@@ -358,4 +369,7 @@ def calibrate(
     np.True_
     """
     wrapper = Calibrated(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na, read=read)
+    y = target_of(model, y)
+    return wrapper.fit(
+        X, y, sample_weight, groups=groups, schema=schema, na=na, read=read, unlabelled=unlabelled
+    )

@@ -23,7 +23,7 @@ from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
 from verosim.folds import HoldOut, reweighted
 from verosim.folds.evaluation import out_of_fold
-from verosim.folds.inputs import without_ignored_columns
+from verosim.folds.inputs import target_of, without_ignored_columns
 from verosim.folds.splits import number_of_folds, row_labels, row_weights
 from verosim.models import open_rows
 from verosim.models.settings import one_of, share
@@ -155,6 +155,7 @@ class Conformal(Wrapper):
         schema: Schema | None = None,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model, and score the held-out rows.
 
@@ -175,6 +176,9 @@ class Conformal(Wrapper):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -183,7 +187,7 @@ class Conformal(Wrapper):
         """
         one_of("method", self.method, ("split", "cross"))
         share("coverage", self.coverage)
-        training = Training.of(self, X, y, sample_weight, schema, na, read=read)
+        training = Training.of(self, X, y, sample_weight, schema, na, unlabelled, read=read)
         if self.method == "split":
             self._fit_split(training)
         else:
@@ -374,6 +378,7 @@ def conformal(
     schema: Schema | None = None,
     na: MissingMarks = (),
     read: FileOptions | None = None,
+    unlabelled: Literal["error", "skip"] = "error",
     **settings: Unpack[ConformalSettings],
 ) -> Conformal:
     """Fit a model that predicts sets of classes with a guaranteed coverage.
@@ -403,6 +408,9 @@ def conformal(
     read : dict or None, default=None
         Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
         `verosim.read`. None means that the files are examined.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     **settings : keyword arguments
         The parameters `coverage`, `method`, `cv`, `size`, `by_class` and `random_state` of
         :class:`Conformal`.
@@ -435,4 +443,5 @@ def conformal(
     [array([0]), array([1, 2])]
     """
     wrapper = Conformal(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, schema=schema, na=na, read=read)
+    y = target_of(model, y)
+    return wrapper.fit(X, y, sample_weight, schema=schema, na=na, read=read, unlabelled=unlabelled)

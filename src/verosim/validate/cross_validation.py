@@ -24,6 +24,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, StatisticClassifier, has_probabilities
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, inputs_of
 from verosim.folds.evaluation import OutOfFold, score_specs
+from verosim.folds.inputs import target_of
 from verosim.folds.leave_one_out import leave_one_out
 from verosim.folds.scores import (
     LOG_LOSS,
@@ -218,6 +219,7 @@ def cross_validate(
     schema: Schema | None = None,
     na: MissingMarks = (),
     read: FileOptions | None = None,
+    unlabelled: Literal["error", "skip"] = "error",
     keep_rows: bool | None = None,
 ) -> CrossValidation:
     """Score a model on held-out rows, without refitting it for each fold.
@@ -267,6 +269,9 @@ def cross_validate(
     read : dict or None, default=None
         Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
         `verosim.read`. None means that the files are examined.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     keep_rows : bool or None, default=None
         Whether to keep the posteriors of all held-out rows. None keeps them if the rows are in
         memory. Scores that are means over rows do not need them.
@@ -304,7 +309,9 @@ def cross_validate(
     check_statistic_classifier(model, "cross_validate")
     keep_priors = keeps_priors(fold_priors)
     score_by = scores_of(model, scoring, ("accuracy", LOG_LOSS))
-    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
+    inputs = inputs_of(
+        opened_as(X, read), target_of(model, y), sample_weight, schema, na, unlabelled
+    )
     start = time.perf_counter()
     kept: OutOfFold | None
     summed: dict[str, Sums] = {"confusion": Confusion()}

@@ -109,11 +109,10 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
 
 
 def _marked(y: np.ndarray, mark: Any) -> np.ndarray:
-    """(n,) whether each label is the mark."""
-    if is_missing(mark):
-        found = [is_missing(v) or (isinstance(v, str) and v == "") for v in y.tolist()]
-    else:
-        found = [not is_missing(v) and bool(v == mark) for v in y.tolist()]
+    """(n,) whether each label is the mark or missing."""
+    found = [is_missing(v) or (isinstance(v, str) and v == "") for v in y.tolist()]
+    if not is_missing(mark):
+        found = [gone or bool(v == mark) for gone, v in zip(found, y.tolist(), strict=True)]
     return _checked(np.array(found, dtype=bool), mark)
 
 
@@ -184,13 +183,13 @@ def _fit_table(
 
 
 def _marked_cells(rows: Rows, target: str, mark: Any, na: frozenset[str]) -> np.ndarray:
-    """(n,) whether each cell of the target column is the mark."""
+    """(n,) whether each cell of the target column is the mark or missing."""
     try:
         index, texts = cells.keys(rows.batch.column(target), na)
     except cells.Unreadable:  # `fit` raises the error for this column
         return np.zeros(rows.batch.num_rows, dtype=bool)
     text = None if is_missing(mark) else cells.text_of(mark)
-    return np.array([found == text for found in texts])[index]
+    return np.array([found is None or found == text for found in texts])[index]
 
 
 def _codes_of_table(model: GenerativeClassifier, table: Table, target: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -25,6 +25,7 @@ from verosim.data.stream import check_length
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
 from verosim.folds.evaluation import out_of_fold
+from verosim.folds.inputs import target_of
 from verosim.folds.scores import weighted_mean
 from verosim.models.settings import share
 from verosim.validate.wrapper import Training, Wrapper, fit_model
@@ -180,6 +181,7 @@ class Reject(Wrapper):
         schema: Schema | None = None,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Fit the model on all rows, and the threshold on log p(x) of the held-out rows.
 
@@ -203,6 +205,9 @@ class Reject(Wrapper):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -212,7 +217,7 @@ class Reject(Wrapper):
         for name in ("novelty", "confidence"):
             if getattr(self, name) is not None:
                 share(name, getattr(self, name), zero=True)
-        training = Training.of(self, X, y, sample_weight, schema, na, groups, read)
+        training = Training.of(self, X, y, sample_weight, schema, na, unlabelled, groups, read)
         model = fit_model(self.model, training.inputs)
         if self.label is not None and self.label in model.classes_.tolist():
             raise VerosimError(
@@ -252,13 +257,17 @@ class Reject(Wrapper):
         dtype = np.result_type(self.classes_, np.array(self.label)) if alike else object
         return as_labels([*self.classes_.tolist(), self.label], dtype)
 
-    def predict(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def predict(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """The most probable class of each row, or `label` if the row is rejected.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -268,7 +277,7 @@ class Reject(Wrapper):
         ndarray of shape (n,)
             The predictions.
         """
-        decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows))
+        decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows), na)
         any_rejected = (decided == len(self.classes_)).any()
         return (self.answers if any_rejected else self.classes_)[decided]
 
@@ -277,6 +286,7 @@ class Reject(Wrapper):
         source: Source,
         keep: str | Iterable[str] = (),
         *,
+        na: MissingMarks = (),
         read: FileOptions | None = None,
     ) -> RecordBatchReader:
         """Predict a table of any size, in pieces, with the reason for each rejected row.
@@ -292,6 +302,8 @@ class Reject(Wrapper):
             or a folder, or an iterable of tables.
         keep : str or iterable of str, default=()
             The columns of the source to copy to the result.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -304,7 +316,7 @@ class Reject(Wrapper):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        reader = super().predict_table(source, keep, read=read)
+        reader = super().predict_table(source, keep, na=na, read=read)
         at = reader.schema.get_field_index("prediction")
         alike = self.answers.dtype != object or self.label is None
         kind = reader.schema.field(at).type if alike else pa.string()
@@ -325,9 +337,10 @@ class Reject(Wrapper):
     def score(
         self,
         X: Source,
-        y: Labels,
+        y: Labels | None = None,
         sample_weight: Weights | None = None,
         *,
+        na: MissingMarks = (),
         read: FileOptions | None = None,
     ) -> float:
         """The accuracy over all rows; a rejected row is correct only if its true label is `label`.
@@ -336,10 +349,13 @@ class Reject(Wrapper):
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
-        y : array-like of shape (n,) or str
-            The true labels, or the name of the target column of a table.
+        y : array-like of shape (n,), str or None, default=None
+            The true labels, or the name of the target column of a table. None uses the target
+            column of the fit.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -350,34 +366,38 @@ class Reject(Wrapper):
             The accuracy, from 0 to 1.
         """
         X = opened_as(X, read)
-        if isinstance(y, str):
-            return super().score(X, y, sample_weight)
-        predicted, y = self.predict(X).astype(object), np.asarray(y, dtype=object)
+        if y is None or isinstance(y, str):
+            return super().score(X, y, sample_weight, na=na)
+        predicted, y = self.predict(X, na=na).astype(object), np.asarray(y, dtype=object)
         check_length(len(y), len(predicted), "labels")
         return weighted_mean(predicted == y, as_weights(sample_weight, len(y)))
 
-    def rejected(self, X: Source) -> np.ndarray:
+    def rejected(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """Whether each row is rejected.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
         ndarray of bool of shape (n,)
             True for a rejected row.
         """
-        return self.reasons(X) != ""
+        return self.reasons(X, na=na) != ""
 
-    def reasons(self, X: Source) -> np.ndarray:
+    def reasons(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """The reason why each row is rejected.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
 
         Returns
         -------
@@ -385,7 +405,7 @@ class Reject(Wrapper):
             "novel" if p(x) is too low, "unsure" if the largest posterior is too low, and "" if the
             row is not rejected. A row with both reasons is "novel".
         """
-        return self.evaluate(X, lambda rule, rows: rule.reasons(rows))
+        return self.evaluate(X, lambda rule, rows: rule.reasons(rows), na)
 
 
 def _low_quantile(scores: np.ndarray, w: np.ndarray, share: float) -> float:
@@ -408,6 +428,7 @@ def reject(
     schema: Schema | None = None,
     na: MissingMarks = (),
     read: FileOptions | None = None,
+    unlabelled: Literal["error", "skip"] = "error",
     **settings: Unpack[RejectSettings],
 ) -> Reject:
     """Fit a model that rejects rows that are unlike the training rows, or too uncertain.
@@ -439,6 +460,9 @@ def reject(
     read : dict or None, default=None
         Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
         `verosim.read`. None means that the files are examined.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
     **settings : keyword arguments
         The parameters `novelty`, `confidence`, `label` and `cv` of :class:`Reject`.
 
@@ -473,4 +497,7 @@ def reject(
     ['', '', 'novel']
     """
     wrapper = Reject(clone(model), **settings)
-    return wrapper.fit(X, y, sample_weight, groups=groups, schema=schema, na=na, read=read)
+    y = target_of(model, y)
+    return wrapper.fit(
+        X, y, sample_weight, groups=groups, schema=schema, na=na, read=read, unlabelled=unlabelled
+    )

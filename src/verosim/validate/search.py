@@ -25,6 +25,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.base import StatisticClassifier
 from verosim.folds import HeldOutEngine, first_warning_only, fit, inputs_of
 from verosim.folds.evaluation import score_specs
+from verosim.folds.inputs import target_of
 from verosim.folds.leave_one_out import leave_one_out
 from verosim.folds.scores import LOG_LOSS, Score
 from verosim.models import Inputs, Spec
@@ -51,6 +52,7 @@ class SearchOptions(TypedDict, total=False):
     schema: Schema | None
     na: MissingMarks
     read: FileOptions | None
+    unlabelled: Literal["error", "skip"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +210,7 @@ def search(
     schema: Schema | None = None,
     na: MissingMarks = (),
     read: FileOptions | None = None,
+    unlabelled: Literal["error", "skip"] = "error",
 ) -> Search:
     """Compare settings of a model on held-out rows.
 
@@ -253,6 +256,9 @@ def search(
     read : dict or None, default=None
         Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
         `verosim.read`. None means that the files are examined.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
 
     Returns
     -------
@@ -282,7 +288,9 @@ def search(
     keep_priors = keeps_priors(fold_priors)
     settings = _settings(grid)
     score_by = scores_of(model, scoring, (LOG_LOSS,))
-    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
+    inputs = inputs_of(
+        opened_as(X, read), target_of(model, y), sample_weight, schema, na, unlabelled
+    )
     models = [_with(model, setting) for setting in settings]
     specs = [one.spec() for one in models]
     with first_warning_only():

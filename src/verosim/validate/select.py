@@ -27,6 +27,7 @@ from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.density_method import check_density
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, fit, inputs_of
+from verosim.folds.inputs import target_of
 from verosim.folds.scores import LOG_LOSS
 from verosim.models import Spec, State, derive
 from verosim.models.settings import finite, one_of
@@ -158,6 +159,7 @@ def select(
     schema: Schema | None = None,
     na: MissingMarks = (),
     read: FileOptions | None = None,
+    unlabelled: Literal["error", "skip"] = "error",
 ) -> Selection:
     """Select columns one at a time: forward from none, or backward from all.
 
@@ -211,6 +213,9 @@ def select(
     read : dict or None, default=None
         Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
         `verosim.read`. None means that the files are examined.
+    unlabelled : {"error", "skip"}, default="error"
+        What to do with rows without a label. "error" raises an error that counts them. "skip"
+        leaves them out.
 
     Returns
     -------
@@ -253,7 +258,9 @@ def select(
             f"The columns of {model!r} cannot be selected, because fit chooses a setting of it.",
             "Give the setting a fixed value.",
         )
-    inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
+    inputs = inputs_of(
+        opened_as(X, read), target_of(model, y), sample_weight, schema, na, unlabelled
+    )
     engine = HeldOutEngine([spec], inputs, cv, groups)
     forward = direction == "forward"
     with first_warning_only():

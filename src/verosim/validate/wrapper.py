@@ -22,21 +22,22 @@ from verosim.bayes.rule import Rule
 from verosim.data.adapters import opened_as
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.density_method import check_density
-from verosim.estimators.predictions import prediction_reader
+from verosim.estimators.predictions import known_target, prediction_reader
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import (
     in_random_folds,
     no_more_folds_than_rows,
+    target_of,
     without_split_columns,
 )
 from verosim.models import Inputs, Spec, State, open_rows
-from verosim.models.opening import open_table_to_score
+from verosim.models.opening import open_table_to_score, with_marks
 from verosim.validate.cross_validation import check_generative
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatchReader
 
-    from verosim.typing import FileOptions, Labels, Source, Weights
+    from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
 
 
 def has_decision_function(wrapper: Wrapper) -> bool:
@@ -150,13 +151,17 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.rule_of(rule), rows
 
     @available_if(has_decision_function)
-    def decision_function(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def decision_function(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """The score of each class, up to a term that is the same for all classes.
 
         Parameters
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -167,9 +172,11 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The scores, with classes in the order of `classes_`. For two classes, it is the score
             of the second class minus the score of the first.
         """
-        return super().decision_function(X, read=read)
+        return super().decision_function(X, na=na, read=read)
 
-    def log_density(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
+    def log_density(
+        self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
+    ) -> np.ndarray:
         """The log-density of each row by the model inside.
 
             log p(x) = log Σ_k π_k p(x | k)
@@ -180,6 +187,8 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -190,13 +199,14 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             log p(x) of each row. A low value means an unusual row.
         """
         check_density(self._spec(), "log_density")
-        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.evidence(rows))
+        return self.evaluate(opened_as(X, read), lambda rule, rows: rule.evidence(rows), na)
 
     def predict_table(
         self,
         source: Source,
         keep: str | Iterable[str] = (),
         *,
+        na: MissingMarks = (),
         read: FileOptions | None = None,
     ) -> RecordBatchReader:
         """Predict a table of any size, in pieces.
@@ -211,6 +221,8 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             or a folder, or an iterable of tables.
         keep : str or iterable of str, default=()
             The columns of the source to copy to the result.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -220,7 +232,8 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         pyarrow.RecordBatchReader
             A reader that predicts the rows while it is read.
         """
-        opened = open_table_to_score(self.checked_state(), opened_as(source, read))
+        source = with_marks(opened_as(source, read), na)
+        opened = open_table_to_score(self.checked_state(), source)
         density = self._spec().is_density
         return prediction_reader(self.rule(), self.classes_, opened, keep, density)
 
@@ -231,9 +244,10 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def score(
         self,
         X: Source,
-        y: Labels,
+        y: Labels | None = None,
         sample_weight: Weights | None = None,
         *,
+        na: MissingMarks = (),
         read: FileOptions | None = None,
     ) -> float:
         """The accuracy: the share of rows with a correct prediction.
@@ -242,10 +256,13 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             The rows.
-        y : array-like of shape (n,) or str
-            The true labels, or the name of the target column of a table.
+        y : array-like of shape (n,), str or None, default=None
+            The true labels, or the name of the target column of a table. None uses the target
+            column of the fit.
         sample_weight : array-like of shape (n,), str or None, default=None
             The weight of each row, or the name of a column of weights.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
@@ -255,10 +272,10 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         float
             The accuracy, from 0 to 1.
         """
-        X = opened_as(X, read)
+        state = self.checked_state()
+        y, X = known_target(state, y), with_marks(opened_as(X, read), na)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
-        state = self.checked_state()
         return table_accuracy(state, X, y, sample_weight, self.rule(), self.answers)
 
     def __sklearn_tags__(self) -> Any:
@@ -298,12 +315,15 @@ class Training:
         sample_weight: Any,
         schema: Any,
         na: Any,
+        unlabelled: str = "error",
         groups: Any = None,
         read: Any = None,
     ) -> Training:
         """The checked arguments of `fit`; columns of folds or groups are not used as features."""
         spec = generative(wrapper.model, type(wrapper).__name__).spec()
-        inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na)
+        inputs = inputs_of(
+            opened_as(X, read), target_of(wrapper.model, y), sample_weight, schema, na, unlabelled
+        )
         inputs = without_split_columns(spec, inputs, wrapper.cv, groups)
         return cls(spec, inputs, wrapper.cv, groups)
 

@@ -1,0 +1,137 @@
+"""Counts the values of category columns that were not seen at fit, while a table is predicted.
+
+The share of unseen values that is to be expected is the estimate of Good and Turing:
+
+    p = (number of values that the fit saw once + 1) / (number of rows + 1)
+
+A warning names the column if k of m values are unseen, k is at least 5, k/m is at least 3 p or 1,
+and so many are improbable at the rate p: exp(−m KL(k/m, p)) < 10⁻⁶, where KL(q, p) =
+q log(q/p) + (1 − q) log((1 − q)/(1 − p)) gives Chernoff's bound of the probability. Reference: Good
+(1953), The population frequencies of species and the estimation of population parameters.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from math import log
+from typing import Any
+
+import numpy as np
+
+from verosim.axes.capped_categories import OTHER, CappedCategories
+from verosim.errors import VerosimWarning, listed, warn
+from verosim.models.state import State
+
+LEAST_UNSEEN = 5  # with fewer unseen values, no warning
+TIMES_ABOVE = 3.0  # how many times the share must be above the expected one
+LOG_RARE = log(1e6)  # − log of the probability that is too small to be chance
+EXAMPLES = 3
+
+
+class UnseenValues:
+    """Counts unseen values by column. Readers call `see`, possibly in several threads."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.counted: deque[tuple[str, int, int, list[str]]] = deque()  # name, unseen, of, examples
+        self._values = dict(_known_values(state))
+
+    def see(self, name: str, index: np.ndarray, texts: list[str | None]) -> None:
+        """Count the cells of a column: an index (n,) into texts, None for a missing cell."""
+        known = self._values.get(name)
+        if known is None:
+            return
+        new = [at for at, text in enumerate(texts) if text is not None and text not in known]
+        if not new:
+            self.counted.append((name, 0, len(index), []))
+            return
+        count = np.bincount(index, minlength=len(texts))
+        gone = sum(int(count[at]) for at, text in enumerate(texts) if text is None)
+        unseen = int(count[new].sum())
+        examples = [str(texts[at]) for at in new if count[at]][:EXAMPLES]
+        self.counted.append((name, unseen, len(index) - gone, examples))
+
+    def report(self) -> None:
+        """Warn about each column with far too many unseen values."""
+        sums: dict[str, tuple[int, int, list[str]]] = {}
+        for name, unseen, of, examples in self.counted:
+            k, m, shown = sums.get(name, (0, 0, []))
+            sums[name] = k + unseen, m + of, shown + examples
+        self.counted.clear()
+        for name, (unseen, of, examples) in sums.items():
+            if unseen < LEAST_UNSEEN:
+                continue
+            expected = _expected(self.state, name)
+            if are_too_many(unseen, of, expected):
+                known = [text for text in self._values[name] if text != OTHER]
+                _warn(name, unseen, of, expected, list(dict.fromkeys(examples)), known)
+
+
+def are_too_many(unseen: int, of: int, expected: float) -> bool:
+    """Whether so many unseen values are far above the expected share, and not by chance."""
+    share = unseen / of
+    if unseen < LEAST_UNSEEN or share <= expected or TIMES_ABOVE * expected > share < 1:
+        return False
+    divergence = share * log(share / expected)
+    if share < 1:
+        divergence += (1 - share) * log((1 - share) / (1 - expected))
+    return of * divergence > LOG_RARE
+
+
+def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
+    """The category columns, and the values that were counted or are in the schema."""
+    found: dict[str, Collection[str]] = {}
+    schema = state.schema
+    if schema is None:
+        return []
+    categories = {column.name: column for column in schema.of("category")}
+    for leaf in state.statistic.leaves():
+        codes = leaf.axes.codes
+        if isinstance(codes, CappedCategories):
+            found |= {n: codes.index[j] for j, n in enumerate(leaf.axes.columns) if n in categories}
+    if not found and state.statistic.rows.sum() <= schema.looked:  # the first look saw all rows
+        found = {
+            name: frozenset(column.frequent)
+            for name, column in categories.items()
+            if len(column.frequent) < schema.max_categories
+        }
+    return list(found.items())
+
+
+def _expected(state: State, name: str) -> float:
+    """The share of unseen values to expect in a column."""
+    scale = float(state.statistic.weight.sum() / state.statistic.rows.sum())  # of one row
+    leaf: Any
+    for leaf in state.statistic.leaves():
+        codes, names = leaf.axes.codes, list(leaf.axes.columns)
+        if isinstance(codes, CappedCategories) and name in names:
+            j = names.index(name)
+            first, last = int(codes.first[j]), int(codes.first[j + 1])
+            count = leaf.arrays["count"].sum(axis=(0, 1))[first:last] / scale  # rows of each value
+            other = codes.index[j].get(OTHER)
+            in_bucket = 0.0 if other is None else float(count[other])
+            once = float(((count > 0) & (count < 1.5)).sum())
+            return (once + in_bucket + 1) / (float(count.sum()) + 1)
+    assert state.schema is not None
+    rows = max(state.schema.looked, 1)
+    return (len(state.schema[name].frequent) + 1) / (rows + 1)  # at most all of them occur once
+
+
+def _warn(
+    name: str, unseen: int, of: int, expected: float, examples: list[str], known: list[str]
+) -> None:
+    much = f"all {of:,} values were" if unseen == of else f"{unseen:,} of {of:,} values were"
+    padded = {text.lstrip("0") for text in known if text.startswith("0")}
+    why = "Check that the column is read in the same way as at fit."
+    if padded & set(examples):
+        why = (
+            "The values have lost their leading zeros: give the path of the file, or read the "
+            "column as text."
+        )
+    warn(
+        f"Column {name!r}: {much} not seen at fit, such as {listed(examples[:EXAMPLES])}; "
+        f"{expected:.1%} were expected, and the fit saw values such as {listed(known[:EXAMPLES])}. "
+        f"{why}",
+        VerosimWarning,
+    )
