@@ -99,7 +99,15 @@ Scoring: TypeAlias = str | Callable[..., float] | Sequence[Any] | Mapping[str, A
 to scorer."""
 
 ColumnKind: TypeAlias = Literal[
-    "gaussian", "histogram", "poisson", "category", "boolean", "date", "text", "ignore"
+    "gaussian",
+    "histogram",
+    "poisson",
+    "category",
+    "boolean",
+    "date",
+    "date+trend",
+    "text",
+    "ignore",
 ]
 """How `NaiveBayes` describes a column."""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
+FORMAT = 2  # of a saved schema; in format 1, which has no number, every date has a trend
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Column:
         The name of the column in the table.
     density : str
         The kind of the column: "gaussian", "histogram", "poisson", "category", "boolean", "date",
-        "text" or "ignore".
+        "date+trend", "text" or "ignore".
     type : str
         The type in the source, such as "int64" or "string". It is "text" for a CSV file.
     reason : str
@@ -99,10 +100,11 @@ class Schema:
     columns : tuple of Column
         One entry per column, without the target and the weights. Each entry has the fields `name`,
         `type` (the type in the source), `density` (the kind: "gaussian", "histogram", "poisson",
-        "category", "boolean", "date", "text" or "ignore"), `role` ("number", "category",
-        "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this kind),
-        `note` (a point to check, or ""), `whole` (whether all values are whole numbers), `edges`
-        (the edges of the bins of a numeric column) and `frequent` (the most frequent categories).
+        "category", "boolean", "date", "date+trend", "text" or "ignore"), `role` ("number",
+        "category", "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this
+        kind), `note` (a point to check, or ""), `whole` (whether all values are whole numbers),
+        `edges` (the edges of the bins of a numeric column) and `frequent` (the most frequent
+        categories).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}
@@ -221,8 +223,8 @@ class Schema:
         ----------
         columns : dict from str to str
             The new kind by the name of the column: "gaussian", "histogram", "poisson",
-            "category", "boolean", "date", "text" or "ignore". If the name of the target is given,
-            its labels are read as text.
+            "category", "boolean", "date", "date+trend", "text" or "ignore". If the name of the
+            target is given, its labels are read as text.
 
         Returns
         -------
@@ -278,7 +280,7 @@ class Schema:
         >>> verosim.Schema.load(path) == schema
         True
         """
-        text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        text = json.dumps({"version": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False)
         Path(path).write_text(text, encoding="utf-8")
 
     @classmethod
@@ -304,6 +306,8 @@ class Schema:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
             columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
+            if raw.pop("version", 1) < FORMAT:
+                columns = with_trends(columns)
             cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
             structures = tuple(
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
@@ -467,6 +471,11 @@ def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
             f"These columns are not in the table: {listed(lost)}.", near(lost[0], present)
         )
     return Schema(tuple(Column(name, DEFAULT_NUMBER_KIND) for name in names))
+
+
+def with_trends(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of an old schema, in which a date is also a number."""
+    return tuple(replace(c, density="date+trend") if c.density == "date" else c for c in columns)
 
 
 def _tuples(raw: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ ROWS_OF_SURE_IDENTIFIER = 50  # with so many different whole numbers, a note ask
 MOST_NUMERIC_CODES = 100  # with more distinct numbers, they are not kept as categories
 FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the user
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
-DATES = "dates, read as a number, hour, weekday and month"
+DATES = "dates, read as hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
 
 

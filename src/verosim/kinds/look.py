@@ -65,7 +65,8 @@ def look(
     columns : {"auto", "gaussian", "histogram"} or dict from str to str, default="auto"
         "auto" chooses the kind of all columns. "gaussian" or "histogram" is used for all columns of
         numbers. A dict sets the kind of some columns by name: "gaussian", "histogram", "poisson",
-        "category", "boolean", "date", "text" or "ignore".
+        "category", "boolean", "date", "date+trend", "text" or "ignore". A "date" is its hour,
+        weekday and month. "date+trend" also uses the position in time, as a Gaussian.
     sample_weight : array-like of shape (n,), str or None, default=None
         The weights of the rows, or the name of a column of weights. Rows of weight zero are left
         out. None means that all weights are one.

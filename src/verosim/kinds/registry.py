@@ -9,19 +9,19 @@ from typing import Any
 
 from verosim.axes import Columns
 from verosim.data.column_kinds import known_kinds, register, unregister
-from verosim.data.schema import Schema
+from verosim.data.schema import Schema, with_trends
 from verosim.densities import Params
 from verosim.kinds.base import Kind, PartKind
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
-from verosim.kinds.date import DATE
+from verosim.kinds.date import DATE, DATE_AND_TREND
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
 from verosim.kinds.missing import MISSING
 from verosim.kinds.poisson import POISSON
 from verosim.kinds.text import TEXT
 
-KINDS = (GAUSSIAN, HISTOGRAM, POISSON, CATEGORY, BOOLEAN, DATE, TEXT)
+KINDS = (GAUSSIAN, HISTOGRAM, POISSON, CATEGORY, BOOLEAN, DATE, DATE_AND_TREND, TEXT)
 
 for _kind in KINDS:
     register(_kind)
@@ -58,9 +58,15 @@ def registered(kind: Kind) -> Iterator[Kind]:
 
 
 def _schema(fields: dict[str, Any]) -> Schema:
+    """The schema of a pickle that was written when every date had a trend."""
+    return restored_schema({**fields, "columns": with_trends(fields["columns"])})
+
+
+def restored_schema(fields: dict[str, Any]) -> Schema:
+    """The schema of a pickle."""
     return Schema(**fields)
 
 
 # Schema is defined in `data`, which does not import the kinds. Unpickling a schema must import
 # this module, so that the kinds are registered.
-copyreg.pickle(Schema, lambda schema: (_schema, (dict(vars(schema)),)))
+copyreg.pickle(Schema, lambda schema: (restored_schema, (dict(vars(schema)),)))
