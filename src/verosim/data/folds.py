@@ -17,6 +17,7 @@ import numpy as np
 
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
+from verosim.data.blocks import BlockFolds
 from verosim.data.readers import Reader
 from verosim.data.sources import CELLS_PART, Parts
 from verosim.data.tables import Rows, Table
@@ -127,12 +128,12 @@ class RowSample:
         return RowSample(self.below, self.seed, not self.inside)
 
 
-TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds
+TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds | BlockFolds
 
 
 def is_table_folds(given: Any) -> TypeGuard[TableFolds]:
     """Whether the folds of a table are already defined."""
-    return isinstance(given, GivenFolds | ColumnFolds | GroupFolds | RowFolds)
+    return isinstance(given, GivenFolds | ColumnFolds | GroupFolds | RowFolds | BlockFolds)
 
 
 def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:

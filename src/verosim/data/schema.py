@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
-FORMAT = 2  # of a saved schema; in format 1, which has no number, every date has a trend
+SCHEMA_FORMAT = 2  # of a saved schema; in format 1, which has no number, every date has a trend
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class Schema:
         >>> verosim.Schema.load(path) == schema
         True
         """
-        text = json.dumps({"version": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False)
+        text = json.dumps({"version": SCHEMA_FORMAT, **asdict(self)}, indent=1, ensure_ascii=False)
         Path(path).write_text(text, encoding="utf-8")
 
     @classmethod
@@ -306,7 +306,7 @@ class Schema:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
             columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
-            if raw.pop("version", 1) < FORMAT:
+            if raw.pop("version", 1) < SCHEMA_FORMAT:
                 columns = with_trends(columns)
             cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
             structures = tuple(
