@@ -18,6 +18,7 @@ from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
 from verosim.data.libraries import pa
+from verosim.data.number_blocks import number_block
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
 from verosim.data.text import Documents
@@ -71,6 +72,26 @@ class Reader(ABC):
             hint = "Save the file as UTF-8." if error.wanted == "valid UTF-8" else hint
             place = f"Column {column.name!r}, {rows.place(error.row)}"
             raise error.named(place, hint) from None
+
+    def numbers_of(
+        self, rows: Rows, columns: Sequence[tuple[Column, Callable[..., Any] | None]]
+    ) -> np.ndarray:
+        """(n, d) the cells of columns that are numbers, with the function that reads each."""
+        n = rows.batch.num_rows
+        at = [i for i, (_, read) in enumerate(columns) if read is cells.numbers]
+        if at:
+            names = [columns[i][0].name for i in at]
+            found, matrix = number_block(rows.batch, names, self.na)
+            if len(found) == len(columns):
+                return matrix
+            at = np.array(at)[found].tolist()
+        rest = sorted({*range(len(columns))} - {*at})
+        others = as_numbers([self.cells_of(rows, *columns[i]) for i in rest], n)
+        if not at:
+            return others
+        out = np.empty((n, len(columns)))
+        out[:, at], out[:, rest] = matrix, others
+        return out
 
     def other_way(self, column: Column) -> str:
         """The end of a hint: how to fit so that the column is read in another way."""
@@ -129,9 +150,7 @@ class NumberReader(Reader):
                 )
 
     def block(self, rows: Rows) -> np.ndarray:
-        used = self.schema.used
-        found = [self.cells_of(rows, column, READ[column.role]) for column in used]
-        return as_numbers(found, rows.batch.num_rows)
+        return self.numbers_of(rows, [(c, READ[c.role]) for c in self.schema.used])
 
 
 class CategoryReader(Reader):

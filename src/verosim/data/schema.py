@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,10 +180,14 @@ class Schema:
         return len(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise VerosimError(f"Column {name!r} is not in the schema.", near(name, self.names))
+        found = self._by_name.get(name)
+        if found is None:
+            raise VerosimError(f"Column {name!r} is not in the schema.", near(name, self.names))
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in reversed(self.columns)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -435,7 +440,8 @@ def for_table(
             f"schema must be a Schema; got {type(schema).__name__}.",
             "Make a schema with verosim.look(source).",
         )
-    lost = [column.name for column in schema.used if column.name not in (*names, target, weight)]
+    known = {*names, target, weight}
+    lost = [column.name for column in schema.used if column.name not in known]
     if lost:
         raise VerosimError(
             f"The schema has columns that are not in the table: {listed(lost)}.",
@@ -465,7 +471,8 @@ def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
                 f"{columns.size} columns.",
                 "Give these columns only, in the order of the array.",
             )
-    lost = [name for name in names if name not in present]
+    known = set(present)
+    lost = [name for name in names if name not in known]
     if lost:
         raise VerosimError(
             f"These columns are not in the table: {listed(lost)}.", near(lost[0], present)

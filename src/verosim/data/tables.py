@@ -8,6 +8,7 @@ Only a few batches are in memory at a time. `adapters` and `files` make tables.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -56,6 +57,7 @@ class Table:
     in_memory: bool = False  # whether all rows are already in memory
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
+    _whole: list[Rows] | None = None  # all rows, if `head` has read them
 
     def __post_init__(self) -> None:
         check_names(self.names)
@@ -63,8 +65,11 @@ class Table:
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
         """The rows in order. Other columns than `columns` are not read if the source allows it."""
         if self._looked is not None:
-            (seen, rest), self._looked = self._looked, None
+            (seen, rest), self._looked, self._whole = self._looked, None, None
             return chain(seen, rest)
+        if self._whole is not None:
+            whole, self._whole = self._whole, None
+            return iter(whole)
         if self.once and self._begun:
             raise VerosimError(
                 "This source can be read only once, and it was already read.",
@@ -85,7 +90,7 @@ class Table:
                 "be pickled.",
                 "Open the source again, and pickle the table before it is read.",
             )
-        return vars(self).copy()
+        return {**vars(self), "_whole": None}
 
     def head(self, rows: int) -> list[Rows]:
         """The first rows. The next pass still starts with them."""
@@ -97,6 +102,8 @@ class Table:
             count += part.batch.num_rows
             if count >= rows:
                 break
+        else:  # these are all rows, so the next pass does not read them again
+            self._whole = out
         if self.resumes or self.once:
             self._looked = out, batches
         return out
@@ -121,7 +128,7 @@ def check_names(names: Iterable[str]) -> None:
                 f"Column {j + 1} of {len(names)} has an empty name.",
                 "Give every column a name; write CSV files with to_csv(…, index=False).",
             )
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise VerosimError(
             f"The column names {listed(twice)} occur more than once.",

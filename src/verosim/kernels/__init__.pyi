@@ -1,3 +1,4 @@
+from verosim.kernels.cell_hashes import hash_cells as hash_cells
 from verosim.kernels.cells import encode_cells as encode_cells
 from verosim.kernels.cells import find_group_cells as find_group_cells
 from verosim.kernels.cells import find_number_cells as find_number_cells
@@ -17,6 +18,7 @@ from verosim.kernels.counts import tally_words as tally_words
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
+from verosim.kernels.first_look import look_at_numbers as look_at_numbers
 from verosim.kernels.labels import code_integers as code_integers
 from verosim.kernels.labels import first_rows as first_rows
 from verosim.kernels.labels import mark_integers as mark_integers

@@ -20,6 +20,7 @@ from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
+from verosim.kinds.first_numbers import numbers_at_once
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind, MissingMarks, Source, Weights
@@ -123,19 +124,24 @@ def look(
         )
     marks = as_na(na)
     sample = table.head(rows)
-    arrays = {name: _column(sample, name, rows) for name in table.names}
     looked = min(sum(part.batch.num_rows for part in sample), rows)
     if not looked:
         raise VerosimError(
             "The table has no rows.", "Check the source; a reader can be read only once."
         )
     weights = _weights(sample_weight, table, sample)[:looked]
-    if (weights > 0).any():
-        counted = np.flatnonzero(weights > 0)  # rows of zero weight are left out
+    counted = np.flatnonzero(weights > 0)  # rows of zero weight are left out
+    given = {} if isinstance(columns, str) else dict(columns)
+    apart = {*given, target, weight}
+    unset = [name for name in table.names if name not in apart]
+    numbers = numbers_at_once(sample, unset, table.typed, frozenset(marks), rows)
+    single = [name for name in table.names if name not in numbers.place]
+    arrays = {name: _column(sample, name, rows) for name in single}
+    if len(counted):
         arrays = {name: array.take(counted) for name, array in arrays.items()}
+        numbers = numbers.take(counted)
         weights = weights[counted]
         labels = labels if labels is None else labels[:looked][counted]
-    given = {} if isinstance(columns, str) else dict(columns)
     target_type = "text"
     labels = labels if labels is None else labels[:looked]
     if target is not None:
@@ -148,17 +154,22 @@ def look(
     declared = {
         name
         for part in sample
-        for name in table.names
-        if _declared(part.batch.column(name), table.coded)
+        for name, type_ in zip(part.batch.schema.names, part.batch.schema.types, strict=True)
+        if _declared(type_, table.coded)
     }
     if columns == "gaussian":
         labels = None  # they would only choose between Gaussians and histograms
     first = FirstLook(frozenset(marks), table.typed, labels, weights, max_categories, declared)
-    found = tuple(
-        first.column(name, arrays[name], given.get(name))
-        for name in table.names
+    entries = {
+        name: first.column(name, array, given.get(name))
+        for name, array in arrays.items()
         if name not in (target, weight)
-    )
+    }
+    entries |= {
+        column.name: column
+        for column in first.numbers(list(numbers.place), numbers.types, numbers.X)
+    }
+    found = tuple(entries[name] for name in table.names if name in entries)
     schema = Schema(found, target, target_type, weight, marks, max_categories, looked, table.native)
     if columns == "gaussian" or columns == "histogram":
         schema = schema.edit({c.name: columns for c in schema.used if c.density in NUMBER_KINDS})
@@ -172,11 +183,9 @@ def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray
     return as_weights(sample_weight, table.rows or np.size(sample_weight))
 
 
-def _declared(array: pa.Array, coded: bool) -> bool:
+def _declared(type_: pa.DataType, coded: bool) -> bool:
     """Whether the type of the column is categorical."""
-    if not isinstance(array, pa.DictionaryArray):
-        return False
-    return not (coded and cells.is_text(array.type))
+    return pa.types.is_dictionary(type_) and not (coded and cells.is_text(type_))
 
 
 def as_na(na: Any) -> tuple[str, ...]:
@@ -212,8 +221,9 @@ def check_columns(
             f'columns must be "auto", "gaussian", "histogram" or a dict; got {columns!r}.',
             'Use a dict such as columns={"zip": "category"} to set the kind of a column.',
         )
+    known = set(names)
     for name, density in columns.items():
-        if name not in names:
+        if name not in known:
             raise VerosimError(
                 f"Column {name!r} of columns= is not in the table.", near(name, names)
             )

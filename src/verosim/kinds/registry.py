@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
 from verosim.axes import Columns
@@ -57,16 +58,21 @@ def registered(kind: Kind) -> Iterator[Kind]:
         unregister(kind)
 
 
-def _schema(fields: dict[str, Any]) -> Schema:
+def _schema(given: dict[str, Any]) -> Schema:
     """The schema of a pickle that was written when every date had a trend."""
-    return restored_schema({**fields, "columns": with_trends(fields["columns"])})
+    return restored_schema({**given, "columns": with_trends(given["columns"])})
 
 
-def restored_schema(fields: dict[str, Any]) -> Schema:
-    """The schema of a pickle."""
-    return Schema(**fields)
+def restored_schema(given: dict[str, Any]) -> Schema:
+    """The schema of a pickle, from its fields."""
+    return Schema(**given)
+
+
+def _fields(schema: Schema) -> dict[str, Any]:
+    """The fields of a schema by name, without what it has computed from them."""
+    return {field.name: getattr(schema, field.name) for field in fields(schema)}
 
 
 # Schema is defined in `data`, which does not import the kinds. Unpickling a schema must import
 # this module, so that the kinds are registered.
-copyreg.pickle(Schema, lambda schema: (restored_schema, (dict(vars(schema)),)))
+copyreg.pickle(Schema, lambda schema: (restored_schema, (_fields(schema),)))
