@@ -74,7 +74,9 @@ class TextRidgeSpec(DocumentSpec):
 
     def leading_terms(self, source: Any) -> tuple[str, ...]:
         """The terms that describe the texts best, chosen without labels."""
-        return choose_terms(blocks_of(source), self.tokenizer, int(self.d), float(self.min_count))
+        return choose_terms(
+            blocks_of(source), self.tokenization, int(self.d), float(self.min_count)
+        )
 
     def plan(self, axes: Axes, source: Any) -> TermProducts:
         self.check_terms()

@@ -71,6 +71,8 @@ from verosim.kernels.stochastic import hash_rows as hash_rows
 from verosim.kernels.stochastic import mix as mix
 from verosim.kernels.stochastic import stochastic_dense as stochastic_dense
 from verosim.kernels.stochastic import stochastic_sparse as stochastic_sparse
+from verosim.kernels.stop_words import blank_words as blank_words
+from verosim.kernels.stop_words import place_words as place_words
 from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs
