@@ -15,14 +15,14 @@ ENGLISH = (
     "whose which what whoever whatever whichever someone somebody something anyone "
     "anybody anything everyone everybody everything nobody nothing about above "  # ignore-words
     "across after against along among around as at before behind below beneath "
-    "beside besides between beyond by despite down during except for from in inside "  # ignore-words
-    "into near of off on onto out outside over past per since through throughout "
+    "beside besides between beyond by despite down during except for from in "  # ignore-words
+    "inside into near of off on onto out outside over past per since through throughout "
     "till to toward towards under until up upon via with within without and but or "  # ignore-words
     "nor so yet if unless because although though while whereas whether than then "
     "else when whenever where wherever why how am is are was were be been being do "
     "does did done doing have has had having will would shall should can could may "  # ignore-words
-    "might must ought not only just even also too very much more most many few less "  # ignore-words
-    "least rather quite again ever never always often here there now already still "
+    "might must ought not only just even also too very much more most many few "  # ignore-words
+    "less least rather quite again ever never always often here there now already still "
     "once almost however therefore thus ll ve re don doesn didn isn aren wasn weren "
     "hasn haven hadn wouldn couldn shouldn mustn ain "
 )
