@@ -86,7 +86,7 @@ Weights: TypeAlias = ArrayLike
 
 CV: TypeAlias = int | str | Splitter | ArrayLike | Iterable[tuple[ArrayLike, ArrayLike]]
 """Folds: a number of folds, "loo", a splitter, a fold for each row, the name of a column of
-folds, or pairs of training and test positions."""
+folds, "time:column" for blocks in the order of time, or pairs of training and test positions."""
 
 RandomState: TypeAlias = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 """Randomness: a seed, a generator, or None for new randomness at each call."""
@@ -106,7 +106,15 @@ Scoring: TypeAlias = str | Callable[..., float] | Sequence[Any] | Mapping[str, A
 to scorer."""
 
 ColumnKind: TypeAlias = Literal[
-    "gaussian", "histogram", "poisson", "category", "boolean", "date", "text", "ignore"
+    "gaussian",
+    "histogram",
+    "poisson",
+    "category",
+    "boolean",
+    "date",
+    "date+trend",
+    "text",
+    "ignore",
 ]
 """How `NaiveBayes` describes a column."""
 

@@ -630,7 +630,7 @@ class TestColumns:
             "hue": np.where(rng.random(n) < 0.7, np.array(["blue", "green"])[at], "grey"),
             "kind": np.array(["x", "y"])[at],
         })  # fmt: skip
-        model = NaiveBayes(columns={"note": "text"}, missing="category")
+        model = NaiveBayes(columns={"note": "text", "seen": "date+trend"}, missing="category")
         found = calibrate(model, frame, "kind", method="columns")
         names = found.map_.names
         assert {"size", "note", "hue", "seen", "seen.month", "size missing"} <= set(names)

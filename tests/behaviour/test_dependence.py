@@ -299,7 +299,6 @@ def test_dates_and_booleans(rng):
         "a",
         "b",
         "flag",
-        "when",
         "when.hour",
         "when.weekday",
         "when.month",

@@ -147,7 +147,6 @@ def test_every_file_type_and_dialect_gives_the_model_of_the_parquet(table, model
             source.close()
 
 
-@pytest.mark.xfail(reason="the first look does not read a decimal comma yet")
 def test_a_decimal_comma_is_found(tmp_path):
     frame = small()
     frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")

@@ -156,6 +156,7 @@ TABLE = pa.table(
         "category": ["u", "v", None, "u"],
         "boolean": [True, None, False, True],
         "date": [datetime.datetime(2024, 1, day, 13) for day in (1, 2, 3, 4)],
+        "date+trend": [datetime.datetime(2024, 5, day, 7) for day in (1, 2, 3, 4)],
         "text": ["a b c", "b c", None, "c d"],
     }
 )
@@ -249,6 +250,6 @@ class TestParts:
             zip((c for p in reader.parts for c in p.columns), reader.owners, strict=False)
         )
         assert [part.name for part in reader.parts] == ["gaussian", "category", "missing"]
-        assert reader.parts[0].columns == ("when.hour", "when")
+        assert reader.parts[0].columns == ("when.hour",)
         assert owners["when.hour of when"] == owners["when.weekday"] == "when"
         assert owners["when.hour"] == "when.hour"

@@ -170,9 +170,11 @@ def test_a_column_of_lists_is_ignored_and_said_so():
     assert "lists" in schema["x"].note
 
 
-def test_dates_become_hour_weekday_month_and_a_number(rng):
+def test_dates_become_hour_weekday_month_and_on_request_a_number(rng):
     when = pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 10**7, 200), unit="s")
-    model = NaiveBayes().fit(pd.DataFrame({"when": when, "y": rng.integers(0, 2, 200)}), "y")
+    frame = pd.DataFrame({"when": when, "y": rng.integers(0, 2, 200)})
+    assert list(NaiveBayes().fit(frame, "y").stats_.parts) == ["category"]
+    model = NaiveBayes(columns={"when": "date+trend"}).fit(frame, "y")
     words = model.stats_.parts["category"]
     assert list(words.axes.columns) == ["when.hour", "when.weekday", "when.month"]
     assert list(model.stats_.parts["gaussian"].axes.columns) == ["when"]

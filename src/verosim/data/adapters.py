@@ -17,6 +17,7 @@ import numpy as np
 from verosim.data import table_rows
 from verosim.data.files import is_open_file, is_path_of_table, open_files
 from verosim.data.libraries import nw, pa
+from verosim.data.names import list_of_names
 from verosim.data.read_options import AS_FOUND, ReadOptions
 from verosim.data.tables import Rows, Table, check_names
 from verosim.errors import VerosimError, listed
@@ -222,9 +223,10 @@ def _stream(source: Any) -> Table:
 
 def _frame(frame: Any) -> Table:
     native = "polars" if type(frame).__module__.startswith("polars") else "pandas"
-    names = tuple(str(name) for name in frame.columns)
+    given = list_of_names(frame.columns)
+    names = tuple(map(str, given))
     check_names(names)
-    if native == "pandas" and any(not isinstance(name, str) for name in frame.columns):
+    if native == "pandas" and any(not isinstance(name, str) for name in given):
         frame = frame.set_axis(list(names), axis=1)
     rows = len(nw.from_native(frame, eager_only=True))
     return Table(names, partial(table_rows.frame_rows, frame, names), rows, native, in_memory=True)

@@ -108,10 +108,10 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     if array.null_count and out.dtype.kind not in "f":
         out = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).astype(np.float64)
         out[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
-    return _without_marks(out.astype(np.float64, copy=False), na)
+    return without_marks(out.astype(np.float64, copy=False), na)
 
 
-def _without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
+def without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
     """The numbers, with NaN where a number is one of the texts that mean missing."""
     marks = [float(text) for text in na if NUMBER_PATTERN.fullmatch(text)]
     return np.where(np.isin(out, marks), np.nan, out) if marks else out
@@ -125,7 +125,7 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
         out = signless.cast(pa.float64()).to_numpy(zero_copy_only=False)
         not_finite = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
         if not not_finite.any():  # the texts 'nan' and 'inf' are not numbers here
-            return _without_marks(out.astype(np.float64, copy=False), na)
+            return without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass
     coded = pc.dictionary_encode(trimmed)
@@ -135,7 +135,7 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
     if not fits.all():
         i = int(np.argmin(fits))
         raise Unreadable(i, array[i].as_py(), "a number")
-    return _without_marks(np.array([*map(float, texts), np.nan])[index], na)
+    return without_marks(np.array([*map(float, texts), np.nan])[index], na)
 
 
 def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:
@@ -232,12 +232,17 @@ def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:
     elif isinstance(value, float):
         if value != value:
             return None
-        text = str(int(value)) if abs(value) < 2**63 and value == int(value) else str(value)
+        text = text_of_number(value)
     elif isinstance(value, Decimal):
         text = f"{value.normalize():f}"
     else:
         text = str(value)
     return None if text == "" or text in na or value in na else text
+
+
+def text_of_number(value: float) -> str:
+    """The text of a number: a whole number has no decimal point."""
+    return str(int(value)) if abs(value) < 2**63 and value.is_integer() else str(value)
 
 
 def days(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:

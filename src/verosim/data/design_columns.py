@@ -49,7 +49,7 @@ class DesignColumn:
         else:
             out += [f"{self.name} = {value}" for value in self.shown(every)]
             out += [f"{self.name} = other values"] * self.others
-        return (*out, *([f"{self.name} is missing"] * self.missing))
+        return (*out, *([f"{self.column} is missing"] * self.missing))
 
     def shown(self, every: bool) -> tuple[str, ...]:
         """The values of a category that have a column."""

@@ -15,8 +15,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from verosim import kernels
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
+from verosim.data.blocks import BlockFolds
 from verosim.data.readers import Reader
 from verosim.data.sources import CELLS_PART, Parts
 from verosim.data.tables import Rows, Table
@@ -127,12 +129,12 @@ class RowSample:
         return RowSample(self.below, self.seed, not self.inside)
 
 
-TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds
+TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds | BlockFolds
 
 
 def is_table_folds(given: Any) -> TypeGuard[TableFolds]:
     """Whether the folds of a table are already defined."""
-    return isinstance(given, GivenFolds | ColumnFolds | GroupFolds | RowFolds)
+    return isinstance(given, GivenFolds | ColumnFolds | GroupFolds | RowFolds | BlockFolds)
 
 
 def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
@@ -186,12 +188,18 @@ def _hashes(block: Any) -> np.ndarray:
     n = block.shape[0] if isinstance(block, Parts) else len(block)
     h = np.zeros(n, dtype=np.uint64)
     for column in _columns(block):
-        h = _mixed(h ^ column)
+        if column.ndim == 1:
+            h = _mixed(h ^ column)
+        else:
+            kernels.hash_cells(column, MISSING_CELL, h)
     return h
 
 
 def _columns(block: Any) -> Any:
-    """Each column of a block as (n,) uint64: equal cells give equal numbers."""
+    """Each column of a block as (n,) uint64: equal cells give equal numbers.
+
+    Columns of numbers come together, as the bits of (n, d) float64.
+    """
     if isinstance(block, Parts):
         for name in sorted(block):
             if name != CELLS_PART:  # it is made from the other parts
@@ -203,6 +211,4 @@ def _columns(block: Any) -> Any:
         some = (zlib.crc32(block.bytes(i)) for i in range(len(block)))
         yield np.fromiter(some, dtype=np.uint64, count=len(block))
     else:
-        for column in np.asarray(block, dtype=np.float64).T:
-            bits = (column + 0.0).view(np.uint64)  # −0 and 0 are the same number
-            yield np.where(np.isnan(column), MISSING_CELL, bits)
+        yield (np.asarray(block, dtype=np.float64) + 0.0).view(np.uint64)  # −0 becomes 0

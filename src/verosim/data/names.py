@@ -9,6 +9,12 @@ import numpy as np
 from verosim.errors import VerosimError
 
 
+def list_of_names(columns: Any) -> list[Any]:
+    """The names of columns. pandas makes a list of an index faster than a loop over it."""
+    found: list[Any] = columns.tolist() if hasattr(columns, "tolist") else list(columns)
+    return found
+
+
 def feature_names(X: Any) -> np.ndarray | None:
     """The column names of X if all are strings, else None."""
     names = getattr(X, "column_names", None)  # Arrow
@@ -16,7 +22,7 @@ def feature_names(X: Any) -> np.ndarray | None:
         names = getattr(X, "columns", None)
     if names is None or callable(names) or isinstance(names, int):
         return None
-    names = np.asarray(list(names), dtype=object)
+    names = np.asarray(list_of_names(names), dtype=object)
     types = {type(name) for name in names}
     if str in types and len(types) > 1:
         shown = sorted(kind.__name__ for kind in types)

@@ -19,6 +19,7 @@ from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
 from verosim.data.cell_formats import by_format, other_format_hint
 from verosim.data.libraries import pa
+from verosim.data.number_blocks import number_block
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
 from verosim.data.text import Documents
@@ -91,6 +92,26 @@ class Reader(ABC):
         self.watch = watch
         return self
 
+    def numbers_of(
+        self, rows: Rows, columns: Sequence[tuple[Column, Callable[..., Any] | None]]
+    ) -> np.ndarray:
+        """(n, d) the cells of columns that are numbers, with the function that reads each."""
+        n = rows.batch.num_rows
+        at = [i for i, (_, read) in enumerate(columns) if read is cells.numbers]
+        if at:
+            names = [columns[i][0].name for i in at]
+            found, matrix = number_block(rows.batch, names, self.na)
+            if len(found) == len(columns):
+                return matrix
+            at = np.array(at)[found].tolist()
+        rest = sorted({*range(len(columns))} - {*at})
+        others = as_numbers([self.cells_of(rows, *columns[i]) for i in rest], n)
+        if not at:
+            return others
+        out = np.empty((n, len(columns)))
+        out[:, at], out[:, rest] = matrix, others
+        return out
+
     def other_way(self, column: Column) -> str:
         """The end of a hint: how to fit so that the column is read in another way."""
         return f"with {ignored(column)} to ignore the column."
@@ -148,9 +169,7 @@ class NumberReader(Reader):
                 )
 
     def block(self, rows: Rows) -> np.ndarray:
-        used = self.schema.used
-        found = [self.cells_of(rows, c, by_format(c, READ[c.role])) for c in used]
-        return as_numbers(found, rows.batch.num_rows)
+        return self.numbers_of(rows, [(c, by_format(c, READ[c.role])) for c in self.schema.used])
 
 
 class CategoryReader(Reader):

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
 WORD_ROLES = ("category", "text")  # in these roles, every text is a value
+SCHEMA_FORMAT = 2  # of a saved schema; in format 1, which has no number, every date has a trend
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Column:
         The name of the column in the table.
     density : str
         The kind of the column: "gaussian", "histogram", "poisson", "category", "boolean", "date",
-        "text" or "ignore".
+        "date+trend", "text" or "ignore".
     type : str
         The type in the source, such as "int64" or "string". It is "text" for a CSV file.
     reason : str
@@ -111,12 +113,12 @@ class Schema:
     columns : tuple of Column
         One entry per column, without the target and the weights. Each entry has the fields `name`,
         `type` (the type in the source), `density` (the kind: "gaussian", "histogram", "poisson",
-        "category", "boolean", "date", "text" or "ignore"), `role` ("number", "category",
-        "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this kind),
-        `note` (a point to check, or ""), `whole` (whether all values are whole numbers), `edges`
-        (the edges of the bins of a numeric column), `frequent` (the most frequent categories),
-        `format` (how the texts of a number or a date are written, or "") and `missing` (the texts
-        that are read as missing in this column).
+        "category", "boolean", "date", "date+trend", "text" or "ignore"), `role` ("number",
+        "category", "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this
+        kind), `note` (a point to check, or ""), `whole` (whether all values are whole numbers),
+        `edges` (the edges of the bins of a numeric column), `frequent` (the most frequent
+        categories), `format` (how the texts of a number or a date are written, or "") and
+        `missing` (the texts that are read as missing in this column).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}
@@ -194,10 +196,14 @@ class Schema:
         return len(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise VerosimError(f"Column {name!r} is not in the schema.", near(name, self.names))
+        found = self._by_name.get(name)
+        if found is None:
+            raise VerosimError(f"Column {name!r} is not in the schema.", near(name, self.names))
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in reversed(self.columns)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -238,8 +244,9 @@ class Schema:
         ----------
         columns : dict from str to str
             The new kind by the name of the column: "gaussian", "histogram", "poisson",
-            "category", "boolean", "date", "text" or "ignore". A number or a date can have a format
-            in quotation marks: 'number "1.234,56"' or 'date "31/12/2024"'. If the name of the
+            "category", "boolean", "date", "date+trend", "text" or "ignore". A number or a date can
+            have a format in quotation marks: 'number "1.234,56"' or 'date "31/12/2024"'. If the
+            name of the
             target is given, its labels are read as text.
 
         Returns
@@ -302,11 +309,12 @@ class Schema:
         >>> verosim.Schema.load(path) == schema
         True
         """
-        text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        content = {"version": SCHEMA_FORMAT, **asdict(self)}
+        text = json.dumps(content, indent=1, ensure_ascii=False)
         try:
             raw = text.encode("utf-8")
         except UnicodeEncodeError:  # a name with half of a character
-            raw = json.dumps(asdict(self), indent=1).encode("ascii")
+            raw = json.dumps(content, indent=1).encode("ascii")
         Path(path).write_bytes(raw)
 
     @classmethod
@@ -335,6 +343,8 @@ class Schema:
             for c in columns:
                 if c.format:
                     parsed_format(c.format, c.name)
+            if raw.pop("version", 1) < SCHEMA_FORMAT:
+                columns = with_trends(columns)
             cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
             structures = tuple(
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
@@ -478,12 +488,13 @@ def for_table(
             f"schema must be a Schema; got {type(schema).__name__}.",
             "Make a schema with verosim.look(source).",
         )
-    lost = [column.name for column in schema.used if column.name not in (*names, target, weight)]
+    known = {*names, target, weight}
+    lost = [column.name for column in schema.used if column.name not in known]
     if lost:
-        known = (*schema.names, target, weight)
+        named = {*schema.names, target, weight}
         raise VerosimError(
             f"The schema has columns that are not in the table: {listed(lost)}.",
-            _rename_or_add(lost[0], tuple(name for name in names if name not in known)),
+            _rename_or_add(lost[0], tuple(name for name in names if name not in named)),
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
     return replace(with_columns(schema, columns), target=target, weight=weight)
@@ -517,12 +528,18 @@ def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
                 f"{columns.size} columns.",
                 "Give these columns only, in the order of the array.",
             )
-    lost = [name for name in names if name not in present]
+    known = set(present)
+    lost = [name for name in names if name not in known]
     if lost:
         raise VerosimError(
             f"These columns are not in the table: {listed(lost)}.", near(lost[0], present)
         )
     return Schema(tuple(Column(name, DEFAULT_NUMBER_KIND) for name in names))
+
+
+def with_trends(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of an old schema, in which a date is also a number."""
+    return tuple(replace(c, density="date+trend") if c.density == "date" else c for c in columns)
 
 
 def _tuples(raw: dict[str, Any]) -> dict[str, Any]:

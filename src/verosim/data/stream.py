@@ -14,7 +14,7 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
-from verosim.data.folds import GivenFolds, RowSample, TableFolds
+from verosim.data.folds import RowSample, TableFolds
 from verosim.data.labels import continuous_label, missing_labels
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
@@ -149,7 +149,7 @@ class Chunk:
             numbers = kept + rows.start
             rows = Rows(rows.batch.take(kept), rows.start, rows.origin, numbers)
             target = target if isinstance(target, str) else target[kept]
-            folds = folds[kept] if isinstance(folds, GivenFolds) else folds
+            folds = folds[kept] if _row_by_row(folds) else folds
             weights = weights[kept] if len(weights) else weights
         codes, labels = target_codes(target, rows, self.reader.schema)
         block = self.reader.block(rows)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from verosim.data.cells import in_one, text_of
+from verosim.data.frame_columns import number_arrays
 from verosim.data.libraries import nw, pa
 from verosim.data.tables import BATCH_ROWS, Rows, numbered
 from verosim.errors import VerosimError
@@ -131,16 +132,25 @@ def frame_rows(frame: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[
     wanted = list(names if columns is None else columns)
     for start in range(0, len(table), BATCH_ROWS):
         part = table[start : start + BATCH_ROWS]
-        arrays = [series_to_arrow(part[name]) for name in wanted]
+        numbers = number_arrays(nw.to_native(part), wanted)
+        arrays = [
+            numbers[name] if name in numbers else series_to_arrow(part[name]) for name in wanted
+        ]
         yield Rows(pa.record_batch(arrays, names=wanted), start)
 
 
 def array_rows(X: np.ndarray, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
     """The rows of an array."""
-    at = range(len(names)) if columns is None else [names.index(name) for name in columns]
+    place = {name: j for j, name in enumerate(names)}
+    at = range(len(names)) if columns is None else [place[name] for name in columns]
     for start in range(0, len(X), BATCH_ROWS):
         part = X[start : start + BATCH_ROWS]
-        arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
+        if X.dtype.kind in "iuf" and len(at):
+            n = len(part)
+            whole = column_of(np.ascontiguousarray(part[:, at].T).ravel())
+            arrays = [whole.slice(j * n, n) for j in range(len(at))]
+        else:
+            arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
         yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
 
 

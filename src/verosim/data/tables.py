@@ -62,6 +62,7 @@ class Table:
     ] = ()  # texts that mean missing in this table, in addition to those of the fit
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
+    _whole: list[Rows] | None = None  # all rows, if `head` has read them
 
     def __post_init__(self) -> None:
         check_names(self.names)
@@ -69,8 +70,11 @@ class Table:
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
         """The rows in order. Other columns than `columns` are not read if the source allows it."""
         if self._looked is not None:
-            (seen, rest), self._looked = self._looked, None
+            (seen, rest), self._looked, self._whole = self._looked, None, None
             return chain(seen, rest)
+        if self._whole is not None:
+            whole, self._whole = self._whole, None
+            return iter(whole)
         if self.once and self._begun:
             raise VerosimError(
                 "This source can be read only once, and it was already read.",
@@ -91,7 +95,7 @@ class Table:
                 "be pickled.",
                 "Open the source again, and pickle the table before it is read.",
             )
-        return vars(self).copy()
+        return {**vars(self), "_whole": None}
 
     def head(self, rows: int) -> list[Rows]:
         """The first rows. The next pass still starts with them."""
@@ -103,6 +107,8 @@ class Table:
             count += part.batch.num_rows
             if count >= rows:
                 break
+        else:  # these are all rows, so the next pass does not read them again
+            self._whole = out
         if self.resumes or self.once:
             self._looked = out, batches
         return out

@@ -134,7 +134,7 @@ class Documents:
 
     def lowered(self) -> Documents:
         """The texts in lower case, by str.lower(). Texts that are not UTF-8 do not change."""
-        out = _packed([_lowered(self.bytes(i)) for i in range(len(self))])
+        out = packed_texts([_lowered(self.bytes(i)) for i in range(len(self))])
         return Documents(out.data, out.offsets, self.first)
 
 
@@ -145,7 +145,8 @@ def _lowered(text: bytes) -> bytes:
         return text
 
 
-def _packed(texts: list[bytes]) -> Documents:
+def packed_texts(texts: list[bytes]) -> Documents:
+    """Texts in one buffer."""
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
     return Documents(np.frombuffer(b"".join(texts), dtype=np.uint8), offsets)
@@ -233,7 +234,7 @@ def _wrong(texts: Any, error: Exception) -> VerosimError:
             try:
                 text.decode()
             except UnicodeDecodeError:
-                return not_utf8(_packed([text]), 0, f"row {i}")
+                return not_utf8(packed_texts([text]), 0, f"row {i}")
         elif isinstance(text, list | tuple | dict | set | np.ndarray) or not is_missing(text):
             return VerosimError(
                 f"Row {i}: {repr(text)[:60]} is of type {type(text).__name__}, but texts must be "

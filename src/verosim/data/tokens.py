@@ -17,15 +17,35 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data.prepared_texts import (
+    TokenFunction,
+    decoded_tokens,
+    encoded_token,
+    normalised,
+    normalised_texts,
+    split_texts,
+    without_stop_words,
+)
 from verosim.data.text import Documents, not_utf8
 from verosim.errors import VerosimError
-from verosim.kernels.constants import COUNTS, INVALID, L2, PRESENCE, SLACK, SPECIAL, SQUARES
+from verosim.kernels.constants import (
+    COUNTS,
+    INVALID,
+    L2,
+    PRESENCE,
+    REPEATS,
+    SLACK,
+    SPECIAL,
+    SQUARES,
+)
 
 POINTS = 0x110000
 CHARACTERS = "char_wb"
 ANALYZERS = ("word", CHARACTERS)
 # The amount of an n-gram in a text.
-WEIGHTINGS = {"counts": COUNTS, "presence": PRESENCE, "l2": L2, "squares": SQUARES}
+WEIGHTINGS = {
+    "counts": COUNTS, "presence": PRESENCE, "l2": L2, "squares": SQUARES, "repeats": REPEATS,
+}  # fmt: skip
 NOT_BY_TABLE = (0x130, 0x3A3)  # İ, Σ
 TEXTS_LOWERED_TOGETHER = 64  # texts converted by Python if one of them needs it
 
@@ -78,6 +98,9 @@ class Tokenizer:
     ngrams: tuple[int, int] = (1, 1)
     lowercase: bool = True
     analyzer: str = "word"
+    stop_words: tuple[str, ...] = ()  # tokens that are left out before n-grams are made
+    strip_accents: str | None = None  # or "ascii" or "unicode"
+    function: TokenFunction | None = None  # splits a text into tokens, in place of the pattern
 
     def __post_init__(self) -> None:
         low, high = self.ngrams
@@ -89,14 +112,46 @@ class Tokenizer:
             )
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The settings by name, as the options of a statistic of tokens."""
-        return {"ngrams": self.ngrams, "lowercase": self.lowercase, "analyzer": self.analyzer}
-
-    @property
     def characters(self) -> bool:
         """Whether the n-grams are those of characters."""
         return self.analyzer == CHARACTERS
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The settings by name; those of prepared texts only if they are used."""
+        extra = {
+            "stop_words": self.stop_words, "strip_accents": self.strip_accents,
+            "function": self.function,
+        }  # fmt: skip
+        used = {name: value for name, value in extra.items() if value}
+        return {
+            "ngrams": self.ngrams, "lowercase": self.lowercase, "analyzer": self.analyzer, **used,
+        }  # fmt: skip
+
+    @property
+    def prepares(self) -> bool:
+        """Whether texts are changed before the compiled loops read them."""
+        return bool(self.stop_words or self.strip_accents or self.function)
+
+    def prepared(self, documents: Documents) -> Documents:
+        """The texts in which the compiled loops find the tokens, without another lower case."""
+        if self.function is not None:
+            return split_texts(documents, self.words)
+        found = normalised_texts(documents, self.lowercase, self.strip_accents)
+        if not self.stop_words:
+            return found
+        return without_stop_words(found, self.stop_words, tables(False).points)
+
+    def encoded(self, token: str) -> str:
+        """A token of one or more words as the compiled loops find it."""
+        if self.function is None:
+            return token
+        parts = [token] if self.ngrams[1] == 1 else token.split(" ")
+        return " ".join(map(encoded_token, parts))
+
+    def shown(self, tokens: list[str]) -> list[str]:
+        """The tokens that the compiled loops have found, as the user knows them."""
+        return tokens if self.function is None else [decoded_tokens(token) for token in tokens]
 
     def visit(
         self, documents: Documents, work: Work, place: Callable[[int], str] | None = None
@@ -107,8 +162,11 @@ class Tokenizer:
         others. `place` gives the place of the i-th document in the user's table.
         """
         start, n = 0, len(documents)
+        lowercase = self.lowercase
+        if self.prepares and n:
+            documents, lowercase = self.prepared(documents), False
         while start < n:
-            some, by = documents[start:], tables(self.lowercase, self.characters)
+            some, by = documents[start:], tables(lowercase, self.characters)
             read, why = work(some, start, by)
             start += read
             if why == SPECIAL:
@@ -145,18 +203,25 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of one text, in plain Python. The compiled loops count the same tokens."""
-        text = text.lower() if self.lowercase else text
         low, high = self.ngrams
         if self.characters:
+            text = normalised(text, self.lowercase, self.strip_accents)
             return [
                 word[i : i + n]
                 for word in (f" {word} " for word in text.split())
                 for n in range(min(low, len(word)), min(high, len(word)) + 1)
                 for i in range(len(word) - n + 1)
             ]
-        found = re.findall(r"\w\w+", text)
+        found = self.words(text)
         return [
             " ".join(found[i : i + n])
             for n in range(low, high + 1)
             for i in range(len(found) - n + 1)
         ]
+
+    def words(self, text: str) -> list[str]:
+        """The words of one text, without the stop words."""
+        text = normalised(text, self.lowercase, self.strip_accents)
+        found = re.findall(r"\w\w+", text) if self.function is None else self.function(text)
+        stopped = frozenset(self.stop_words)
+        return [word for word in found if word not in stopped] if stopped else found

@@ -255,11 +255,13 @@ def _log_complement(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
 class ColumnDensity(Density):
     """A density of columns, or of the tokens of texts.
 
-    Tokens with a total count below `min_count` are treated as unknown and do not count in V.
+    Tokens with a total count below `min_count` are treated as unknown and do not count in V. So are
+    tokens that fewer or more documents have than the two bounds `documents`.
     """
 
     alpha: float = 1.0
     min_count: float = field(default=1, kw_only=True)
+    documents: tuple[float, float] | None = field(default=None, kw_only=True)
 
     has_row_lengths = True
 
@@ -272,7 +274,18 @@ class ColumnDensity(Density):
         if not isinstance(statistic, Tokens):
             return self._columns(statistic)
         kept = statistic.frequent(self.min_count)
-        return TextParams(self._columns(kept), kept.codes, kept.tokenizer, kept.weighting)
+        if self.documents is not None:
+            kept = kept.in_documents(*self.documents)
+        return TextParams(self._columns(kept), kept.codes, kept.tokenizer, kept.scored_weighting)
+
+    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+        if self.documents is not None:  # the tokens in use depend on the document left out
+            return super().leave_one_out(statistic)
+        return self._closed_form(statistic)
+
+    @abstractmethod
+    def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
+        """Scores each row by the estimate without this row."""
 
     @abstractmethod
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams: ...
@@ -286,7 +299,7 @@ class Bernoulli(ColumnDensity):
 
     has_independent_columns = True
 
-    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+    def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
         if self.alpha == 0:
             return refit.scorer(self, statistic)
         return bernoulli.scorer(self, statistic)
@@ -325,7 +338,7 @@ class Bernoulli(ColumnDensity):
 class Multinomial(ColumnDensity):
     """Counts of tokens: p(x | k) = Π φ_i^x_i, the probability of the tokens in a fixed order."""
 
-    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+    def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
         if self.alpha == 0:
             return refit.scorer(self, statistic)
         return multinomial.multinomial(self, statistic)
@@ -346,7 +359,7 @@ class Complement(ColumnDensity):
 
     norm: bool = False
 
-    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+    def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
         return multinomial.complement(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
@@ -363,7 +376,7 @@ class Complement(ColumnDensity):
 class Contrast(ColumnDensity):
     """One class against the rest: scores log φ_i|k − log φ̃_i|k, with φ̃ of all other classes."""
 
-    def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
+    def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
         return multinomial.contrast(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:

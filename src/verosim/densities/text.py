@@ -114,7 +114,7 @@ class TextParams(Params):
                 "n-grams overlap.",
                 "Fit TextNB with ngrams=(1, 1).",
             )
-        words = np.array(self.codes.tokens(), dtype=object)
+        words = np.array(self.tokenizer.shown(self.codes.tokens()), dtype=object)
         mass = np.exp(self.log_mass)  # (K, C)
         texts = np.empty(len(classes), dtype=object)
         if self.tokens.presence:
@@ -145,7 +145,7 @@ class TextParams(Params):
             )
         if self.tokens.certain is not None:
             raise infinite_weights()
-        names = tuple(self.codes.tokens())
+        names = tuple(self.tokenizer.shown(self.codes.tokens()))
         return TokenAmounts(
             names, self.tokens.table.T, self.tokens.base, np.ones(len(names)),
             self.codes, self.tokenizer, self.weighting,

@@ -94,18 +94,18 @@ class NaiveBayes(GenerativeClassifier):
 
     Here π_k is the prior of class k, and p_j is the density of column j: a Gaussian, a histogram, a
     Poisson distribution, smoothed shares of categories, or a multinomial distribution of the words
-    of a text. A date is used as a number and by its hour, weekday and month. Missing values are
-    skipped at fit, and predictions use the values that a row has. A column that is missing from
-    the table to predict is skipped in the same way.
+    of a text. A date is used by its hour, weekday and month, and as "date+trend" also as a number.
+    Missing values are skipped at fit, and predictions use the values that a row has. A column that
+    is missing from the table to predict is skipped in the same way.
 
     Parameters
     ----------
     columns : {"auto", "gaussian", "histogram"} or dict, default="auto"
         The density of each column. "auto" chooses by the first rows. "gaussian" and "histogram"
         apply to all numeric columns. A dict maps names of some columns to "gaussian", "histogram",
-        "poisson", "category", "boolean", "date", "text" or "ignore"; the other columns are chosen
-        by the first rows. A number or a date can have a format, as in 'number "1.234,56"' or
-        'date "31/12/2024"'.
+        "poisson", "category", "boolean", "date", "date+trend", "text" or "ignore"; the other
+        columns are chosen by the first rows. A number or a date can have a format, as in
+        'number "1.234,56"' or 'date "31/12/2024"'.
     alpha : float or "cv", default=1.0
         The pseudo-count that is added to the count of every category, bin and word. For a Poisson
         column it is the number of extra rows with the mean of all classes. "cv" chooses it by the

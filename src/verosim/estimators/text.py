@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +16,7 @@ from verosim.data.tables import Table
 from verosim.data.tokens import ANALYZERS
 from verosim.densities import Bernoulli, Complement, Contrast, Density, Multinomial
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
+from verosim.estimators.text_settings import document_bounds, listed_tokens, with_preparation
 from verosim.kinds.look import look
 from verosim.kinds.text import TEXT
 from verosim.models import Spec
@@ -42,14 +42,19 @@ class DocumentSpec(Spec):
     reads_values = True
 
     @cached_property
-    def tokenizer(self) -> Tokenizer:
+    def tokenization(self) -> Tokenizer:
         """How a text is divided into tokens. Wrong settings raise an error here."""
         one_of("analyzer", self.analyzer, ANALYZERS)
         return Tokenizer(checked_ngrams(self.ngrams), bool(self.lowercase), self.analyzer)
 
     def given_terms(self) -> Vocabulary:
         """The vocabulary that the user gave."""
-        tokens = _listed_tokens(self.vocabulary)
+        tokens = listed_tokens("vocabulary", self.vocabulary)
+        if not tokens:
+            raise VerosimError(
+                "vocabulary must have at least one token; got an empty one.",
+                "Use None to count all tokens of the texts.",
+            )
         if self.lowercase and any(token != token.lower() for token in tokens):
             odd = next(token for token in tokens if token != token.lower())
             warn(
@@ -57,7 +62,7 @@ class DocumentSpec(Spec):
                 "Write it in lower case, or set lowercase=False.",
                 VerosimWarning,
             )
-        return Vocabulary.of(tokens, open=False)
+        return Vocabulary.of([self.tokenization.encoded(t) for t in tokens], open=False)
 
     # Reading texts -------------------------------------------------------------------------
 
@@ -103,6 +108,22 @@ class TextSpec(DocumentSpec):
     hashed: int | None = None
     weighting: str = "counts"
     alpha: Any = 1.0
+    stop_words: Any = None
+    strip_accents: Any = None
+    min_df: Any = 1
+    max_df: Any = 1.0
+    tokenizer: Any = None
+
+    @cached_property
+    def tokenization(self) -> Tokenizer:
+        """How a text is divided into tokens. Wrong settings raise an error here."""
+        plain = super().tokenization
+        return with_preparation(plain, self.stop_words, self.strip_accents, self.tokenizer)
+
+    @property
+    def documents(self) -> tuple[float, float] | None:
+        """The least and the largest number of texts that have a token, or None without bounds."""
+        return document_bounds(self.min_df, self.max_df)
 
     @property
     def presence(self) -> bool:
@@ -119,7 +140,9 @@ class TextSpec(DocumentSpec):
         return {
             "ngrams": self.ngrams, "vocabulary": self.vocabulary, "hashed": self.hashed,
             "lowercase": self.lowercase, "analyzer": self.analyzer, "weighting": self.weighting,
-            "model": self.presence,
+            "model": self.presence, "stop_words": self.stop_words,
+            "strip_accents": self.strip_accents, "tokenizer": self.tokenizer,
+            "documents": self.documents is not None,
         }  # fmt: skip
 
     @property
@@ -148,11 +171,11 @@ class TextSpec(DocumentSpec):
 
     def plan(self, axes: Axes, source: Any) -> Tokens:
         self.density  # noqa: B018  check the settings before the texts are read
-        return Tokens(
-            axes.with_codes(self.codes()),
-            weighting="presence" if self.presence else self.weighting,
-            **self.tokenizer.options,
-        )
+        weighting = "presence" if self.presence else self.weighting
+        if self.documents is not None and weighting == "counts":
+            weighting = "repeats"  # it counts documents too
+        codes = axes.with_codes(self.codes())
+        return Tokens(codes, weighting=weighting, **self.tokenization.options)
 
     def codes(self) -> TokenCodes:
         """The tokens to count: all tokens of the texts, a given vocabulary, or hashed tokens."""
@@ -171,7 +194,12 @@ class TextSpec(DocumentSpec):
     @cached_property
     def density(self) -> Density:
         one_of("model", self.model, tuple(MODELS))
-        self.tokenizer  # noqa: B018  check its settings
+        self.tokenization  # noqa: B018  check its settings
+        if self.documents is not None and self.vocabulary is not None:
+            raise VerosimError(
+                "The settings min_df and max_df cannot be used with a vocabulary, which is fixed.",
+                "Leave min_df and max_df out, or set vocabulary=None.",
+            )
         one_of("weighting", self.weighting, ("counts", "l2"))
         if self.presence and self.weighed:
             raise VerosimError(
@@ -180,7 +208,9 @@ class TextSpec(DocumentSpec):
                 'Use weighting="counts", or model="contrast".',
             )
         finite("min_count", self.min_count, least=0)
-        return MODELS[self.model](self.pseudo_count(), min_count=self.min_count)
+        return MODELS[self.model](
+            self.pseudo_count(), min_count=self.min_count, documents=self.documents
+        )
 
 
 def checked_ngrams(value: Any) -> tuple[int, int]:
@@ -197,42 +227,3 @@ def checked_ngrams(value: Any) -> tuple[int, int]:
             f"ngrams must have the shortest n-gram first; got {value!r}.", f"Use {(high, low)}."
         )
     return low, high
-
-
-def _listed_tokens(vocabulary: Any) -> list[str]:
-    """The tokens of the vocabulary that the user gave, in order."""
-    if isinstance(vocabulary, str | bytes):
-        raise VerosimError(
-            "vocabulary must be a list of tokens; got one text.", "Use [token, token, …]."
-        )
-    if isinstance(vocabulary, Mapping):
-        places = list(vocabulary.values())
-        if sorted(places) != list(range(len(places))):
-            raise VerosimError(
-                f"vocabulary must map its {len(places)} tokens to the numbers 0 … "
-                f"{len(places) - 1}, each used once.",
-                "Give the tokens as a list.",
-            )
-        tokens = sorted(vocabulary, key=lambda token: vocabulary[token])
-    else:
-        tokens = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
-    for token in tokens:
-        if not isinstance(token, str) or not _is_utf8(token):
-            raise VerosimError(
-                f"vocabulary must have only strings of valid Unicode; got {token!r}."
-            )
-    if not tokens:
-        raise VerosimError(
-            "vocabulary must have at least one token; got an empty one.",
-            "Use None to count all tokens of the texts.",
-        )
-    return [str(token) for token in tokens]
-
-
-def _is_utf8(token: str) -> bool:
-    """Whether a token can be written as UTF-8."""
-    try:
-        token.encode()
-    except UnicodeEncodeError:  # one half of a surrogate pair
-        return False
-    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -88,6 +88,23 @@ class TextNB(TextClassifier):
         model="complement" or model="contrast". "laplace" uses (n_k + 1)/(n + C), and ("laplace", α)
         uses (n_k + α)/(n + αC). "uniform" gives all classes the same prior. An array is in the
         order of `classes_`. A dict maps labels to priors.
+    stop_words : {"english", "spanish"}, iterable of str or None, default=None
+        Tokens that are left out before n-grams are made. A name uses a list of verosim with the
+        function words of the language. The tokens of a given list are compared as they are, so
+        write them in lower case. It needs `analyzer="word"`.
+    strip_accents : {"ascii", "unicode"} or None, default=None
+        "unicode" replaces each character by its form without accents: 'é' becomes 'e'. "ascii" also
+        removes all other characters that are not ASCII. None keeps accents.
+    min_df : int or float, default=1
+        Tokens that fewer texts have are ignored: a number of texts, or a share of the texts if it
+        is a float. The tokens stay in the model, so rows can still be added and removed.
+    max_df : int or float, default=1.0
+        Tokens that more texts have are ignored: a number of texts, or a share of the texts if it is
+        a float.
+    tokenizer : callable or None, default=None
+        A function that splits a text into a list of tokens, in place of the runs of two or more
+        word characters. It gets the text in lower case and without accents, as these settings ask
+        for. It runs in Python, so counting is many times slower. It needs `analyzer="word"`.
 
     Attributes
     ----------
@@ -154,6 +171,11 @@ class TextNB(TextClassifier):
         weighting: Literal["counts", "l2"] = "counts",
         alpha: float | Literal["cv"] = 1.0,
         priors: Priors = None,
+        stop_words: Literal["english", "spanish"] | Iterable[str] | None = None,
+        strip_accents: Literal["ascii", "unicode"] | None = None,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
     ) -> None:
         self.model = model
         self.ngrams = ngrams
@@ -165,6 +187,11 @@ class TextNB(TextClassifier):
         self.weighting = weighting
         self.alpha = alpha
         self.priors = priors
+        self.stop_words = stop_words
+        self.strip_accents = strip_accents
+        self.min_df = min_df
+        self.max_df = max_df
+        self.tokenizer = tokenizer
 
     def spec(self) -> TextSpec:
         return TextSpec(**self.settings(TextSpec))
@@ -197,10 +224,10 @@ class TextNB(TextClassifier):
     @property
     def tokens_(self) -> np.ndarray:
         """(V,) the tokens in use, in the order of the columns of `feature_log_prob_`."""
-        codes = self.fitted("tokens_").params.codes
-        if not isinstance(codes, Vocabulary):
+        params = self.fitted("tokens_").params
+        if not isinstance(params.codes, Vocabulary):
             raise AttributeError("tokens_ does not exist, because hashed tokens have no names.")
-        return np.array(codes.tokens(), dtype=object)
+        return np.array(params.tokenizer.shown(params.codes.tokens()), dtype=object)
 
     @property
     def vocabulary_(self) -> dict[str, int]:

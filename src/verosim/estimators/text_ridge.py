@@ -53,7 +53,7 @@ class TextRidgeSpec(DocumentSpec):
     @property
     def terms_key(self) -> str:
         """The settings on which the leading terms depend."""
-        options = self.tokenizer.options
+        options = self.tokenization.options
         return f"d={int(self.d)}, min_count={float(self.min_count)}, {options}"
 
     def check_terms(self) -> None:
@@ -74,7 +74,9 @@ class TextRidgeSpec(DocumentSpec):
 
     def leading_terms(self, source: Any) -> tuple[str, ...]:
         """The terms that describe the texts best, chosen without labels."""
-        return choose_terms(blocks_of(source), self.tokenizer, int(self.d), float(self.min_count))
+        return choose_terms(
+            blocks_of(source), self.tokenization, int(self.d), float(self.min_count)
+        )
 
     def plan(self, axes: Axes, source: Any) -> TermProducts:
         self.check_terms()
@@ -85,7 +87,7 @@ class TextRidgeSpec(DocumentSpec):
             terms = Vocabulary.of(chosen, open=False)
         else:
             terms = Vocabulary.of(self.leading_terms(source), open=False)
-        return TermProducts(axes.with_codes(terms), **self.tokenizer.options)
+        return TermProducts(axes.with_codes(terms), **self.tokenization.options)
 
     # Estimating --------------------------------------------------------------------------------
 

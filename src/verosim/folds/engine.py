@@ -103,17 +103,14 @@ def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[State, HeldOutRows, n
     is_table = isinstance(holdout.source, TableSource)
     classes = np.unique(labels[weights > 0]) if is_table else holdout.classes
     for f in range(holdout.count):
-        learnt = folds != f
-        if holdout.pairs is not None:
-            learnt = np.zeros(len(weights), dtype=bool)
-            learnt[holdout.pairs[f][0]] = True
+        learnt, held = holdout.masks(f, folds)
         state = fit(spec, reweighted(holdout.inputs, np.where(learnt, weights, 0.0)))
         if not is_table:
             yield state, holdout.held_out(f), classes
             continue
         for chunk in open_to_score(state, holdout.inputs.X).chunks():
             rows = np.arange(chunk.first, chunk.first + len(chunk))
-            rows = rows[folds[rows] == f]
+            rows = rows[held[rows]]
             if len(rows):
                 yield state, HeldOutRows(
                     f, rows, take_rows(chunk.block(), rows - chunk.first), labels[rows],

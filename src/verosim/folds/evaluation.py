@@ -19,6 +19,7 @@ from verosim.folds.engine import HeldOutEngine
 from verosim.folds.holdout import HeldOutRows, HoldOut
 from verosim.folds.rules import FoldRules, Visited
 from verosim.folds.scores import Score, Sums
+from verosim.folds.splits import row_labels, row_weights
 from verosim.folds.warnings import first_warning_only
 
 
@@ -64,6 +65,12 @@ class _Collector:
         if not isinstance(rows.source, TableSource):
             scores = self._mean_scores(len(rows.labels))
             return OutOfFold(scores, rows.labels, rows.source.weights, rows.numbers, self.classes)
+        if rows.blocks is not None:  # some rows are never held out, or several times
+            labels = row_labels(rows.source, rows.given)
+            weights = row_weights(rows.source, len(labels))
+            none = np.empty(0, dtype=np.int32)
+            scores = self._mean_scores(len(labels))
+            return OutOfFold(scores, labels, weights, none, self.classes)
         held = [piece for piece, _ in self.pieces]
         order = np.argsort(np.concatenate([piece.rows for piece in held]))
         folds = np.repeat([piece.fold for piece in held], [len(piece.rows) for piece in held])

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from verosim.data import ArraySource
+from verosim.data.blocks import BlockFolds, blocks_of_pairs
 from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import map_chunks, summarise
 from verosim.errors import VerosimError
 from verosim.folds.scores import Predictions
-from verosim.folds.splits import array_folds, table_folds
+from verosim.folds.splits import TrainTestPairs, array_folds, table_folds
 from verosim.models import Inputs, Spec, open_rows
 from verosim.stats import Statistic
 from verosim.stats.statistic import sums_of_others
@@ -55,6 +56,20 @@ class HeldOutRows:
         return Predictions(log_proba[at], self.codes[at], self.weights[at], classes)
 
 
+def not_a_partition(cv: Any) -> VerosimError:
+    """The error where each row must be held out exactly once."""
+    given = f"cv={cv!r} does" if isinstance(cv, str) else "These folds do"
+    return VerosimError(
+        f"{given} not hold out each row exactly once.",
+        "Use a number of folds, or a splitter such as KFold.",
+    )
+
+
+def _are_sets(pairs: TrainTestPairs) -> bool:
+    """Whether each row occurs at most once among the training rows of each fold."""
+    return all(len(np.unique(train)) == len(train) for train, _ in pairs)
+
+
 VisitRows = Callable[[HeldOutRows, Any], Any]
 
 
@@ -74,12 +89,16 @@ class HoldOut:
         self.inputs = replace(inputs, ignored=inputs.ignored + split_by)
         opened = open_rows(spec, self.inputs)
         self.source, self.plan, self.schema = opened.source, opened.plan, opened.schema
-        self.pairs = None
+        self.cv = cv
+        self.pairs: TrainTestPairs | None = None
+        self.blocks: BlockFolds | None = None  # if a row is not held out exactly once
         if isinstance(self.source, TableSource):
             # Keep the given labels: a row of weight zero has a label, but no class number.
             self.given = None if isinstance(self.source.target, str) else inputs.y
             self.folds = table_folds(cv, self.source, self.given, groups)
             self.count = self.folds.count
+            if isinstance(self.folds, BlockFolds):
+                self.blocks, self.count = self.folds, self.folds.folds
             return
         source, self.labels = self.source, np.asarray(inputs.y)
         self.classes = self.plan.axes.groups.classes
@@ -90,21 +109,19 @@ class HoldOut:
         found = array_folds(cv, self.labels, groups, inputs.X, source.weights)
         if isinstance(found, list):
             self.pairs, self.count, self.numbers = found, len(found), np.empty(0, dtype=np.int32)
+            self.blocks = blocks_of_pairs(found, len(source)) if _are_sets(found) else None
         else:
             self.numbers, self.count = found
 
     @property
     def is_partition(self) -> bool:
         """Whether every row is held out exactly once."""
-        return self.pairs is None
+        return self.pairs is None and self.blocks is None
 
     def check_partition(self) -> None:
         """Raise an error unless each row is held out exactly once."""
         if not self.is_partition:
-            raise VerosimError(
-                "These folds do not hold out each row exactly once.",
-                "Use a number of folds, or a splitter such as KFold.",
-            )
+            raise not_a_partition(self.cv)
 
     # The statistics outside the folds --------------------------------------------------------
 
@@ -114,7 +131,9 @@ class HoldOut:
         Codes with a smaller count than `least_count` in all rows may be left out.
         """
         source = self.source
-        if isinstance(source, TableSource):
+        if self.blocks is not None and (self._sums_blocks() or isinstance(source, TableSource)):
+            yield from self._of_blocks(self.blocks)
+        elif isinstance(source, TableSource):
             yield from self._outside(source.folded(self.folds))
         elif self.pairs is not None:
             for train, _ in self.pairs:
@@ -129,7 +148,7 @@ class HoldOut:
 
     def _outside(self, source: ArraySource | TableSource) -> Iterator[Statistic]:
         """For each fold, the sum of the statistics of the other folds."""
-        statistic = self._in_folds(source)
+        statistic = self._in_folds(source, self.count)
         self.total = statistic.total("fold")
         for f, training in enumerate(statistic.outside()):
             if not training.rows.any():
@@ -139,6 +158,45 @@ class HoldOut:
                     "Use more rows, or give the fold of each row: cv=[0, 1, …].",
                 )
             yield training.prune()
+
+    def _sums_blocks(self) -> bool:
+        """Whether one pass gives the statistics of all blocks."""
+        is_table = isinstance(self.source, TableSource)
+        return self.blocks is not None and self.blocks.are_few and (is_table or not self._large())
+
+    def _of_blocks(self, blocks: BlockFolds) -> Iterator[Statistic]:
+        """For each fold, the sum of the statistics of its blocks of training rows.
+
+        A fold that has all blocks of the fold before adds only the new ones. If there are many
+        blocks, the rows are read once for each fold.
+        """
+        parts = self._parts(blocks) if self._sums_blocks() else None
+        known, training = np.zeros(blocks.count, dtype=bool), None
+        for f, wanted in enumerate(blocks.trains):
+            if parts is None:
+                training = self._parts(blocks.training(f))[0]
+            else:
+                if training is None or (known & ~wanted).any():
+                    training, known = parts[0].zero(), np.zeros(blocks.count, dtype=bool)
+                for b in np.flatnonzero(wanted & ~known):
+                    training = training + parts[b]
+                known = wanted
+            if not training.rows.any():
+                raise VerosimError(
+                    f"Fold {f} has no training rows with positive weight.",
+                    "Use fewer folds, or check the weights.",
+                )
+            yield training.prune()
+
+    def _parts(self, blocks: BlockFolds) -> list[Statistic]:
+        """The statistic of each block."""
+        source = self.source
+        if isinstance(source, TableSource):
+            statistic = self._in_folds(source.folded(blocks), blocks.count)
+        else:
+            statistic = self._in_folds(source.folded(blocks.numbers, blocks.count), blocks.count)
+        self.total = statistic.total("fold")
+        return [statistic.fold(b) for b in range(blocks.count)]
 
     def nested_trainings(self, aside: Sequence[int]) -> Iterator[tuple[int, Statistic]]:
         """Each fold that is not set aside, and the statistic outside it and outside `aside`.
@@ -154,12 +212,12 @@ class HoldOut:
     @cached_property
     def _by_fold(self) -> list[Statistic]:
         assert isinstance(self.source, TableSource)
-        statistic = self._in_folds(self.source.folded(self.folds))
+        statistic = self._in_folds(self.source.folded(self.folds), self.count)
         return [statistic.fold(f) for f in range(self.count)]
 
-    def _in_folds(self, source: ArraySource | TableSource) -> Statistic:
+    def _in_folds(self, source: ArraySource | TableSource, count: int) -> Statistic:
         """The statistic of each class and fold."""
-        statistic = summarise(source, self.plan.folded(self.count))
+        statistic = summarise(source, self.plan.folded(count))
         self.classes = statistic.axes.groups.classes
         self.class_weight = statistic.weight.sum(axis=1)
         self.class_rows = statistic.rows.sum(axis=1)
@@ -212,15 +270,35 @@ class HoldOut:
         codes, own = chunk.labels()
         place = positions(own, self.classes)[codes]
         weights = weights_of(chunk.weights, chunk.rows)
-        for f in np.unique(fold_of).tolist():
-            at = np.flatnonzero(fold_of == f)
+        for f, at in self._held_at(fold_of):
             rows = at + chunk.first
             labels = own[codes[at]] if self.given is None else self.given[rows]
             some = weights[at] if len(weights) else weights
             yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some)
 
+    def _held_at(self, fold_of: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Each fold that holds out some rows, and their positions, from folds or blocks (n,)."""
+        if self.blocks is None:
+            yield from ((f, np.flatnonzero(fold_of == f)) for f in np.unique(fold_of).tolist())
+            return
+        for f, held in enumerate(self.blocks.tests):
+            at = np.flatnonzero(held[fold_of])
+            if len(at):
+                yield f, at
+
+    def masks(self, f: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) whether fold f learns from each row and holds it out, from its fold or block."""
+        if self.blocks is not None:
+            blocks = self.blocks.numbers
+            return self.blocks.trains[f][blocks], self.blocks.tests[f][blocks]
+        if self.pairs is None:
+            return numbers != f, numbers == f
+        learnt, held = np.zeros((2, len(self.labels)), dtype=bool)
+        learnt[self.pairs[f][0]], held[self.pairs[f][1]] = True, True
+        return learnt, held
+
     def fold_numbers(self) -> np.ndarray:
-        """(n,) the fold of each row; empty if folds overlap."""
+        """(n,) the fold of each row, or its block; empty if the folds of an array overlap."""
         if not isinstance(self.source, TableSource):
             return self.numbers
 

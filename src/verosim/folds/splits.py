@@ -1,5 +1,5 @@
 """Ways to split rows into folds: a number of folds, a scikit-learn splitter, a fold for each row, a
-column of a table, or a hash for tables that are read in pieces.
+column of a table, its order in time, or a hash for tables that are read in pieces.
 
 In a partition each row is held out once, so it is stored as one fold number per row. Other splits,
 such as repeated or random splits, are pairs of training and test rows.
@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from verosim.data import ArraySource, encode_labels
 from verosim.data.batch import UNWEIGHTED
+from verosim.data.blocks import blocks_of_pairs
 from verosim.data.folds import (
     GivenFolds,
     GroupFolds,
@@ -27,12 +28,13 @@ from verosim.data.folds import (
 from verosim.data.schema import check_in_table
 from verosim.data.stream import TableSource, weights_of
 from verosim.errors import VerosimError
+from verosim.folds.time_blocks import time_blocks, time_column
 
 TrainTestPairs = list[tuple[np.ndarray, np.ndarray]]
 
 ASK = (
     "Give a number of folds, a scikit-learn splitter, (train, test) pairs, a fold for each row, "
-    'the name of a column of folds, or "loo".'
+    'the name of a column of folds, "time:column", or "loo".'
 )
 
 
@@ -223,6 +225,11 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     check_readable_twice(source)
     if is_table_folds(cv):
         return cv
+    in_time = time_column(cv, names)
+    if in_time is not None:
+        _no_groups(groups)
+        weights = source.weights if source.weights is None else row_weights(source, 0)
+        return time_blocks(source.table, *in_time, na, UNWEIGHTED if weights is None else weights)
     for name, what in ((cv, "column of folds"), (groups, "column of groups")):
         if isinstance(name, str):
             check_in_table(name, names, what)
@@ -245,12 +252,21 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         ])  # fmt: skip
     weights = source.weights if isinstance(source.weights, np.ndarray) else UNWEIGHTED
     found = array_folds(cv, y, groups, weights=weights)
-    if isinstance(found, list):
-        raise VerosimError(
-            "These folds do not hold out each row exactly once, which a table needs.",
-            "Use a number of folds or a splitter such as KFold, or give arrays.",
-        )
-    return GivenFolds(*found)
+    return blocks_of_pairs(_without_repeats(found), len(y)) if isinstance(found, list) else (
+        GivenFolds(*found)
+    )  # fmt: skip
+
+
+def _without_repeats(pairs: TrainTestPairs) -> TrainTestPairs:
+    """The pairs, after a check that a table can be split by them."""
+    for f, (train, test) in enumerate(pairs):
+        for rows in (train, test):
+            if len(np.unique(rows)) < len(rows):
+                raise VerosimError(
+                    f"Fold {f} of cv has a row of the table more than once.",
+                    "Give each row once, and its weight by sample_weight.",
+                )
+    return pairs
 
 
 def check_readable_twice(source: TableSource) -> None:

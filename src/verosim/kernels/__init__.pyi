@@ -1,3 +1,4 @@
+from verosim.kernels.cell_hashes import hash_cells as hash_cells
 from verosim.kernels.cells import encode_cells as encode_cells
 from verosim.kernels.cells import find_group_cells as find_group_cells
 from verosim.kernels.cells import find_number_cells as find_number_cells
@@ -17,6 +18,7 @@ from verosim.kernels.counts import tally_words as tally_words
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
+from verosim.kernels.first_look import look_at_numbers as look_at_numbers
 from verosim.kernels.labels import code_integers as code_integers
 from verosim.kernels.labels import first_rows as first_rows
 from verosim.kernels.labels import mark_integers as mark_integers
@@ -69,6 +71,8 @@ from verosim.kernels.stochastic import hash_rows as hash_rows
 from verosim.kernels.stochastic import mix as mix
 from verosim.kernels.stochastic import stochastic_dense as stochastic_dense
 from verosim.kernels.stochastic import stochastic_sparse as stochastic_sparse
+from verosim.kernels.stop_words import blank_words as blank_words
+from verosim.kernels.stop_words import place_words as place_words
 from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs

@@ -19,6 +19,7 @@ STATE_SIZE = 6
 DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # reasons why a loop over documents stopped
 # The amount of an n-gram in a document: how often it occurs, 1, (1 + ln tf) / norm, or its square.
 COUNTS, PRESENCE, L2, SQUARES = 0, 1, 2, 3
+REPEATS = 4  # how often it occurs, in loops that find each n-gram of a document once
 
 # These are unsigned, so that numba does not check the sign when they are an index or a shift.
 U0, U1, U2, U7, U8, U32, U33, U56, U63, U64 = (

@@ -85,7 +85,7 @@ def _weigh_terms(hashes, ids, m, weighting, marks, amounts):
             s = (s + U1) & last
     if weighting == PRESENCE:
         amounts[:kept] = 1.0
-    elif weighting >= L2:
+    elif L2 <= weighting <= SQUARES:
         total = 0.0
         for t in range(kept):
             if amounts[t] > 1.0:

@@ -3,8 +3,8 @@
     column → kind → views → parts of a Product → density
 
 A part is a block of columns with one statistic and one density. A kind defines the parts of its
-columns. Most kinds have one part, which all columns of the kind share. A date has two parts: it is
-a number among the Gaussian columns, and hour, weekday and month among the categories.
+columns. Most kinds have one part, which all columns of the kind share. A date with a trend has two
+parts: it is a number among the Gaussian columns, and hour, weekday and month among the categories.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,22 @@ def table_of_cells(schema: Schema, cells: np.ndarray, rng: np.random.Generator) 
                 arrays[name] = pa.array((cells[:, j] == at).astype(np.int64), mask=gone)
             continue
         (owner,) = column.columns
-        if column.name == owner:  # not the hour, weekday or month of a date
+        if owner in arrays:  # the number of a date comes first, then hour, weekday and month
+            continue
+        if column.name == owner:
             drawn = _values(column, cells[:, j], rng)
-            arrays[owner] = sample[schema[owner].density](schema[owner], drawn, gone)
+        else:
+            pieces = _pieces(schema.cells, owner)
+            found = [_values(schema.cells[i], cells[:, i], rng) for i in pieces]
+            drawn = np.column_stack(found)
+        arrays[owner] = sample[schema[owner].density](schema[owner], drawn, gone)
     names = [column.name for column in schema.used if column.name in arrays]
     return as_native(pa.table({name: arrays[name] for name in names}), schema.native)
+
+
+def _pieces(columns: Sequence[CellColumn], owner: str) -> list[int]:
+    """The positions of the hour, the weekday and the month of a date."""
+    return [i for i, column in enumerate(columns) if column.columns == (owner,)]
 
 
 def _values(column: CellColumn, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:

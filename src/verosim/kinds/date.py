@@ -1,4 +1,8 @@
-"""Date columns: a number among the Gaussian columns, and hour, weekday and month as categories."""
+"""Date columns: hour, weekday and month as categories; with a trend, also a number.
+
+The position in time is a Gaussian in each class. It extrapolates: far after the training rows, the
+class with the larger variance gets all the probability. A date has it only as "date+trend".
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from verosim.kinds.base import Kind, View
 from verosim.kinds.category import CATEGORIES
 from verosim.kinds.gaussian import GAUSSIANS
 
+SAMPLE_YEAR = "2024"
 CLOCK = {"hour": range(24), "weekday": range(7), "month": range(1, 13)}
 
 
@@ -26,17 +31,38 @@ def clock_texts(array: pa.Array, na: frozenset[str]) -> list[tuple[np.ndarray, l
     return out
 
 
-def sample(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+def sample_clock(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
+    """Sampled dates, from (n, 3) texts of hour, weekday and month.
+
+    The model has no year, so each date is the first such day of the month in SAMPLE_YEAR.
+    """
+    known = np.array([all(str(text).isdecimal() for text in row) for row in drawn], dtype=bool)
+    hour, weekday, month = np.where(known[:, None], drawn, "1").astype(np.int64).T
+    months = np.datetime64(SAMPLE_YEAR, "M") + (month - 1)
+    first = months.astype("datetime64[D]").astype(np.int64)
+    days = first + (weekday - (first + 3)) % 7  # day 0, 1970-01-01, was a Thursday
+    gone = ~known if gone is None else gone | ~known
+    return sample_moment(column, days + hour / 24, gone)
+
+
+def sample_moment(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
     """Sampled dates, from days since 1970."""
     moments = pa.array((drawn * cells.DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
     return cast(moments, column.type)
 
 
+CLOCK_VIEW = View(CATEGORIES, clock_texts, tuple(CLOCK))
 DATE = Kind(
     name="date",
     role="date/time",
     aliases=("date/time",),
     shown=False,
-    views=(View(GAUSSIANS, cells.days), View(CATEGORIES, clock_texts, tuple(CLOCK))),
-    sample=sample,
+    views=(CLOCK_VIEW,),
+    sample=sample_clock,
+)
+DATE_AND_TREND = Kind(
+    name="date+trend",
+    role="date/time",
+    views=(View(GAUSSIANS, cells.days), CLOCK_VIEW),
+    sample=sample_moment,
 )

@@ -7,6 +7,7 @@ classes better.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from verosim.data.text_folding import in_ascii_digits
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.date import DATE
-from verosim.kinds.density_choice import DEFAULT_BINS, choose_density
+from verosim.kinds.density_choice import DEFAULT_BINS, NumbersSeen, see_numbers
 from verosim.kinds.format_notes import (
     almost_numbers,
     cells_not_read,
@@ -52,7 +53,7 @@ ROWS_OF_SURE_IDENTIFIER = 50  # with so many different whole numbers, a note ask
 MOST_NUMERIC_CODES = 100  # with more distinct numbers, they are not kept as categories
 FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the user
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
-DATES = "dates, read as a number, hour, weekday and month"
+DATES = "dates, read as hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
 NO_VALUES, ALL_MISSING = EMPTY_REASONS = "the column has no values", "missing in all"
 ROLES_WITH_HOLES = (GAUSSIAN.role, DATE.role, BOOLEAN.role)  # read without words that mean missing
@@ -133,20 +134,27 @@ class FirstLook:
             "Convert it to numbers, dates or text to use it.",
         )
 
+    def numbers(
+        self, names: Sequence[str], types: Sequence[str], X: np.ndarray
+    ) -> Iterator[Column]:
+        """The entries of columns of numbers (n, d), with the names of their types in the source."""
+        seen = see_numbers(X, self.labels, self.weights)
+        for name, type_, found in zip(names, types, seen, strict=True):
+            yield self._seen_number(name, found, _short(type_))
+
     def _number(self, name: str, array: pa.Array) -> Column:
         x = cells.numbers(array, self.na)
-        seen = x[np.isfinite(x)]
-        if not len(seen):
-            return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(x):,} rows")
-        whole = bool((seen == np.floor(seen)).all())
-        distinct = np.unique(seen)
-        n = len(seen)
+        return self._seen_number(name, next(see_numbers(x[:, None], self.labels, self.weights)))
+
+    def _seen_number(self, name: str, found: NumbersSeen, type_: str = "") -> Column:
+        x, n, distinct, whole = found.x, found.count, found.distinct, found.whole
+        if not n:
+            return Column(name, IGNORE.name, type_, f"{ALL_MISSING} {len(x):,} rows")
         if whole and n >= LEAST_ROWS_FOR_IDENTIFIER and len(distinct) == n == len(x):
-            steps = np.diff(seen)
+            steps = np.diff(found.values)
             if (steps == 1).all() or (steps == -1).all():
-                return Column(name, IGNORE.name, reason="identifier: consecutive whole numbers")
-        density, edges, why = choose_density(x, self.labels, self.weights)
-        note = ""
+                return Column(name, IGNORE.name, type_, "identifier: consecutive whole numbers")
+        why, note = found.reason, ""
         if len(distinct) == 1:
             why = _constant(str(cells.text_of(distinct[0])))
         elif whole and len(distinct) <= FEW_WHOLE_NUMBERS and n >= 5 * len(distinct):
@@ -159,14 +167,12 @@ class FirstLook:
             )
         elif whole and n >= ROWS_OF_SURE_IDENTIFIER and len(distinct) == n == len(x):
             note = f"All values are different. {_if_identifier(name)}"
-        if sentinels := sentinels_of(seen, distinct):
+        if sentinels := sentinels_of(found.values, distinct):
             note = " ".join(filter(None, (sentinels_note(sentinels), note)))
         # These values are needed if the user changes the column to a category.
         few = distinct.tolist() if len(distinct) <= MOST_NUMERIC_CODES else ()
-        frequent = tuple(str(cells.text_of(v)) for v in few)
-        return Column(
-            name, density, reason=why, note=note, whole=whole, edges=edges, frequent=frequent
-        )
+        frequent = tuple(cells.text_of_number(v) for v in few)
+        return Column(name, found.density, type_, why, note, whole, found.edges, frequent)
 
     def _as_number(self, column: Column, array: pa.Array) -> Column:
         """The entry with the bins of its numbers, after the format was found."""

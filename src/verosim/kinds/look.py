@@ -23,7 +23,8 @@ from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
-from verosim.kinds.leaks import GIVES_LABEL_AWAY, LabelLeaks
+from verosim.kinds.first_numbers import FirstNumbers, numbers_at_once
+from verosim.kinds.leaks import GIVES_LABEL_AWAY, LabelLeaks, columns_that_give_label_away
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind, FileOptions, MissingMarks, Source, Weights
@@ -73,9 +74,10 @@ def look(
     columns : {"auto", "gaussian", "histogram"} or dict from str to str, default="auto"
         "auto" chooses the kind of all columns. "gaussian" or "histogram" is used for all columns of
         numbers. A dict sets the kind of some columns by name: "gaussian", "histogram", "poisson",
-        "category", "boolean", "date", "text" or "ignore". A number or a date can have a format in
-        quotation marks, which is the number 1234.56 or the date 31 December 2024 in the way of the
-        column: 'number "1.234,56"' or 'date "31/12/2024"'.
+        "category", "boolean", "date", "date+trend", "text" or "ignore". A "date" is its hour,
+        weekday and month. "date+trend" also uses the position in time, as a Gaussian. A number or
+        a date can have a format in quotation marks, which is the number 1234.56 or the date 31
+        December 2024 in the way of the column: 'number "1.234,56"' or 'date "31/12/2024"'.
     sample_weight : array-like of shape (n,), str or None, default=None
         The weights of the rows, or the name of a column of weights. Rows of weight zero are left
         out. None means that all weights are one.
@@ -137,19 +139,24 @@ def look(
         )
     marks = as_na(na)
     sample = table.head(rows)
-    arrays = {name: _column(sample, name, rows) for name in table.names}
     looked = min(sum(part.batch.num_rows for part in sample), rows)
     if not looked:
         raise VerosimError(
             "The table has no rows.", "Check the source; a reader can be read only once."
         )
     weights = _weights(sample_weight, table, sample)[:looked]
-    if (weights > 0).any():
-        counted = np.flatnonzero(weights > 0)  # rows of zero weight are left out
+    counted = np.flatnonzero(weights > 0)  # rows of zero weight are left out
+    given = {} if isinstance(columns, str) else dict(columns)
+    apart = {*given, target, weight}
+    unset = [name for name in table.names if name not in apart]
+    numbers = numbers_at_once(sample, unset, table.typed, frozenset(marks), rows)
+    single = [name for name in table.names if name not in numbers.place]
+    arrays = {name: _column(sample, name, rows) for name in single}
+    if len(counted):
         arrays = {name: array.take(counted) for name, array in arrays.items()}
+        numbers = numbers.take(counted)
         weights = weights[counted]
         labels = labels if labels is None else labels[:looked][counted]
-    given = {} if isinstance(columns, str) else dict(columns)
     target_type = "text"
     labels = labels if labels is None else labels[:looked]
     if target is not None:
@@ -162,21 +169,27 @@ def look(
     declared = {
         name
         for part in sample
-        for name in table.names
-        if _declared(part.batch.column(name), table.coded)
+        for name, type_ in zip(part.batch.schema.names, part.batch.schema.types, strict=True)
+        if _declared(type_, table.coded)
     }
     classes = labels
     if columns == "gaussian":
         labels = None  # they would only choose between Gaussians and histograms
     first = FirstLook(frozenset(marks), table.typed, labels, weights, max_categories, declared)
-    found = tuple(
-        first.column(name, arrays[name], given.get(name))
-        for name in table.names
+    entries = {
+        name: first.column(name, array, given.get(name))
+        for name, array in arrays.items()
         if name not in (target, weight)
-    )
+    }
+    entries |= {
+        column.name: column
+        for column in first.numbers(list(numbers.place), numbers.types, numbers.X)
+    }
     if classes is not None:
-        leaks = LabelLeaks(classes, frozenset(marks))
-        found = tuple(_checked_for_label(c, arrays[c.name], leaks) for c in found)
+        entries |= _giving_label_away(
+            entries, arrays, numbers, LabelLeaks(classes, frozenset(marks))
+        )
+    found = tuple(entries[name] for name in table.names if name in entries)
     schema = Schema(
         found, target, target_type, weight, marks, max_categories, looked, table.native,
         dialect=table.dialect,
@@ -186,11 +199,21 @@ def look(
     return schema
 
 
-def _checked_for_label(column: Column, array: pa.Array, leaks: LabelLeaks) -> Column:
-    """The entry of a column, with a note if the column gives the label away."""
-    if column.density == IGNORE.name or not leaks.gives_away(array):
-        return column
-    return replace(column, note=f"{GIVES_LABEL_AWAY} {column.note}".rstrip())
+def _giving_label_away(
+    entries: Mapping[str, Column],
+    arrays: Mapping[str, pa.Array],
+    numbers: FirstNumbers,
+    leaks: LabelLeaks,
+) -> dict[str, Column]:
+    """The entries of columns that give the label away, with a note that states it."""
+    names = [name for name, array in arrays.items() if name in entries and leaks.gives_away(array)]
+    many = list(numbers.place)
+    names += [many[j] for j in columns_that_give_label_away(numbers.X, leaks.labels)]
+    return {
+        name: replace(entries[name], note=f"{GIVES_LABEL_AWAY} {entries[name].note}".rstrip())
+        for name in names
+        if entries[name].density != IGNORE.name
+    }
 
 
 def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray:
@@ -200,11 +223,9 @@ def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray
     return as_weights(sample_weight, table.rows or np.size(sample_weight))
 
 
-def _declared(array: pa.Array, coded: bool) -> bool:
+def _declared(type_: pa.DataType, coded: bool) -> bool:
     """Whether the type of the column is categorical."""
-    if not isinstance(array, pa.DictionaryArray):
-        return False
-    return not (coded and cells.is_text(array.type))
+    return pa.types.is_dictionary(type_) and not (coded and cells.is_text(type_))
 
 
 def as_na(na: Any) -> tuple[str, ...]:
@@ -240,8 +261,9 @@ def check_columns(
             f'columns must be "auto", "gaussian", "histogram" or a dict; got {columns!r}.',
             'Use a dict such as columns={"zip": "category"} to set the kind of a column.',
         )
+    known = set(names)
     for name, density in columns.items():
-        if name not in names:
+        if name not in known:
             raise VerosimError(
                 f"Column {name!r} of columns= is not in the table.", near(name, names)
             )

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from verosim.data.cell_formats import by_format
-from verosim.data.readers import Reader
+from verosim.data.readers import Reader, as_numbers
 from verosim.data.schema import Column, Schema
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows
@@ -70,18 +70,24 @@ class MixedReader(Reader):
     def _piece(self, name: str, piece: str) -> str:
         """'when.hour', or another name if the table has a column with that name."""
         made = f"{name}.{piece}"
-        return made if made not in self.schema.names else f"{made} of {name}"
+        return made if made not in self._taken else f"{made} of {name}"
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        return frozenset(self.schema.names)
 
     def block(self, rows: Rows) -> Parts:
         n = rows.batch.num_rows
         blocks: dict[str, Any] = {}
         for part in self.parts:
-            cells = (
-                self._gaps(blocks)
-                if part.kind == MISSING
-                else [cell for member in part.members for cell in self._cells(rows, member)]
-            )
-            blocks[part.name] = part.kind.block(cells, n)
+            if part.kind == MISSING:
+                blocks[part.name] = part.kind.block(self._gaps(blocks), n)
+            elif part.kind.block is as_numbers:
+                found = [(member.column, member.read) for member in part.members]
+                blocks[part.name] = self.numbers_of(rows, found)
+            else:
+                cells = [cell for member in part.members for cell in self._cells(rows, member)]
+                blocks[part.name] = part.kind.block(cells, n)
             if part.kind.check is not None:
                 part.kind.check(part, rows, blocks[part.name])
         return Parts(blocks)

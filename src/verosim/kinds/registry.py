@@ -5,23 +5,24 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
 from verosim.axes import Columns
 from verosim.data.column_kinds import known_kinds, register, unregister
-from verosim.data.schema import Schema
+from verosim.data.schema import Schema, with_trends
 from verosim.densities import Params
 from verosim.kinds.base import Kind, PartKind
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
-from verosim.kinds.date import DATE
+from verosim.kinds.date import DATE, DATE_AND_TREND
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
 from verosim.kinds.missing import MISSING
 from verosim.kinds.poisson import POISSON
 from verosim.kinds.text import TEXT
 
-KINDS = (GAUSSIAN, HISTOGRAM, POISSON, CATEGORY, BOOLEAN, DATE, TEXT)
+KINDS = (GAUSSIAN, HISTOGRAM, POISSON, CATEGORY, BOOLEAN, DATE, DATE_AND_TREND, TEXT)
 
 for _kind in KINDS:
     register(_kind)
@@ -57,10 +58,21 @@ def registered(kind: Kind) -> Iterator[Kind]:
         unregister(kind)
 
 
-def _schema(fields: dict[str, Any]) -> Schema:
-    return Schema(**fields)
+def _schema(given: dict[str, Any]) -> Schema:
+    """The schema of a pickle that was written when every date had a trend."""
+    return restored_schema({**given, "columns": with_trends(given["columns"])})
+
+
+def restored_schema(given: dict[str, Any]) -> Schema:
+    """The schema of a pickle, from its fields."""
+    return Schema(**given)
+
+
+def _fields(schema: Schema) -> dict[str, Any]:
+    """The fields of a schema by name, without what it has computed from them."""
+    return {field.name: getattr(schema, field.name) for field in fields(schema)}
 
 
 # Schema is defined in `data`, which does not import the kinds. Unpickling a schema must import
 # this module, so that the kinds are registered.
-copyreg.pickle(Schema, lambda schema: (_schema, (dict(vars(schema)),)))
+copyreg.pickle(Schema, lambda schema: (restored_schema, (_fields(schema),)))

@@ -28,11 +28,13 @@ def as_table(
         block = np.asarray(drawn[part.name])
         j = 0
         for member in part.members:
-            if not member.in_pieces:  # use the number of a date, not its hour or weekday
-                cells = block if block.ndim == 1 else block[:, j]  # texts have the shape (n,)
-                column = member.column
+            column, stop = member.column, j + len(member.names)
+            if column.name not in arrays:  # use the number of a date, not its hour or weekday
+                cells = block[:, j:stop] if member.in_pieces else block
+                if not member.in_pieces and block.ndim > 1:  # texts have the shape (n,)
+                    cells = block[:, j]
                 arrays[column.name] = sample[column.density](column, cells, gone.get(column.name))
-            j += len(member.names)
+            j = stop
     table = pa.table({name: arrays[name] for name in reader.names})
     return as_native(table, native)
 
@@ -61,7 +63,7 @@ def gap_rates(reader: MixedReader, statistic: Product) -> dict[str, np.ndarray]:
         seen = part.kind.seen(found)
         if seen is None:
             continue
-        for j, column in enumerate(part.columns):
+        for j, column in enumerate(part.owners):  # the pieces of a date are missing together
             share = seen[:, j] / np.where(weight > 0, weight, 1.0)
             rates[column] = np.clip(np.where(weight > 0, 1 - share, 0.0), 0.0, 1.0)
     return rates

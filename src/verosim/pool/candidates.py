@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data.blocks import BlockFolds
 from verosim.data.folds import RowFolds
 from verosim.data.schema import Schema
 from verosim.data.sources import ArraySource
@@ -74,7 +75,7 @@ class FoldPlan:
 
     @property
     def is_partition(self) -> bool:
-        return not isinstance(self.folds, list)
+        return not isinstance(self.folds, list | BlockFolds)
 
 
 def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[Entry], FoldPlan]:

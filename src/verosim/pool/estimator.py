@@ -72,8 +72,8 @@ class Pool(CodedClassifier):
         "max" adds models that need all rows, so that rows cannot be added or removed.
     columns : {"auto", "gaussian", "histogram"} or dict, default="auto"
         How each column is read, by name: "gaussian", "histogram" and "poisson" are numbers.
-        Others are "category", "boolean", "date" and "ignore". "auto" chooses by the first rows.
-        Columns of text are not read, and `table_` names them.
+        Others are "category", "boolean", "date", "date+trend" and "ignore". "auto" chooses by the
+        first rows. Columns of text are not read, and `table_` names them.
     priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same

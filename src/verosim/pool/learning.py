@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Groups
+from verosim.data.blocks import BlockFolds
 from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
 from verosim.data.schema import Schema, check_in_table
@@ -120,6 +121,12 @@ def _rows_in_folds(
         folds = folds_of(groups, schema, source.rows)
         return _rows(replace(source, folds=folds), spec.random_state), count
     given = table_folds(spec.cv, source, None, groups)
+    if isinstance(given, BlockFolds):
+        shown = f"cv={spec.cv!r} does" if isinstance(spec.cv, str) else "These folds do"
+        raise VerosimError(
+            f"A pool needs folds that hold out each row exactly once, and {shown} not.",
+            "Use a number of folds, or compare textbook models: auto(…, simple=True).",
+        )
     rows = _rows(replace(source, folds=given), spec.random_state)
     assert isinstance(rows, PoolRows)
     return replace(rows, are_folds=True), None

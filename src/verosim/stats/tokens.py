@@ -26,8 +26,9 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
+from verosim.data.prepared_texts import TokenFunction
 from verosim.data.tokens import WEIGHTINGS, Tables
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.growing import GrowingCounts, by_code
 from verosim.stats.state import restorable
@@ -50,6 +51,7 @@ class Tokens(GrowingCounts):
     """Counts of the tokens of one column of texts.
 
     `weighting` is the amount of a token in a document: "counts", "presence", "l2" or "squares".
+    "repeats" is the same as "counts", but its `cells` are numbers of documents.
     """
 
     sums_of = "tokens"
@@ -65,9 +67,14 @@ class Tokens(GrowingCounts):
         lowercase: bool = True,
         analyzer: str = "word",
         weighting: str = "counts",
+        stop_words: tuple[str, ...] = (),
+        strip_accents: str | None = None,
+        function: TokenFunction | None = None,
     ) -> None:
         shortest, longest = ngrams
-        self.tokenizer = Tokenizer((shortest, longest), lowercase, analyzer)
+        self.tokenizer = Tokenizer(
+            (shortest, longest), lowercase, analyzer, tuple(stop_words), strip_accents, function
+        )
         self.weighting = weighting
         if axes.codes is None:
             axes = axes.with_codes(Vocabulary.empty())
@@ -89,6 +96,16 @@ class Tokens(GrowingCounts):
     def weighed(self) -> bool:
         """Whether the amounts of the tokens of a document depend on each other."""
         return self.weighting in ("l2", "squares")
+
+    @property
+    def scored_weighting(self) -> str:
+        """The amount of a token in a text that is scored."""
+        return "counts" if self.weighting == "repeats" else self.weighting
+
+    @property
+    def lists_tokens(self) -> bool:
+        """Whether each token of a document is counted once, with its amount."""
+        return self.weighed or self.weighting == "repeats"
 
     @property
     def codes(self) -> TokenCodes:
@@ -120,13 +137,13 @@ class Tokens(GrowingCounts):
         tally, documents = self._own_tally(), batch.block
         if tally.grows and not tally.size:  # a first estimate of the room that is needed
             tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
-        room = self.tokenizer.room(documents, self.weighed)
+        room = self.tokenizer.room(documents, self.lists_tokens)
         folds, weighting = self.axes.groups.folds, WEIGHTINGS[self.weighting]
 
         def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
             nonlocal room
             if some.longest > documents.longest:  # lowercase texts can be longer
-                room = self.tokenizer.room(some, self.weighed)
+                room = self.tokenizer.room(some, self.lists_tokens)
             part = slice(first, first + len(some))
             groups, weights = batch.groups[part], batch.weights[part]
             return tally.read(some, by, self.tokenizer, groups, weights, folds, weighting, room)
@@ -199,6 +216,25 @@ class Tokens(GrowingCounts):
             found: np.ndarray = self.arrays["cells"].sum(axis=0) >= least
             return found
         return self.arrays["count"].sum(axis=(0, 1)) >= least * (1 - COUNT_ROUNDING)
+
+    def in_documents(self, least: float, most: float) -> Self:
+        """The same statistic without tokens that too few or too many documents have.
+
+        A whole number is a number of documents, and another number is a share of all documents.
+        """
+        n = int(self.rows.sum())
+        low, high = (
+            bound if isinstance(bound, int | np.integer) else bound * n for bound in (least, most)
+        )
+        have = self.arrays["cells"].sum(axis=0)  # (K,) documents
+        kept = (have >= low) & (have <= high)
+        if not kept.any():  # the first texts of a stream may be too few for min_df
+            warn(
+                f"No token is in at least {low:g} and at most {high:g} of the {n:,} texts, so the "
+                "model uses no token. Use a smaller min_df or a larger max_df.",
+                VerosimWarning,
+            )
+        return self if kept.all() else self.keep("code", kept)
 
     def frequent(self, min_count: float) -> Self:
         """The same statistic without tokens that have a smaller count, as if they were unknown."""

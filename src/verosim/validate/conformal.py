@@ -224,11 +224,7 @@ class Conformal(Wrapper):
             held = _held_out_at_random(strata, counted, self.size, generator(self.random_state))
             return ~held, held
         rows = HoldOut(training.spec, training.inputs, self.cv)
-        if rows.pairs is not None:
-            learnt, held = (np.isin(np.arange(len(labels)), part) for part in rows.pairs[0])
-        else:
-            held = rows.fold_numbers() == 0
-            learnt = ~held
+        learnt, held = rows.masks(0, rows.fold_numbers())
         return learnt, held & counted
 
     def _fit_cross(self, training: Training) -> None:

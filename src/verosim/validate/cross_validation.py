@@ -246,10 +246,11 @@ def cross_validate(
         The labels, or the name of the target column of a table. None uses the target of `schema`.
     cv : int, "loo", splitter, array-like, str or iterable, default=10
         The folds: a number of folds, "loo" for leave-one-out, a scikit-learn splitter, the fold of
-        each row, the name of a column of folds, or pairs of training and test positions. A number
-        makes stratified folds if y is an array. For a table with a named target, the fold of a row
-        depends on a hash of the row, or of its group. These folds do not depend on the order of the
-        rows.
+        each row, the name of a column of folds, or pairs of training and test positions.
+        "time:when" orders the rows of a table by the column `when` and predicts ten blocks, each by
+        the model of all rows before it; "time:when:5" predicts five. A number makes stratified
+        folds if y is an array. For a table with a named target, the fold of a row depends on a hash
+        of the row, or of its group. These folds do not depend on the order of the rows.
     scoring : str, callable, sequence, dict or None, default=None
         Names of scikit-learn scorings, scorers, or a dict of them. None is "accuracy" and, for a
         model with probabilities, "neg_log_loss".

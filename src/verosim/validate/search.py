@@ -236,7 +236,8 @@ def search(
         combinations. An iterable of mappings tries each of them, such as `[{"shrinkage": 0}]`.
     cv : int, "loo", splitter, array-like, str or iterable, default=10
         The folds: a number of folds, "loo" for leave-one-out, a scikit-learn splitter, the fold of
-        each row, the name of a column of folds, or pairs of training and test positions.
+        each row, the name of a column of folds, "time:column" for blocks in the order of time, or
+        pairs of training and test positions.
     scoring : str, callable, sequence, dict or None, default=None
         Names of scikit-learn scorings, scorers, or a dict of them. The first score chooses the best
         settings. None is "neg_log_loss", or "accuracy" for a model without probabilities.
@@ -355,7 +356,8 @@ def path(
         The values to compare.
     cv : int, "loo", splitter, array-like, str or iterable, default=10
         The folds: a number of folds, "loo" for leave-one-out, a scikit-learn splitter, the fold of
-        each row, the name of a column of folds, or pairs of training and test positions.
+        each row, the name of a column of folds, "time:column" for blocks in the order of time, or
+        pairs of training and test positions.
     scoring : str, callable, sequence, dict or None, default=None
         Names of scikit-learn scorings, scorers, or a dict of them. The first score chooses the best
         settings. None is "neg_log_loss", or "accuracy" for a model without probabilities.

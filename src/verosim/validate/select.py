@@ -194,7 +194,8 @@ def select(
         removes columns.
     cv : int, splitter, array-like, str or iterable, default=10
         The folds: a number of folds, a scikit-learn splitter, the fold of each row, the name of a
-        column of folds, or pairs of training and test positions.
+        column of folds, "time:column" for blocks in the order of time, or pairs of training and
+        test positions.
     most : int or None, default=None
         The number of columns at which the selection stops: the largest number for "forward", the
         smallest number for "backward". None sets no limit.

@@ -1,0 +1,83 @@
+"""Folds as unions of blocks of rows, for splits that do not hold out each row exactly once.
+
+    T(training rows of fold f) = Σ_b [block b trains f] T(block b)
+
+Two rows are in one block if they train the same folds and are held out by the same folds. Folds in
+the order of time have one block more than folds: fold f is trained by the blocks before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verosim.data.tables import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class BlockFolds:
+    """The block of each row, and the blocks that train and test each fold.
+
+    It is sliced together with the rows of a table.
+    """
+
+    numbers: np.ndarray  # (n,) int32, the block of each row
+    trains: np.ndarray  # (F, B) whether fold f learns from block b
+    tests: np.ndarray  # (F, B) whether fold f holds out block b
+    columns: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return int(self.trains.shape[1])
+
+    @property
+    def folds(self) -> int:
+        """The number of folds."""
+        return len(self.trains)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the statistics of all blocks are about as large as those of the folds."""
+        return self.count <= 2 * self.folds + 1
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, at: Any) -> BlockFolds:
+        return BlockFolds(self.numbers[at], self.trains, self.tests)
+
+    def of(self, rows: Rows, block: Any) -> np.ndarray:
+        return self.numbers
+
+    def training(self, f: int) -> BlockFolds:
+        """Two blocks: block 0 has the training rows of fold f, block 1 all other rows."""
+        others = (~self.trains[f][self.numbers]).astype(np.int32)
+        return BlockFolds(others, np.array([[True, False]]), np.array([[False, True]]))
+
+
+def blocks_in_order(numbers: np.ndarray, count: int) -> BlockFolds:
+    """Each block except the first is held out once, and the blocks before it train its model."""
+    order = np.arange(count)
+    folds = order[1:, None]
+    return BlockFolds(numbers.astype(np.int32), order < folds, order == folds)
+
+
+def blocks_of_pairs(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> BlockFolds:
+    """The blocks of pairs of training and test rows."""
+    numbers = np.zeros(n, dtype=np.int64)
+    for train, test in pairs:
+        role = np.zeros(n, dtype=np.int64)
+        role[train] += 1
+        role[test] += 2
+        numbers = np.unique(4 * numbers + role, return_inverse=True)[1]
+    count = int(numbers.max(initial=-1)) + 1
+    trains = np.zeros((len(pairs), count), dtype=bool)
+    tests = np.zeros((len(pairs), count), dtype=bool)
+    for f, (train, test) in enumerate(pairs):
+        trains[f, numbers[train]] = True
+        tests[f, numbers[test]] = True
+    return BlockFolds(numbers.astype(np.int32), trains, tests)

@@ -1,0 +1,106 @@
+"""Folds in the order of time: each block of rows is predicted by the model of all rows before it.
+
+    cv="time:when"      eleven blocks of about equal size by the column `when`: ten folds
+    cv="time:when:5"    five folds
+
+Rows with the same time are in the same block. The first block is never predicted.
+Reference: Bergmeir & Benítez (2012), On the use of cross-validation for time series predictor
+evaluation, Information Sciences 191, 192–213.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verosim.data import cells
+from verosim.data.blocks import BlockFolds, blocks_in_order
+from verosim.data.libraries import pa
+from verosim.data.schema import near
+from verosim.data.tables import Rows, Table
+from verosim.errors import VerosimError
+
+TIME = "time:"
+FOLDS_IN_TIME = 10
+
+
+def time_column(cv: Any, names: tuple[str, ...]) -> tuple[str, int] | None:
+    """The column and the number of folds of cv="time:…", or None if cv is something else."""
+    if not isinstance(cv, str) or not cv.startswith(TIME) or cv in names:
+        return None
+    column, count = cv.removeprefix(TIME), FOLDS_IN_TIME
+    head, _, tail = column.rpartition(":")
+    if column not in names and tail.isdecimal() and head:
+        column, count = head, int(tail)
+    if column not in names:
+        raise VerosimError(
+            f"The column of time {column!r} is not in the table.", near(column, names)
+        )
+    if count < 1:
+        raise VerosimError(
+            f"cv={cv!r} must have at least 1 fold; got {count}.", f"Use cv='{TIME}{column}:5'."
+        )
+    return column, count
+
+
+def time_blocks(
+    table: Table, column: str, count: int, na: frozenset[str], weights: np.ndarray
+) -> BlockFolds:
+    """The blocks of rows by the values of a column. Rows of weight zero do not move their edges."""
+    found = [_times(column, rows, na) for rows in table.batches({column})]
+    times = np.concatenate(found) if found else np.empty(0)
+    counted = times[weights > 0] if len(weights) == len(times) else times
+    values, mass = np.unique(counted, return_counts=True)
+    if len(values) < 2:
+        raise VerosimError(
+            f"The column of time {column!r} must have at least 2 different values; got "
+            f"{len(values)}.",
+            "Use a column with several values, or give a number of folds.",
+        )
+    blocks = _blocks_of_values(mass, count + 1)
+    at = np.minimum(np.searchsorted(values, times), len(values) - 1)
+    return blocks_in_order(blocks[at], int(blocks[-1]) + 1)
+
+
+def _blocks_of_values(mass: np.ndarray, count: int) -> np.ndarray:
+    """(values,) the block of each value, from the number of rows of each value, in order.
+
+    There are as many blocks as values if there are fewer values than blocks.
+    """
+    before = np.cumsum(mass) - mass
+    blocks = (before * count) // mass.sum()  # the block in which the first row of the value falls
+    if len(mass) <= count:
+        blocks = np.arange(len(mass))
+    return np.unique(blocks, return_inverse=True)[1]
+
+
+def _times(column: str, rows: Rows, na: frozenset[str]) -> np.ndarray:
+    """(n,) the times of some rows as numbers."""
+    array = cells.without_dictionary(rows.batch.column(column))
+    try:
+        times = _dates_or_numbers(array, na)
+    except cells.Unreadable as error:
+        raise VerosimError(
+            f"Column {column!r}, {rows.place(error.row)}: {error.value!r} is not a date or a "
+            "number.",
+            "Use a column of dates or numbers to order the rows in time.",
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(times))
+    if len(bad):
+        raise VerosimError(
+            f"Column {column!r} is missing in {rows.place(int(bad[0]))}, so the row has no place "
+            "in time.",
+            "Fill in the value, or leave the row out.",
+        )
+    return times
+
+
+def _dates_or_numbers(array: pa.Array, na: frozenset[str]) -> np.ndarray:
+    """Days of dates, also of texts of dates; otherwise numbers."""
+    if cells.kind_of_type(array.type) == "text":
+        try:
+            return cells.numbers(array, na)
+        except cells.Unreadable:
+            return cells.days(array, na)
+    return cells.numbers(array, na)

@@ -1,0 +1,92 @@
+"""The columns of the first rows that are plain numbers, as one matrix.
+
+Wide tables have many such columns. A look at each of them one by one would take most of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from verosim.data.libraries import pa
+from verosim.data.number_blocks import MANY_TEXTS, number_block
+from verosim.data.tables import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class FirstNumbers:
+    """The columns of plain numbers in the first rows."""
+
+    place: dict[str, int]  # the column of X by the name
+    types: list[str]  # the names of their types in the source
+    X: np.ndarray  # (n, d) NaN where missing
+
+    def take(self, rows: np.ndarray) -> FirstNumbers:
+        """Some of the rows."""
+        return replace(self, X=self.X[rows])
+
+
+def numbers_at_once(
+    sample: Sequence[Rows], names: Sequence[str], typed: bool, na: frozenset[str], rows: int
+) -> FirstNumbers:
+    """The columns that have plain numbers in all of the first rows; at most so many rows.
+
+    The cells of a CSV file are texts. Columns of a CSV file are included only if there are many,
+    and if no cell needs a closer look.
+    """
+    batches = [part.batch for part in sample]
+    types = _types(batches[0])
+    for batch in batches[1:]:  # slices of a frame of objects may have several types
+        types = {name: type_ for name, type_ in _types(batch).items() if types.get(name) == type_}
+    shown = {type_.id: str(type_) for type_ in types.values()}  # one name per plain type
+    names = [name for name in names if name in types]
+    if not typed and len(names) < MANY_TEXTS:
+        names = []
+    kept = np.arange(len(names))
+    found = []
+    for batch in batches:
+        at, X = number_block(batch, names, na)
+        kept = kept[np.isin(kept, at)]
+        found.append((at, X))
+    X = np.concatenate([X[:, np.searchsorted(at, kept)] for at, X in found])[:rows]
+    if not typed and len(kept):
+        closer = _needs_a_closer_look(batches, [names[i] for i in kept.tolist()], X)
+        kept, X = kept[~closer], X[:, ~closer]
+    chosen = [names[i] for i in kept.tolist()]
+    place = {name: j for j, name in enumerate(chosen)}
+    return FirstNumbers(place, [shown[types[n].id] if typed else "text" for n in chosen], X)
+
+
+def _types(batch: pa.RecordBatch) -> dict[str, pa.DataType]:
+    return dict(zip(batch.schema.names, batch.schema.types, strict=True))
+
+
+def _needs_a_closer_look(
+    batches: Sequence[pa.RecordBatch], names: Sequence[str], X: np.ndarray
+) -> np.ndarray:
+    """(d,) whether some text is like 007, or all are like 1.234, where a dot may group digits."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        small = (np.abs(X) < 1000) & (X * 1000 % 1 == 0)
+        whole = X % 1 == 0
+    missing = np.isnan(X)
+    closer: np.ndarray = (small | missing).all(axis=0) & ~(whole | missing).all(axis=0)
+    for batch in batches:
+        texts = pa.concat_arrays([batch.column(name) for name in names])
+        closer |= _padded(texts).reshape(len(names), -1).any(axis=1)
+    return closer
+
+
+def _padded(texts: pa.Array) -> np.ndarray:
+    """(n,) whether each text is like 007 or -01, which is a code and not a number."""
+    size = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    _, offsets, data = texts.buffers()
+    ends: np.ndarray = np.frombuffer(offsets, dtype=size).astype(np.int64)[
+        texts.offset : texts.offset + len(texts) + 1
+    ]
+    letters = np.zeros(int(ends[-1]) + 2, dtype=np.uint8)  # two more, so that all texts have two
+    letters[: ends[-1]] = np.frombuffer(data, dtype=np.uint8)[: ends[-1]]
+    start = ends[:-1] + np.isin(letters[ends[:-1]], (ord("-"), ord("+")))
+    digits = (letters[start + 1] >= ord("0")) & (letters[start + 1] <= ord("9"))
+    return (letters[start] == ord("0")) & digits & (start + 2 <= ends[1:])
