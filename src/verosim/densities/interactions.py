@@ -131,7 +131,9 @@ class PairedDensity(ProductDensity):
         return PairedParams(plain.parts, plain.columns, plain.kinds, found)
 
     @classmethod
-    def estimate_family(cls, densities: Sequence[Any], statistic: Any) -> list[Params]:
+    def estimate_family(
+        cls, densities: Sequence[Any], statistic: Any, quiet: bool = False
+    ) -> list[Params]:
         """Densities that differ only in their columns share the interactions."""
         numbers = {one.most: one for one in densities}
         shared = {most: one.interactions(statistic) for most, one in numbers.items()}
