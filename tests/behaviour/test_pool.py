@@ -312,12 +312,12 @@ def test_pools_with_other_experts_or_bins_do_not_merge(rng):
     first = pool().fit(table.slice(0, 150), "y")
     with pytest.raises(VerosimError, match=r"different experts.*auto\(…, like=pool\)"):
         first + Pool([AODE(5)]).fit(table, "y")
-    with pytest.raises(VerosimError, match="model than in the other model"):
+    with pytest.raises(VerosimError, match=r"model than in the other model.*auto\(…, like=pool\)"):
         first + pool().fit(table.slice(150), "y")
     with pytest.raises(VerosimError, match="another pool; got AODE"):
         first + AODE(5).fit(table, "y")
     same_cells = pool().fit(table.slice(150), "y", schema=replace(first.schema_, structures=()))
-    with pytest.raises(VerosimError):
+    with pytest.raises(VerosimError, match=r"'x' has different bins.*auto\(…, like=pool\)"):
         first + same_cells
 
 
@@ -447,6 +447,20 @@ def test_reweighing_keeps_the_sums_and_changes_the_weights(rng):
     assert fresh.weights_ != model.weights_
     with pytest.raises(VerosimError, match="'c7'"):
         model.reweigh(new.set_column(3, "y", pa.array(["c7"] * 200)), "y")
+
+
+def test_the_table_after_reweighing_describes_the_pool_as_it_is_now(rng):
+    """Experts that were left out or dropped at `fit` are not part of the pool any more."""
+    table = table_of(rng, 300).append_column("t", pa.array(["some words", "other words"] * 150))
+    model = Pool([*EXPERTS, QDA()], columns={"t": "text"}).fit(table.slice(0, 200), "y")
+    left_out = [row.name for row in model.table_.rows if row.why]
+    assert left_out == ["QDA()"]
+    merged = model + like(model, table.slice(200))
+    for pooled in (merged.reweigh(table, "y"), model.reweigh(table.slice(0, 200), "y")):
+        own, *rows = pooled.table_.rows
+        assert {row.name: row.weight for row in rows} == pooled.weights_
+        assert own.model.keep == pooled.keep == "used"
+        assert list(pooled.table_.not_read) == ["t"]
 
 
 def test_reweighing_with_the_training_rows_is_near_the_first_weights(rng):
@@ -598,6 +612,17 @@ def test_streamed_sums_are_those_in_memory_given_the_schema(rng, tmp_path, monke
     same_posteriors(streamed, with_mixing_of(memory, streamed), table)
     assert held.score == pytest.approx(memory.table_[0].score, abs=0.1)
     assert streamed.score(path, "y") > 0.75
+
+
+@pytest.mark.parametrize(("cv", "groups"), [("part", None), (None, "part")])
+def test_groups_and_given_folds_need_all_rows_in_memory(rng, tmp_path, monkeypatch, cv, groups):
+    table = table_of(rng, 200)
+    table = table.append_column("part", pa.array(np.arange(200) % 3))
+    path = tmp_path / "rows.csv"
+    pa.csv.write_csv(table, path)
+    monkeypatch.setattr(rows, "MOST_BYTES", 1 << 8)
+    with pytest.raises(VerosimError, match=r"groups or the folds of cv need.*Leave groups and cv"):
+        Pool(EXPERTS, cv=cv).fit_like(inputs_of(path, "y"), groups=groups)
 
 
 def test_a_sample_of_a_file_and_its_rest_are_all_rows(rng):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError
 from verosim.estimators.checked_method import RowUpdate
 from verosim.estimators.coded import CodedClassifier
 from verosim.folds import inputs_of
 from verosim.models import Inputs, State
 from verosim.pool.mixing import Mixing
 from verosim.pool.result import Candidates, ExpertScores
-from verosim.pool.spec import PoolSpec
+from verosim.pool.spec import LIKE_HINT, PoolSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +95,9 @@ class Pool(CodedClassifier):
     table_ : Candidates
         The pool and its experts with the log-loss and accuracy on held-out rows, weights, times and
         sizes. It also states which experts were left out, which columns were not read, and why.
-        The first row is the pool: weights from four fifths of the held-out rows predict the rest.
+        The first row is the pool: weights from two thirds of the held-out rows predict the rest.
+        After `merge` it is the table of the first pool. After `reweigh` it has the scores of the
+        experts that the pool has now.
     weights_ : dict
         The weight w_e of each expert, by name.
     rows_since_weights_ : float
@@ -271,7 +274,12 @@ class Pool(CodedClassifier):
         Self
             A new fitted pool with the parameters of this pool.
         """
-        return super().merge(other)
+        try:
+            return super().merge(other)
+        except VerosimError as error:
+            if error.hint in (ONE_SCHEMA_HINT, FITTED_SCHEMA_HINT):
+                raise VerosimError(error.what, LIKE_HINT) from None
+            raise
 
     def reweigh(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,10 @@ from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
 from verosim.data.schema import Schema, check_in_table
 from verosim.data.stream import TableSource
-from verosim.engines import one_blas_thread, summarise
+from verosim.engines import summarise
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
 from verosim.folds import first_warning_only
-from verosim.folds.scores import LOG_LOSS
 from verosim.folds.splits import groups_of_rows, number_of_folds, table_folds
 from verosim.kinds.first_rows import FirstRows
 from verosim.kinds.look import FIRST_LOOK_ROWS
@@ -26,65 +25,17 @@ from verosim.models import Inputs, State, derive, open_rows
 from verosim.models.learning import derived_from
 from verosim.models.structure import UNKNOWN_ROWS
 from verosim.pool.counted_trial import CountedTrial
-from verosim.pool.estimator import Pool
 from verosim.pool.experts import Expert, ExpertGroup, as_experts, experts_for, grouped
-from verosim.pool.mixing import ExpertScore, HeldOutFeatures, Mixing
-from verosim.pool.pool_statistic import PartKey, pool_statistic
-from verosim.pool.result import Candidate, Candidates
 from verosim.pool.rows import HeldOutPart, PoolRows, held_out_part, joined, read_rows
 from verosim.pool.spec import PoolSpec
 from verosim.pool.splitting import most_held_out, trial_of
 from verosim.pool.trial import Trial
+from verosim.pool.tried_experts import TriedExperts, learn_mixing, no_expert, try_experts
 from verosim.pool.weighted_pairs import MOST_PAIRS
-from verosim.stats import Product, Statistic
+from verosim.stats import Statistic
 
 MOST_EVIDENCE_NUMBERS = 4_000_000  # rows × classes × columns and pairs
 MOST_GROUPS = 1 << 16  # hashes of groups that are distinguished
-ALMOST_ZERO = 0.002  # log-loss in nats
-
-
-@dataclass(eq=False)
-class TriedExperts:
-    """Experts with their predictions of held-out rows, and the statistic of all rows."""
-
-    trial: Trial
-    experts: list[Expert] = field(default_factory=list)
-    log_p: list[np.ndarray] = field(default_factory=list)  # for each expert, (m, C)
-    seconds: dict[str, float] = field(default_factory=dict)  # by the name of the expert
-    left_out: dict[str, str] = field(default_factory=dict)  # reasons by name
-    parts: dict[PartKey, Statistic] = field(default_factory=dict)
-    complete: bool = True
-
-    def count(self, group: ExpertGroup) -> None:
-        """Let some experts predict the held-out rows, and count all rows."""
-        start = time.perf_counter()
-        counted = self.trial.count(group)
-        took = (time.perf_counter() - start) / len(group.experts)
-        self.parts[group.part] = counted.statistic
-        self.log_p += counted.log_p
-        for expert, spec in zip(group.experts, counted.specs, strict=True):
-            known = spec.resolved({"classes": self.trial.classes})
-            self.experts.append(replace(expert, spec=known))
-            self.seconds[expert.name] = took
-
-    @property
-    def loss(self) -> float:
-        """The smallest log-loss of an expert, before its temperature."""
-        codes, weights = self.trial.codes, self.trial.row_weights
-        rows = np.arange(len(codes))
-        return min(
-            (-float(weights @ log_p[rows, codes]) / weights.sum() for log_p in self.log_p),
-            default=np.inf,
-        )
-
-    def size(self, expert: Expert) -> int:
-        """The bytes of the statistic of an expert, divided among those that share it."""
-        users = sum(other.statistic == expert.statistic for other in self.experts)
-        return 8 * self.parts[expert.part].size // users
-
-    def statistic(self, members: Sequence[Expert]) -> Product:
-        """The statistic of some experts."""
-        return pool_statistic({expert.part: self.parts[expert.part] for expert in members})
 
 
 def learn_pool(
@@ -136,7 +87,7 @@ def _learned(
     left_out |= _without_folds(asked)
     spec = replace(spec, members=tuple(e for e in asked if e.name not in left_out))
     if not spec.members:
-        raise _no_expert(left_out)
+        raise no_expert(left_out)
     every = grouped(spec.members)
     trial = trial_of(every, schema, rows, spec.random_state, count)
     out = left_out | trial.left_out | _with_much_evidence(every, trial)
@@ -145,6 +96,7 @@ def _learned(
     until = None if spec.time_limit is None else start + spec.time_limit
     try_experts(tried, every, until, chosen=spec.given is None and like is None)
     mixing, report = learn_mixing(spec, tried, asked, _not_read(schema, spec))
+    mixing = mixing if spec.keep == "all" else mixing.kept()
     members = tuple(expert for expert in tried.experts if expert.name in mixing.names)
     statistic: Statistic = tried.statistic(members)
     if source.table.once:  # the experts have seen only the first rows
@@ -199,7 +151,7 @@ def _described(
             schema = found
             members.append(expert)
     if not members:
-        raise _no_expert({e.name: unreadable[e.reading] for e in spec.members})
+        raise no_expert({e.name: unreadable[e.reading] for e in spec.members})
     return schema, replace(spec, members=tuple(members)), unreadable
 
 
@@ -207,15 +159,6 @@ def _without_folds(experts: Sequence[Expert]) -> dict[str, str]:
     """The experts that cannot be fitted without some rows, with the reason."""
     why = "Its settings or its rows are chosen from all rows, so no rows can be held out."
     return {e.name: why for e in experts if not (e.spec.is_decomposable or e.spec.needs_rows)}
-
-
-def _no_expert(left_out: Mapping[str, str]) -> VerosimError:
-    """The error for a table to which no expert can be fitted."""
-    name, why = next(iter(left_out.items()))
-    return VerosimError(
-        f"No expert can be fitted to these rows; {name}: {why}",
-        "Change the table, or give other models as experts.",
-    )
 
 
 def _with_much_evidence(every: Sequence[ExpertGroup], trial: Trial) -> dict[str, str]:
@@ -265,85 +208,6 @@ def _rows(source: TableSource, seed: Any) -> PoolRows | HeldOutPart:
     return read_rows(source) or held_out_part(source, most_held_out, number)
 
 
-def try_experts(
-    tried: TriedExperts,
-    every: Sequence[ExpertGroup],
-    until: float | None = None,
-    chosen: bool = False,
-) -> None:
-    """Let the experts predict held-out rows, until the time is over or the user interrupts.
-
-    If verosim has `chosen` the experts, those that cannot improve the others are left out.
-    """
-    for group in every:
-        if not group.experts:
-            continue
-        if until is not None and tried.experts and time.perf_counter() > until:
-            tried.left_out |= dict.fromkeys(group.names, "The time limit was reached.")
-            continue
-        if chosen and tried.loss < ALMOST_ZERO:
-            tried.left_out |= dict.fromkeys(group.names, "Other experts make almost no errors.")
-            continue
-        try:
-            tried.count(group)
-        except VerosimError as error:
-            tried.left_out |= dict.fromkeys(group.names, error.what)
-        except KeyboardInterrupt:
-            if not tried.experts:
-                raise
-            tried.complete = False
-            rest = [name for group in every for name in group.names]
-            for name in rest:
-                if name not in tried.seconds:
-                    tried.left_out.setdefault(name, "The fit was interrupted before this expert.")
-            return
-    if not tried.experts:
-        raise _no_expert(tried.left_out)
-
-
-def learn_mixing(
-    spec: PoolSpec,
-    tried: TriedExperts,
-    asked: Sequence[Expert],
-    not_read: Mapping[str, str] | None = None,
-) -> tuple[Mixing, Candidates]:
-    """The mixing of the experts, and the table of the scores of all that were asked for."""
-    trial = tried.trial
-    names = [expert.name for expert in tried.experts]
-    with one_blas_thread:
-        held = HeldOutFeatures(tried.log_p, trial.codes, trial.row_weights)
-        rows = float(tried.statistic(tried.experts).weight.sum())
-        mixing = held.mixing(names, trial.classes, rows)
-        scores, own = held.scores(), held.score()
-    lines = [
-        _line(expert, score, weight, tried)
-        for expert, score, weight in zip(tried.experts, scores, mixing.weights, strict=True)
-    ]
-    lines.sort(key=lambda line: -line.weight)
-    effort: Any = spec.effort
-    keep: Any = spec.keep
-    models = {expert.name: expert.model for expert in asked}
-    untried = [
-        Candidate(models[name], np.nan, np.nan, np.nan, why)
-        for name, why in tried.left_out.items()
-        if name in models
-    ]
-    pool = Pool(spec.given, effort, spec.columns, keep=keep)
-    total = Candidate(
-        pool, own.loss, own.error, own.accuracy, seconds=sum(tried.seconds.values()),
-        size=sum(tried.size(expert) for expert in tried.experts),
-    )  # fmt: skip
-    report = Candidates([total, *lines, *untried], LOG_LOSS, tried.complete, dict(not_read or {}))
-    return mixing if spec.keep == "all" else mixing.kept(), report
-
-
-def _line(expert: Expert, score: ExpertScore, weight: float, tried: TriedExperts) -> Candidate:
-    return Candidate(
-        expert.model, *score, weight=float(weight), seconds=tried.seconds[expert.name],
-        size=tried.size(expert),
-    )  # fmt: skip
-
-
 def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> State:
     """The same sums with a new mixing, learned on these rows.
 
@@ -362,6 +226,6 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
     tried = TriedExperts(trial)
     with first_warning_only():
         try_experts(tried, every)
-    mixing, report = learn_mixing(replace(pool, keep="all"), tried, pool.members)
+    mixing, report = learn_mixing(pool, tried, pool.members, _not_read(trial.schema, pool))
     tuned = {"members": tuple(tried.experts), "mixing": mixing, "report": report}
     return derive(spec, state.statistic, state.schema, tuned, streaming=True)

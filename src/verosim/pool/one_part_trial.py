@@ -1,6 +1,8 @@
 """One part of many rows is held out, and everything is counted once.
 
-sums of all rows = sums of the rest + sums of the held-out part
+    sums of all rows = sums of the rest + sums of the held-out part
+
+The experts learn from the rest and predict the held-out part.
 """
 
 from __future__ import annotations

@@ -151,8 +151,9 @@ def read_rows(source: TableSource) -> PoolRows | None:
         if size > MOST_BYTES and not source.table.in_memory:
             if source.folds is not None:
                 raise VerosimError(
-                    "The table does not fit into memory, and groups need all of its rows.",
-                    "Leave groups out, or use a sample of the groups.",
+                    "The table does not fit into memory, and groups or the folds of cv need all of "
+                    "its rows.",
+                    "Leave groups and cv out, or use a sample of the groups or folds.",
                 )
             return None
     return joined(batches, source.folds, whole)

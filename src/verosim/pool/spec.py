@@ -39,6 +39,7 @@ from verosim.stats import Counts, Product, Several, Statistic
 EFFORTS = ("fast", "default", "max")
 KEEP = ("used", "all")
 ROWS = "rows"  # the way of reading of a pool without experts
+LIKE_HINT = "Fit the second pool with the schema and the experts of the first: auto(…, like=pool)."
 LEARNED = ("members", "mixing", "report")  # what `fit` learns in addition to the sums
 
 
@@ -206,7 +207,7 @@ class PoolSpec(Spec):
             apart = sorted(mine ^ theirs)[0]
             raise VerosimError(
                 f"The two pools have different experts: only one of them has {apart}.",
-                "Fit the second pool with the experts of the first: auto(…, like=pool).",
+                LIKE_HINT,
             )
 
     def merged(self, other: Spec, mine: float, theirs: float) -> dict[str, Any]:

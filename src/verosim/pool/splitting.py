@@ -1,7 +1,9 @@
 """How rows are divided into those that experts learn from and those that they predict.
 
-few rows     five folds
-many rows    one part is held out, so everything is counted once
+    few rows     five folds
+    many rows    one part is held out, so everything is counted once
+
+If `cv` is a number of folds or defines the fold of each row, these folds are used instead.
 """
 
 from __future__ import annotations

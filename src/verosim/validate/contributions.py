@@ -25,6 +25,7 @@ from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows, HoldOut
 from verosim.folds.rules import fold_rules
 from verosim.kinds import column_labels
 from verosim.models import Spec
+from verosim.validate.weight_likelihood import ColumnPair, joined_features
 
 MOST_NUMBERS_KEPT = 1 << 27  # numbers kept in memory at once: one gigabyte
 
@@ -42,7 +43,7 @@ class Contributions:
     classes: np.ndarray  # (C,)
     # (n, C, P) the interactions of pairs; 0 if the fold of the row has not chosen the pair
     interactions: np.ndarray
-    pairs: tuple[tuple[str, str], ...]  # (P,) the columns of the pairs that some fold has chosen
+    pairs: tuple[ColumnPair, ...]  # (P,) the columns of the pairs that some fold has chosen
 
 
 def dense(block: Any) -> Any:
@@ -99,7 +100,7 @@ class _Piece(NamedTuple):
     parts: np.ndarray  # (n, C, d)
     log_prior: np.ndarray  # (n, C)
     interactions: np.ndarray  # (n, C, P)
-    pairs: tuple[tuple[str, str], ...]  # (P,) chosen without this fold
+    pairs: tuple[ColumnPair, ...]  # (P,) chosen without this fold
     names: tuple[str, ...]  # (d,)
     classes: np.ndarray  # (C,)
 
@@ -136,14 +137,6 @@ def _joined(visited: Sequence[tuple[HeldOutRows, _Piece]]) -> Contributions:
         np.concatenate([piece.parts for piece in pieces])[there],
         np.concatenate([piece.log_prior for piece in pieces])[there],
         own[there], weights[there], folds[there], pieces[0].names, pieces[0].classes,
-        np.concatenate([_in_places(piece, pairs) for piece in pieces])[there], pairs,
+        joined_features([(piece.interactions, piece.pairs) for piece in pieces], pairs)[there],
+        pairs,
     )  # fmt: skip
-
-
-def _in_places(piece: _Piece, pairs: tuple[tuple[str, str], ...]) -> np.ndarray:
-    """(n, C, P) the interactions of these pairs; 0 for pairs that the piece does not have."""
-    place = {pair: p for p, pair in enumerate(pairs)}
-    n, C, _ = piece.interactions.shape
-    out = np.zeros((n, C, len(pairs)))
-    out[:, :, [place[pair] for pair in piece.pairs]] = piece.interactions
-    return out

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -27,6 +27,8 @@ ENOUGH = 1e-7  # nats; the last step is expected to gain less than this
 SMALLEST_STEP = 1e-6  # the smallest share of a Newton step
 ARMIJO = 1e-4  # the least share of the gain that a step must have
 
+ColumnPair: TypeAlias = tuple[str, str]  # the names of two columns
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -38,7 +40,7 @@ class Evidence:
     against: np.ndarray  # (n, C, d + P), at most 0 for columns
     log_prior: np.ndarray  # (n, C); −inf for a class without training rows
     names: tuple[str, ...] = ()  # (d,)
-    pairs: tuple[tuple[str, str], ...] = ()  # (P,)
+    pairs: tuple[ColumnPair, ...] = ()  # (P,)
 
     def __getitem__(self, rows: np.ndarray) -> Evidence:
         return replace(self, against=self.against[rows], log_prior=self.log_prior[rows])
@@ -46,17 +48,27 @@ class Evidence:
     @classmethod
     def joined(cls, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of all rows. A pair that a part has not chosen is 0 there."""
-        names = dict.fromkeys(pair for part in parts for pair in part.pairs)
-        d, place = len(parts[0].names), {pair: p for p, pair in enumerate(names)}
+        names, pairs = parts[0].names, tuple(dict.fromkeys(p for part in parts for p in part.pairs))
+        features = [(part.against, part.pairs) for part in parts]
         log_prior = np.concatenate([part.log_prior for part in parts])
-        against = np.zeros((*log_prior.shape, d + len(names)))
-        start = 0
-        for part in parts:
-            rows = slice(start, start + len(part.log_prior))
-            columns = [*range(d), *(d + place[pair] for pair in part.pairs)]
-            against[rows, :, columns] = part.against
-            start = rows.stop
-        return cls(against, log_prior, parts[0].names, tuple(names))
+        return cls(joined_features(features, pairs, len(names)), log_prior, names, pairs)
+
+
+def joined_features(
+    parts: Sequence[tuple[np.ndarray, Sequence[ColumnPair]]],
+    pairs: Sequence[ColumnPair],
+    columns: int = 0,
+) -> np.ndarray:
+    """(n, C, d + P) the features of all rows: those of d columns, then those of these pairs.
+
+    Each part is (n, C, d + its pairs). A pair that a part does not have is 0 there.
+    """
+    place = {pair: columns + p for p, pair in enumerate(pairs)}
+    rows = np.cumsum([0, *(len(features) for features, _ in parts)]).tolist()
+    out = np.zeros((rows[-1], parts[0][0].shape[1], columns + len(pairs)))
+    for (features, own), start, stop in zip(parts, rows[:-1], rows[1:], strict=True):
+        out[start:stop, :, [*range(columns), *(place[pair] for pair in own)]] = features
+    return out
 
 
 @dataclass(frozen=True)
