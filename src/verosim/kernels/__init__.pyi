@@ -17,6 +17,9 @@ from verosim.kernels.counts import tally_words as tally_words
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
+from verosim.kernels.interactions import add_interactions as add_interactions
+from verosim.kernels.interactions import fill_interactions as fill_interactions
+from verosim.kernels.interactions import read_interactions as read_interactions
 from verosim.kernels.labels import code_integers as code_integers
 from verosim.kernels.labels import first_rows as first_rows
 from verosim.kernels.labels import mark_integers as mark_integers

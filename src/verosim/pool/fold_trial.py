@@ -7,8 +7,9 @@ counted once for all folds, and the rows of a fold are subtracted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, reduce
+from itertools import combinations, pairwise
+from operator import add
 from typing import TypeVar
 
 import numpy as np
@@ -154,24 +155,38 @@ class FoldTrial(Trial):
         The weights for a fold come from other folds. With few rows, the sums that predict the other
         folds are also without the fold, because its labels would have an influence on the weights.
         """
-        evidence = [
-            evidence_of(expert, training, block)
-            for training, block in zip(trainings, blocks, strict=True)
-        ]
+        evidence = self._by_fold(lambda f: evidence_of(expert, trainings[f], blocks[f]))
+        nested = self.count_of_folds > 2 and len(self.numbers) < ROWS_TO_NEST
+        inner = self._without_two(expert, each, blocks) if nested else {}
         bounds = np.cumsum([0, *map(len, blocks)])
-        rows = [slice(a, b) for a, b in pairwise(bounds.tolist())]
-        v, own = self.row_weights, []
-        for f in self._folds:
+        rows = [np.arange(a, b) for a, b in pairwise(bounds.tolist())]
+        v = self.row_weights
+        near = learned_weights(Evidence.joined(evidence), self.codes, v)
+
+        def predict(f: int) -> np.ndarray:
             others = [g for g in self._folds if g != f]
-            inner = evidence[:f] + evidence[f + 1 :]
-            if len(others) > 1 and len(self.numbers) < ROWS_TO_NEST:
-                rest = sums_of_others([each[g] for g in others])
-                inner = [
-                    evidence_of(expert, training, blocks[g])
-                    for g, training in zip(others, rest, strict=True)
-                ]
-            codes = np.concatenate([self.codes[rows[g]] for g in others])
-            weight = np.concatenate([v[rows[g]] for g in others])
-            own.append(learned_weights(Evidence.joined(inner), codes, weight)(evidence[f]))
-        weights = learned_weights(Evidence.joined(evidence), self.codes, v)
-        return expert.spec.resolved({"weights": weights}), np.concatenate(own)
+            known = Evidence.joined([inner[f, g] if nested else evidence[g] for g in others])
+            at = np.concatenate([rows[g] for g in others])
+            return learned_weights(known, self.codes[at], v[at], near=near)[0](evidence[f])
+
+        log_p = np.concatenate(self._by_fold(predict))
+        return expert.spec.resolved({"weights": near[0]}), log_p
+
+    def _without_two(
+        self, expert: Expert, each: Sequence[Statistic], blocks: Sequence[np.ndarray]
+    ) -> dict[tuple[int, int], Evidence]:
+        """For two folds f and g, the evidence of the rows of g by the sums without both folds."""
+        two = list(combinations(self._folds, 2))
+
+        def find(p: int) -> tuple[Evidence, Evidence]:
+            f, g = two[p]
+            training = reduce(add, (each[h] for h in self._folds if h not in (f, g)))
+            scores = expert.spec.estimate(training)
+            return scores.evidence(blocks[g]), scores.evidence(blocks[f])
+
+        found = results_of(find, len(two), self._cells)
+        return {
+            key: evidence
+            for (f, g), both in zip(two, found, strict=True)
+            for key, evidence in zip(((f, g), (g, f)), both, strict=True)
+        }

@@ -75,6 +75,10 @@ class ColumnWeights:
         known = dict(zip(self.pairs, self.pair_weights.tolist(), strict=True))
         return np.array([known.get(pair, 0.0) for pair in pairs])
 
+    def theta(self, evidence: Evidence) -> np.ndarray:
+        """(d + P + C,) these weights as θ = (w, u, β) of the features of some evidence."""
+        return np.concatenate([self.weights, self.of_pairs(evidence.pairs), self.offsets])
+
     def averaged(self, other: ColumnWeights, share: float) -> ColumnWeights:
         """The mean of two weights of the same columns; `share` is the part of the first."""
         pairs = tuple(dict.fromkeys((*self.pairs, *other.pairs)))
