@@ -261,12 +261,12 @@ def results_of(work: Callable[[int], Any], count: int, cells: float) -> list[Any
         with use_threads(1):
             out[i] = work(i)
 
-    if cells < LEAST_CELLS_FOR_THREADS:
-        with one_blas_thread:
+    with one_blas_thread:
+        if cells < LEAST_CELLS_FOR_THREADS:
             for i in range(count):
                 job(i)
-    else:
-        map_jobs(job, count)
+        else:
+            map_jobs(job, count)
     return out
 
 

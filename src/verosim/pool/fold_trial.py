@@ -51,7 +51,8 @@ class FoldTrial(Trial):
         assert isinstance(rows.source, ArraySource)
         self.classes = rows.groups.classes
         every = max(1, -(-len(numbers) // most))
-        self.held = [np.flatnonzero(numbers == f)[::every] for f in range(count)]
+        self._members = [np.flatnonzero(numbers == f) for f in range(count)]
+        self.held = [members[::every] for members in self._members]
         at = np.concatenate(self.held)
         self.codes = rows.source.groups[at]
         self.weights = rows.source.weights[at] if len(rows.source.weights) else rows.source.weights
@@ -92,10 +93,10 @@ class FoldTrial(Trial):
             _ = self._choices  # all threads make them
             trainings = self._by_fold(lambda f: self._refitted(group, f))
             return self._predicted(group, summarise(source, plan), trainings, source)
-        folded = summarise(
-            source.folded(self.numbers, self.count_of_folds), plan.folded(self.count_of_folds)
-        )
-        each = [folded.fold(f) for f in self._folds]
+        for batch in source.batches():
+            plan.prepare(batch)  # all folds have the same pivots
+            break
+        each = self._by_fold(lambda f: summarise(source.take(self._members[f]), plan))
         trainings = list(sums_of_others(each))
         return self._predicted(group, each[0] + trainings[0], trainings, source, each)
 
