@@ -9,7 +9,7 @@ Only a few batches are in memory at a time. `adapters` and `files` make tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -29,6 +29,10 @@ class Rows:
     start: int  # number of the first row in its file or table
     origin: str = ""  # for messages, such as ' of part-1.csv'
     numbers: np.ndarray | None = None  # the numbers of the rows, if some rows were left out
+
+    def select(self, columns: list[str]) -> Rows:
+        """The same rows with some columns."""
+        return replace(self, batch=self.batch.select(columns))
 
     def place(self, row: int) -> str:
         """The place of a row, for messages."""
@@ -56,6 +60,7 @@ class Table:
     in_memory: bool = False  # whether all rows are already in memory
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
+    _first: list[Rows] = field(default_factory=list, repr=False)  # of a table in memory
 
     def __post_init__(self) -> None:
         check_names(self.names)
@@ -71,7 +76,11 @@ class Table:
                 "Open the source again.",
             )
         self._begun = True
-        return self.read(None if columns is None else [n for n in self.names if n in columns])
+        wanted = None if columns is None else [n for n in self.names if n in columns]
+        if self._first and _count(self._first) == self.rows:  # nothing is converted again
+            kept = self._first if wanted is None else [rows.select(wanted) for rows in self._first]
+            return iter(kept)
+        return self.read(wanted)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.once:
@@ -85,21 +94,28 @@ class Table:
                 "be pickled.",
                 "Open the source again, and pickle the table before it is read.",
             )
-        return vars(self).copy()
+        return {**vars(self), "_first": []}
 
     def head(self, rows: int) -> list[Rows]:
         """The first rows. The next pass still starts with them."""
+        if self._first and _count(self._first) >= min(rows, self.rows or rows):
+            return self._first
         batches = self.batches()
         out: list[Rows] = []
-        count = 0
         for part in batches:
             out.append(part)
-            count += part.batch.num_rows
-            if count >= rows:
+            if _count(out) >= rows:
                 break
         if self.resumes or self.once:
             self._looked = out, batches
+        elif self.in_memory:
+            self._first = out
         return out
+
+
+def _count(parts: Iterable[Rows]) -> int:
+    """The number of rows."""
+    return sum(part.batch.num_rows for part in parts)
 
 
 def numbered(batches: Iterable[pa.RecordBatch], origin: str = "") -> Iterator[Rows]:
