@@ -14,6 +14,7 @@ from verosim.kernels.counts import find_bins as find_bins
 from verosim.kernels.counts import find_codes as find_codes
 from verosim.kernels.counts import tally_whole_numbers as tally_whole_numbers
 from verosim.kernels.counts import tally_words as tally_words
+from verosim.kernels.cuts import separate_cells as separate_cells
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
