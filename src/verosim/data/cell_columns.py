@@ -31,14 +31,14 @@ class CellColumn:
         """Whether cells are bins of numbers, in their order."""
         return bool(self.edges)
 
-    @property
+    @cached_property
     def known(self) -> int:
         """The number of cells, without those for other values and for missing ones."""
         if self.is_number:
             return max(len(self.edges) - 1, 1)
         return len(self.values) if self.part else len(self.columns)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of cells. Values that were not listed have one, missing values the last."""
         return self.known + (1 if self.is_number else 2)

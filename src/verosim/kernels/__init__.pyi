@@ -18,6 +18,7 @@ from verosim.kernels.cuts import separate_cells as separate_cells
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
+from verosim.kernels.information import add_pair_logs as add_pair_logs
 from verosim.kernels.interactions import add_interactions as add_interactions
 from verosim.kernels.interactions import fill_interactions as fill_interactions
 from verosim.kernels.interactions import read_interactions as read_interactions

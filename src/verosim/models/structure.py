@@ -191,4 +191,3 @@ def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int |
         codes = separating_bins(count) if bins == MDL else equal_bins(count.sum(axis=1), int(bins))
         out.append((*codes.tolist(), int(codes.max()) + 1))
     return tuple(out)
-
