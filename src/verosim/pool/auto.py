@@ -96,8 +96,8 @@ def auto(
     cv : int, splitter, array-like, str, iterable of pairs or None, default=None
         The folds: a number of folds, a scikit-learn splitter, the fold of each row, the name of a
         column of folds, or pairs of training and test positions. "loo" is not possible. None means
-        10 folds for textbook models. For a pool it means 5 folds, or one held-out part if there are
-        10,000 rows or more.
+        10 folds for textbook models. For a pool it means 5 folds, 3 from 2,000 rows on, or one
+        held-out part if there are 10,000 rows or more.
     effort : {"fast", "default", "max"}, default="default"
         The experts of a pool. "fast" uses models of counts and Gaussian models, which are small.
         "default" adds weighted columns and LDA on random features. "max" adds more of them, and MDA

@@ -154,21 +154,13 @@ class WeightedPairs:
 
 
 def learned_weights(
-    evidence: Evidence,
-    codes: np.ndarray,
-    v: np.ndarray,
-    rows: np.ndarray | None = None,
-    near: Sequence[ColumnWeights] = (),
+    evidence: Evidence, codes: np.ndarray, v: np.ndarray, near: Sequence[ColumnWeights] = ()
 ) -> list[ColumnWeights]:
     """The weights of held-out rows for each strength λ that may be the best, the best first.
 
-    `rows` are the numbers of the rows to learn from; None means all. If there are very many, some
-    of them at equal steps are used. `near` are the weights of similar rows, from which these are
-    found in fewer steps.
+    `near` are the weights of similar rows, from which these are found in fewer steps.
     """
-    rows = np.arange(len(codes)) if rows is None else rows
-    numbers = len(rows) * evidence.against[:1].size
-    rows = rows[:: max(1, -(-numbers // EVIDENCE_BUDGET))]
+    rows = _some_rows(evidence)
     some = evidence[rows]
     likelihood = Likelihood.of(some, codes[rows], v[rows])
     with one_blas_thread:
@@ -186,9 +178,17 @@ def cross_fitted_weights(
     evidence: Evidence, codes: np.ndarray, v: np.ndarray, parts: np.ndarray
 ) -> tuple[ColumnWeights, np.ndarray]:
     """The weights of all rows, and (n, C) log p̂ of each part by the weights of the others."""
+    rows = _some_rows(evidence, 2 * EVIDENCE_BUDGET)  # each part has fewer
+    found, without = ColumnWeights.without_parts(
+        evidence[rows], codes[rows], v[rows], parts[rows], STRENGTHS, ENOUGH_TO_POOL
+    )
     out = np.empty_like(evidence.log_prior)
-    near = learned_weights(evidence, codes, v)
-    for part in np.unique(parts):
-        test, rest = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
-        out[test] = learned_weights(evidence, codes, v, rest, near)[0](evidence[test])
-    return near[0], out
+    for part, weights in without.items():
+        test = parts == part
+        out[test] = weights(evidence[test])
+    return found, out
+
+
+def _some_rows(evidence: Evidence, budget: int = EVIDENCE_BUDGET) -> np.ndarray:
+    """The rows that weights are learned from: all, or some at equal steps if there are many."""
+    return np.arange(0, len(evidence.against), max(1, -(-evidence.against.size // budget)))
