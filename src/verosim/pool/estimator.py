@@ -87,7 +87,7 @@ class Pool(CodedClassifier):
     cv : int, splitter, array-like, iterable of pairs, str or None, default=None
         The folds: a number of folds, a scikit-learn splitter, the fold of each row, pairs of
         training and test rows, or the name of a column of folds. Each row must be held out exactly
-        once. None uses five folds, three from 2,000 rows on, or one held-out part from 10,000 rows on.
+        once. None uses five folds, three from 2,000 rows on, or one held-out part from 10,000 on.
     random_state : int, Generator, RandomState or None, default=0
         The seed of the held-out rows. None gives other rows in each fit.
 
