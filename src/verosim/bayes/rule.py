@@ -8,7 +8,7 @@ Reference: Duda, Hart & Stork (2001), Pattern Classification, §2.1–2.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -158,7 +158,19 @@ class Decision:
         self, X: CheckedRows, score: Callable[..., np.ndarray], mode: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) the scores in the form `mode`, and (n,) log Σ_k exp δ_k."""
-        return _evaluated([self], [score], X, mode)[0]
+        n = X.shape[0]
+        out = np.empty((n, len(self.log_prior)))  # (n, C)
+        evidence = np.empty(n)  # (n,)
+
+        def work(start: int, stop: int) -> None:
+            block, part = self.params.read(X[start:stop]), out[start:stop]
+            with np.errstate(over="ignore", invalid="ignore"):  # `check` names the bad cell
+                score(block, part)
+            self.params.check(block, part, self.columns, start)
+            kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
+
+        map_rows(work, X)
+        return out, evidence
 
 
 @dataclass(frozen=True)
@@ -313,35 +325,6 @@ class WidenedRule(Rule):
     def posterior_and_density(self, X: CheckedRows) -> tuple[np.ndarray, np.ndarray]:
         log_posterior, evidence = self.inner.posterior_and_density(X)
         return spread(log_posterior, self.places, self.classes), evidence
-
-
-def log_posteriors(rules: Sequence[Decision], X: CheckedRows) -> list[np.ndarray]:
-    """For each rule (n, C) log p(k | x). All rules read rows in the same way, so they share it."""
-    found = _evaluated(rules, [rule.score for rule in rules], X, LOG_POSTERIOR)
-    return [scores for scores, _ in found]
-
-
-def _evaluated(
-    rules: Sequence[Decision],
-    scores: Sequence[Callable[..., np.ndarray]],
-    X: CheckedRows,
-    mode: int,
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each rule (n, C) its scores in the form `mode`, and (n,) log Σ_k exp δ_k."""
-    n = X.shape[0]
-    found = [(np.empty((n, len(rule.log_prior))), np.empty(n)) for rule in rules]
-
-    def work(start: int, stop: int) -> None:
-        block = rules[0].params.read(X[start:stop])
-        for rule, score, (out, evidence) in zip(rules, scores, found, strict=True):
-            part = out[start:stop]
-            with np.errstate(over="ignore", invalid="ignore"):  # `check` names the bad cell
-                score(block, part)
-            rule.params.check(block, part, rule.columns, start)
-            kernels.normalise(part, rule.log_prior, mode, evidence[start:stop])
-
-    map_rows(work, X)
-    return found
 
 
 def widened(rule: Decision, places: np.ndarray, classes: int) -> Decision:

@@ -91,7 +91,7 @@ class LiftedGaussian(Density):
         shift = np.where(weight[:, None] > 0, place - centre, 0.0)  # (C, D)
         sigma = scatter.pooled / weight.sum()
         sigma.flat[:: len(sigma) + 1] += self.ridge
-        # LAPACK reads columns, so the transpose of a symmetric matrix need not be copied.
+        # LAPACK reads columns, so it can use the transpose of a symmetric matrix without a copy.
         coef = cho_solve(cho_factor(sigma.T, lower=True, overwrite_a=True), shift.T).T
         bias = -0.5 * (shift * coef).sum(axis=1)
         form = LinearForm(scatter.pivot[0], centre, np.ascontiguousarray(coef), bias)

@@ -10,7 +10,7 @@ import numpy as np
 
 from verosim.kernels._compile import loose
 
-NEGLIGIBLE = -80.0  # the logarithm of shares that are left out; the largest logarithm is 0
+LEAST_LOG_SHARE = -80.0  # the logarithm of shares that are left out; the largest logarithm is 0
 
 
 @loose
@@ -20,7 +20,7 @@ def temper(a, own, w, tau):
     for i in range(len(a)):
         total, first, second = 0.0, 0.0, 0.0
         for k in range(a.shape[1]):
-            if tau * a[i, k] > NEGLIGIBLE:
+            if tau * a[i, k] > LEAST_LOG_SHARE:
                 p = np.exp(tau * a[i, k])
                 total += p
                 first += p * a[i, k]

@@ -49,12 +49,12 @@ class CountedTrial(Trial):
                 training = total.without(summarise(source.take(at), total.zero()))
             order.append(at)
             plain = [expert.spec for expert in group.experts if not expert.spec.learns_in_pool]
-            found = iter(predicted(plain, training, source.X[at]))
+            posteriors = iter(predicted(plain, training, source.X[at]))
             for own, expert in zip(log_p, group.experts, strict=True):
                 if expert.spec.learns_in_pool:
                     evidence.append(evidence_of(expert, training, source.X[at]))
                 else:
-                    own[at] = next(found)
+                    own[at] = next(posteriors)
         specs = [expert.spec for expert in group.experts]
         at = np.concatenate(order)
         for e, expert in enumerate(group.experts):

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verosim.axes import Axes, Groups
-from verosim.bayes.rule import log_posteriors, spread
+from verosim.bayes.rule import spread
+from verosim.bayes.stacked import log_posteriors
 from verosim.data.labels import positions
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError

@@ -244,7 +244,7 @@ def sums_of_others(parts: Sequence[Any]) -> Iterator[Any]:
         later.append(part + later[-1])
     before = parts[0].zero()
     for part in parts:
-        others = later.pop()  # nothing else uses it, so it need not be copied
+        others = later.pop()  # nothing else uses it, so it can be changed
         others += before
         yield others
         before += part
