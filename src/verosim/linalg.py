@@ -88,6 +88,15 @@ def inverse(A: np.ndarray, noise: np.ndarray) -> Inverse:
     return Inverse(root, np.linalg.qr(null)[0], int(kept.sum()))
 
 
+def positive_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The solution of A x = b for a positive definite A."""
+    _, x, info = lapack.dposv(A, b)
+    if info != 0:
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    found: np.ndarray = x
+    return found
+
+
 @dataclass(frozen=True)
 class Spectrum:
     """Σ = V diag(λ) Vᵀ. It gives the factors of (1 − a) Σ + a (tr Σ/d) I for every a."""

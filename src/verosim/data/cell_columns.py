@@ -7,7 +7,10 @@ A number has the number of its bin, a category the number of its value, and a gr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 MOST_NUMBER_CELLS = 240  # 5 and 12 divide it, so coarser bins are unions of cells
 MOST_CATEGORY_CELLS = 250
@@ -28,17 +31,25 @@ class CellColumn:
         """Whether cells are bins of numbers, in their order."""
         return bool(self.edges)
 
-    @property
+    @cached_property
     def known(self) -> int:
         """The number of cells, without those for other values and for missing ones."""
         if self.is_number:
             return max(len(self.edges) - 1, 1)
         return len(self.values) if self.part else len(self.columns)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of cells. Values that were not listed have one, missing values the last."""
         return self.known + (1 if self.is_number else 2)
+
+    @cached_property
+    def widths(self) -> np.ndarray:
+        """(size,) the widths of the bins of a number, 0 for missing and for other cells."""
+        out = np.zeros(self.size)
+        if len(self.edges) > 1:
+            out[:-1] = np.diff(self.edges)
+        return out
 
 
 @dataclass(frozen=True)

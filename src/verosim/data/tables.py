@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -31,6 +31,10 @@ class Rows:
     origin: str = ""  # for messages, such as ' of part-1.csv'
     numbers: np.ndarray | None = None  # the numbers of the rows, if some rows were left out
     share: float = 0.0  # the share of the source that was read so far, 0 if unknown
+
+    def select(self, columns: list[str]) -> Rows:
+        """The same rows with some columns."""
+        return replace(self, batch=self.batch.select(columns))
 
     def place(self, row: int) -> str:
         """The place of a row, for messages."""
@@ -57,12 +61,11 @@ class Table:
     once: bool = False  # whether the source can be read only once
     in_memory: bool = False  # whether all rows are already in memory
     dialect: str = ""  # what was found out about the files, such as "delimiter ';'"
-    na: tuple[
-        str, ...
-    ] = ()  # texts that mean missing in this table, in addition to those of the fit
+    na: tuple[str, ...] = ()  # texts that mean missing here, in addition to those of the fit
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
     _whole: list[Rows] | None = None  # all rows, if `head` has read them
+    _first: list[Rows] = field(default_factory=list, repr=False)  # of a table in memory
 
     def __post_init__(self) -> None:
         check_names(self.names)
@@ -81,7 +84,11 @@ class Table:
                 "Open the source again.",
             )
         self._begun = True
-        return self.read(None if columns is None else [n for n in self.names if n in columns])
+        wanted = None if columns is None else [n for n in self.names if n in columns]
+        if self._first and _count(self._first) == self.rows:  # nothing is converted again
+            kept = self._first if wanted is None else [rows.select(wanted) for rows in self._first]
+            return iter(kept)
+        return self.read(wanted)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.once:
@@ -95,23 +102,30 @@ class Table:
                 "be pickled.",
                 "Open the source again, and pickle the table before it is read.",
             )
-        return {**vars(self), "_whole": None}
+        return {**vars(self), "_whole": None, "_first": []}
 
     def head(self, rows: int) -> list[Rows]:
         """The first rows. The next pass still starts with them."""
+        if self._first and _count(self._first) >= min(rows, self.rows or rows):
+            return self._first
         batches = self.batches()
         out: list[Rows] = []
-        count = 0
         for part in batches:
             out.append(part)
-            count += part.batch.num_rows
-            if count >= rows:
+            if _count(out) >= rows:
                 break
         else:  # these are all rows, so the next pass does not read them again
-            self._whole = out
+            self._whole = None if self.in_memory else out
         if self.resumes or self.once:
             self._looked = out, batches
+        elif self.in_memory:
+            self._first = out
         return out
+
+
+def _count(parts: Iterable[Rows]) -> int:
+    """The number of rows."""
+    return sum(part.batch.num_rows for part in parts)
 
 
 def numbered(batches: Iterable[pa.RecordBatch], origin: str = "") -> Iterator[Rows]:

@@ -305,13 +305,23 @@ class Density(ABC):
         return refit.scorer(self, statistic)
 
     @classmethod
-    def estimate_family(cls, densities: Sequence[Any], statistic: Any) -> list[Params]:
-        """Estimate several densities of this class; a subclass can share work between them."""
-        return [density.estimate(statistic) for density in densities]
+    def estimate_family(
+        cls, densities: Sequence[Any], statistic: Any, quiet: bool = False
+    ) -> list[Params]:
+        """Estimate several densities of this class; a subclass can share work between them.
+
+        With `quiet`, singular covariances give no warning.
+        """
+        return [
+            density.estimate_quietly(statistic) if quiet else density.estimate(statistic)
+            for density in densities
+        ]
 
 
-def estimate_all(densities: Sequence[Density], statistic: Any) -> list[Params]:
+def estimate_all(densities: Sequence[Density], statistic: Any, quiet: bool = False) -> list[Params]:
     """Estimate several densities from one statistic; densities of one class share work.
+
+    With `quiet`, singular covariances give no warning.
 
     Examples
     --------
@@ -327,7 +337,7 @@ def estimate_all(densities: Sequence[Density], statistic: Any) -> list[Params]:
     out: dict[int, Params] = {}
     for family in dict.fromkeys(type(density) for density in densities):
         at = [i for i, density in enumerate(densities) if type(density) is family]
-        found = family.estimate_family([densities[i] for i in at], statistic)
+        found = family.estimate_family([densities[i] for i in at], statistic, quiet)
         out.update(zip(at, found, strict=True))
     return [out[i] for i in range(len(densities))]
 

@@ -134,7 +134,9 @@ class Scatter(Centred):
         S = np.where(self.present[:, None], S, 0.0)
         if self.pooled_only:
             # (d, d) and (d,)
-            self.pooled = arrays["scatter"][0] - S.T @ (S / W[:, None]) + lows["scatter"][0]
+            self.pooled = S.T @ (S / W[:, None])  # a large array: it is used for each step
+            np.subtract(arrays["scatter"][0], self.pooled, out=self.pooled)
+            self.pooled += lows["scatter"][0]
             self.pooled_peak = arrays["absorbed"][0]
             centre, shift = self.reference_mean()
             between = (self.class_weight[:, None] * (shift - centre) ** 2).sum(axis=0)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verosim import kernels
 from verosim.stats import Pairs
 
 Parents = tuple[tuple[int, ...], ...]  # of every column, the most informative first
@@ -40,10 +41,8 @@ def information(pairs: Pairs) -> Information:
     gain = by_code - _x_log_x(single.sum(axis=0))
     with_class = (np.add.reduceat(gain, start) - per_class + _x_log_x(total)) / total
     columns = np.add.reduceat(by_code, start)  # (d,)
-    both = np.zeros((len(start), len(start)))
-    for half in pairs.arrays["pair"][:, 0]:  # (J, J) of one class: only columns i ≤ j
-        both += np.add.reduceat(np.add.reduceat(_x_log_x(half), start), start, axis=1)
-    both = np.triu(both) + np.triu(both, 1).T
+    both = _pair_logs(pairs.arrays["pair"][:, 0], pairs)
+    both += np.triu(both, 1).T
     within = (both - columns[:, None] - columns + per_class) / total
     return Information(np.maximum(with_class, 0.0), np.maximum(within, 0.0))
 
@@ -88,15 +87,10 @@ def informative_pairs(pairs: Pairs, most: int) -> tuple[tuple[int, int], ...]:
     d = len(pairs.codes.sizes)
     if most < 1 or d < 2:
         return ()
-    half = pairs.arrays["pair"][:, 0]  # (C, J, J)
     single = pairs.single()[:, 0]  # (C, J)
     start, total = pairs.codes.first[:-1], pairs.weight.sum()
-
-    def by_columns(array: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(np.add.reduceat(array, start, axis=0), start, axis=1)
-
-    count = half.sum(axis=0)
-    gain = by_columns(sum(_x_log_x(one) for one in half) - _x_log_x(count))  # (d, d)
+    half = pairs.arrays["pair"][:, 0]  # (C, J, J)
+    gain = _pair_logs(half, pairs) - _pair_logs(half.sum(axis=0)[None], pairs)  # (d, d)
     alone = np.add.reduceat(_x_log_x(single).sum(axis=0) - _x_log_x(single.sum(axis=0)), start)
     weight = pairs.weight[:, 0]
     prior = _x_log_x(weight).sum() - _x_log_x(total)
@@ -108,6 +102,15 @@ def informative_pairs(pairs: Pairs, most: int) -> tuple[tuple[int, int], ...]:
     i, j = np.triu_indices(d, 1)
     best = np.argsort(-value[i, j], kind="stable")[:most]
     return tuple((int(i[p]), int(j[p])) for p in best if value[i[p], j[p]] > 0)
+
+
+def _pair_logs(tables: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """(d, d) Σ N log N over the codes of two columns i ≤ j, with N in some tables (…, J, J)."""
+    d = len(pairs.codes.sizes)
+    out = np.zeros((d, d))
+    for table in tables:
+        kernels.add_pair_logs(table, pairs.codes.first, out)
+    return out
 
 
 def _x_log_x(count: np.ndarray) -> np.ndarray:

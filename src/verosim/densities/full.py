@@ -13,6 +13,7 @@ Association 84, 165–175.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -44,12 +45,22 @@ LEAST_DIGITS = 8  # with fewer correct digits, a nearly singular covariance is r
 class SharedScatter:
     """The scatter and the eigendecompositions that several settings of one statistic share."""
 
-    def __init__(self, statistic: Moments) -> None:
+    def __init__(self, statistic: Moments, densities: Sequence[FullGaussian] = ()) -> None:
         self.scatter = Scatter(statistic)
         self._spectra: dict[Hashable, Spectrum] = {}
+        self._mixtures = Counter((density.pooling, density.covariance) for density in densities)
 
-    def spectrum(self, key: Hashable, covariance: np.ndarray) -> Spectrum:
-        """The eigendecomposition of a covariance, computed once for all its shrinkages."""
+    def spectrum(
+        self, c: int | None, density: FullGaussian, covariance: np.ndarray
+    ) -> Spectrum | None:
+        """The eigendecomposition of a covariance, computed once for all its shrinkages.
+
+        It is None if there is only one shrinkage, for which a triangular factor is faster.
+        """
+        mixture = density.pooling, density.covariance
+        if self._mixtures[mixture] < 2:
+            return None
+        key = c, *mixture
         if key not in self._spectra:
             self._spectra[key] = Spectrum.of(covariance)
         return self._spectra[key]
@@ -72,16 +83,23 @@ class FullGaussian(Density):
         self.report(params, statistic, trouble)
         return params
 
-    def estimate_quietly(self, statistic: Moments) -> FullParams:
+    def estimate_quietly(
+        self, statistic: Moments, shared: SharedScatter | None = None
+    ) -> FullParams:
         if self.on_singular == "raise":
-            return self.estimate(statistic)  # it raises an error and never warns
-        return self.solve(statistic, {})
+            return self.estimate(statistic, shared)  # it raises an error and never warns
+        return self.solve(statistic, {}, shared)
 
     @classmethod
-    def estimate_family(cls, densities: Sequence[Self], statistic: Moments) -> list[Params]:
+    def estimate_family(
+        cls, densities: Sequence[Self], statistic: Moments, quiet: bool = False
+    ) -> list[Params]:
         """Estimate several settings with one scatter and one eigendecomposition per covariance."""
-        shared = SharedScatter(statistic)
-        return [density.estimate(statistic, shared) for density in densities]
+        shared = SharedScatter(statistic, densities)
+        return [
+            (density.estimate_quietly if quiet else density.estimate)(statistic, shared)
+            for density in densities
+        ]
 
     def leave_one_out(self, statistic: Moments) -> Scorer:
         return full.scorer(self, statistic)
@@ -136,7 +154,8 @@ class FullGaussian(Density):
             plain, a = sigma[square], self.intensity(scatter, c, S[square] / W, W)
             sigma[square] = sphere(plain, a)
             if shared is not None and self.floor == 0:
-                found = shared.spectrum((c, self.pooling, self.covariance), plain).factor(a)
+                spectrum = shared.spectrum(c, self, plain)
+                found = None if spectrum is None else spectrum.factor(a)
         if self.floor > 0:
             least = self.floor * scatter.total_variance
             sigma.flat[:: len(S) + 1] = np.maximum(sigma.diagonal(), least)

@@ -14,15 +14,17 @@ Bayesian network classifiers; Kononenko (1991), Semi-naive Bayesian classifier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from verosim import kernels
 from verosim.axes import CellCodes, Columns
 from verosim.data.sources import CELLS_PART, Parts
-from verosim.densities.base import Params
+from verosim.densities.base import Params, into
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.leave_one_out import Scorer
 from verosim.densities.product import ProductDensity, ProductParams
@@ -39,7 +41,8 @@ class Interactions:
     codes: CellCodes
     columns: Columns
     pairs: tuple[tuple[int, int], ...]  # the numbers of two columns, the smaller one first
-    tables: tuple[np.ndarray, ...]  # for each pair, (B_i · B_j, C)
+    first: np.ndarray  # (P + 1,) where the table of each pair begins
+    table: np.ndarray  # (K, C) the tables of all pairs, each (B_i · B_j, C)
 
     @classmethod
     def of(cls, statistic: Pairs, pairs: Sequence[tuple[int, int]]) -> Interactions:
@@ -49,47 +52,56 @@ class Interactions:
         share = (weight + 1.0) / (total + len(weight))
         single = np.maximum(statistic.single()[:, 0], 0.0)  # (C, J)
         alone = (single + share[:, None]) / (single.sum(axis=0) + 1.0)  # (C, J)
-        first, tables = statistic.codes.first, []
-        for i, j in pairs:
-            rows, columns = slice(first[i], first[i + 1]), slice(first[j], first[j + 1])
-            count = statistic.arrays["pair"][:, 0, rows, columns]  # (C, B_i, B_j)
-            count = np.maximum(count, 0.0)
-            naive = alone[:, rows, None] * alone[:, None, columns] / share[:, None, None]
-            naive /= naive.sum(axis=0)
-            together = (count + TRUST * naive) / (count.sum(axis=0) + TRUST)
-            tables.append(np.log(together / naive).reshape(len(weight), -1).T.copy())
-        return cls(statistic.codes, statistic.axes.columns, tuple(pairs), tuple(tables))
+        codes, places = statistic.codes, _as_places(pairs)
+        first = np.concatenate([[0], np.cumsum(codes.sizes[places].prod(axis=1))])
+        table = np.empty((int(first[-1]), len(weight)))
+        kernels.fill_interactions(
+            statistic.arrays["pair"][:, 0], alone, share, codes.first, places, first,
+            TRUST, table,
+        )  # fmt: skip
+        return cls(codes, statistic.axes.columns, tuple(pairs), first, table)
+
+    @property
+    def tables(self) -> list[np.ndarray]:
+        """For each pair, (B_i · B_j, C)."""
+        return np.split(self.table, self.first[1:-1])
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
         """The names of the two columns of each pair."""
-        return tuple((self.columns.name(i), self.columns.name(j)) for i, j in self.pairs)
+        name = self.columns.name
+        return tuple((name(i), name(j)) for i, j in self.pairs)
 
-    def features(self, cells: np.ndarray) -> np.ndarray:
+    def features(self, cells: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """(n, C, P) the interaction of each pair, for rows of cells (n, d)."""
-        return np.stack(
-            [table[at] for at, table in zip(self._places(cells), self.tables, strict=True)], axis=2
-        )
+        out = into(out, (len(cells), self.table.shape[1], len(self.pairs)))
+        kernels.read_interactions(cells, *self._tables, out)
+        return out
 
     def weighted(self, weights: np.ndarray) -> Interactions:
         """The tables multiplied by a weight for each pair, without the pairs of weight 0."""
-        kept = np.flatnonzero(weights)
+        sizes, kept = np.diff(self.first), weights != 0
+        table = np.repeat(weights, sizes)[:, None] * self.table
         return replace(
             self,
-            pairs=tuple(self.pairs[p] for p in kept),
-            tables=tuple(weights[p] * self.tables[p] for p in kept),
+            pairs=tuple(self.pairs[p] for p in np.flatnonzero(kept)),
+            first=np.concatenate([[0], np.cumsum(sizes[kept])]),
+            table=table[np.repeat(kept, sizes)],
         )
 
     def add(self, cells: np.ndarray, out: np.ndarray) -> None:
         """Add the sum of the interactions of all pairs to out (n, C)."""
-        for at, table in zip(self._places(cells), self.tables, strict=True):
-            out += table[at]
+        kernels.add_interactions(cells, *self._tables, out)
 
-    def _places(self, cells: np.ndarray) -> Iterator[np.ndarray]:
-        """For each pair, (n,) the row of its table for each row of cells."""
-        sizes, maps = self.codes.sizes, self.codes.maps
-        for i, j in self.pairs:
-            yield maps[i][cells[:, i]].astype(np.intp) * sizes[j] + maps[j][cells[:, j]]
+    @cached_property
+    def _tables(self) -> tuple[np.ndarray, ...]:
+        """What the kernels need to find the entries of rows of cells."""
+        return self.codes.maps, self.codes.sizes, _as_places(self.pairs), self.first, self.table
+
+
+def _as_places(pairs: Sequence[tuple[int, int]]) -> np.ndarray:
+    """(P, 2) the numbers of the columns of all pairs."""
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,9 @@ class PairedDensity(ProductDensity):
         return PairedParams(plain.parts, plain.columns, plain.kinds, found)
 
     @classmethod
-    def estimate_family(cls, densities: Sequence[Any], statistic: Any) -> list[Params]:
+    def estimate_family(
+        cls, densities: Sequence[Any], statistic: Any, quiet: bool = False
+    ) -> list[Params]:
         """Densities that differ only in their columns share the interactions."""
         numbers = {one.most: one for one in densities}
         shared = {most: one.interactions(statistic) for most, one in numbers.items()}

@@ -75,7 +75,7 @@ class LiftedGaussian(Density):
 
     @classmethod
     def estimate_family(  # type: ignore[override]
-        cls, densities: Sequence[Self], statistic: LiftedMoments
+        cls, densities: Sequence[Self], statistic: LiftedMoments, quiet: bool = False
     ) -> list[LiftedScores]:
         """Estimate several ridges from one scatter."""
         scatter = Scatter(statistic)
@@ -91,7 +91,8 @@ class LiftedGaussian(Density):
         shift = np.where(weight[:, None] > 0, place - centre, 0.0)  # (C, D)
         sigma = scatter.pooled / weight.sum()
         sigma.flat[:: len(sigma) + 1] += self.ridge
-        coef = cho_solve(cho_factor(sigma, lower=True, overwrite_a=True), shift.T).T
+        # LAPACK reads columns, so it can use the transpose of a symmetric matrix without a copy.
+        coef = cho_solve(cho_factor(sigma.T, lower=True, overwrite_a=True), shift.T).T
         bias = -0.5 * (shift * coef).sum(axis=1)
         form = LinearForm(scatter.pivot[0], centre, np.ascontiguousarray(coef), bias)
         return LiftedScores(form, statistic.lift)

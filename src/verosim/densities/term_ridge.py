@@ -86,7 +86,7 @@ class TermRidge(Density):
 
     @classmethod
     def estimate_family(  # type: ignore[override]
-        cls, densities: Sequence[Self], statistic: TermProducts
+        cls, densities: Sequence[Self], statistic: TermProducts, quiet: bool = False
     ) -> list[TermScores]:
         """Estimate several penalties from one scatter, with one factorisation each."""
         centred = CentredTerms.of(statistic)

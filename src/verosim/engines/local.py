@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache, reduce
 from operator import iadd
@@ -147,8 +147,9 @@ def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
     bounds = spans(len(source), cells if plan.size < cells else 0)
     first = plan.copy()
     if len(bounds) == 2:
-        for batch in source.batches():
-            first.absorb(batch)
+        with one_blas_thread if cells < LEAST_CELLS_FOR_THREADS else nullcontext():
+            for batch in source.batches():
+                first.absorb(batch)
         return first
     look = next((batch for batch in source.batches() if len(batch)), None)
     if look is not None:
@@ -249,6 +250,26 @@ def map_jobs(work: Callable[[int], None], count: int) -> None:
         return
     with one_blas_thread:
         list(_pool(threads()).map(work, range(count)))
+
+
+def results_of(work: Callable[[int], Any], count: int, cells: float) -> list[Any]:
+    """[work(0), …, work(count − 1)], with all threads if the rows have many cells.
+
+    Each call of `work` uses one thread.
+    """
+    out: list[Any] = [None] * count
+
+    def job(i: int) -> None:
+        with use_threads(1):
+            out[i] = work(i)
+
+    with one_blas_thread:
+        if cells < LEAST_CELLS_FOR_THREADS:
+            for i in range(count):
+                job(i)
+        else:
+            map_jobs(job, count)
+    return out
 
 
 def spans(n: int, cells: float) -> list[int]:

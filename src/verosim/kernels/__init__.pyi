@@ -15,10 +15,15 @@ from verosim.kernels.counts import find_bins as find_bins
 from verosim.kernels.counts import find_codes as find_codes
 from verosim.kernels.counts import tally_whole_numbers as tally_whole_numbers
 from verosim.kernels.counts import tally_words as tally_words
+from verosim.kernels.cuts import separate_cells as separate_cells
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
 from verosim.kernels.first_look import look_at_numbers as look_at_numbers
+from verosim.kernels.information import add_pair_logs as add_pair_logs
+from verosim.kernels.interactions import add_interactions as add_interactions
+from verosim.kernels.interactions import fill_interactions as fill_interactions
+from verosim.kernels.interactions import read_interactions as read_interactions
 from verosim.kernels.labels import code_integers as code_integers
 from verosim.kernels.labels import first_rows as first_rows
 from verosim.kernels.labels import mark_integers as mark_integers
@@ -76,6 +81,7 @@ from verosim.kernels.stop_words import place_words as place_words
 from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs
+from verosim.kernels.temperature import temper as temper
 from verosim.kernels.text import count_texts as count_texts
 from verosim.kernels.text import measure_texts as measure_texts
 from verosim.kernels.text import score_texts as score_texts

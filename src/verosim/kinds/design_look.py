@@ -121,15 +121,17 @@ def _median_distance(
         first += n
     Z, w = np.concatenate(parts), weight[at]
     norm = (Z**2).sum(axis=1)
-    squares = norm[:, None] + norm - 2 * (Z @ Z.T)
-    i, j = np.triu_indices(len(Z), 1)
-    squares, mass = squares[i, j], w[i] * w[j]
-    apart = squares > 1e-9 * (norm[i] + norm[j])
-    return _weighted_median(squares[apart], mass[apart]) if apart.any() else 1.0
+    both = norm[:, None] + norm
+    squares = both - 2 * (Z @ Z.T)  # every pair of rows is there twice
+    apart = squares > 1e-9 * both
+    return _weighted_median(squares[apart], np.outer(w, w)[apart]) if apart.any() else 1.0
 
 
 def _weighted_median(x: np.ndarray, weight: np.ndarray) -> float:
     """The smallest number at which half of the weight is reached."""
+    if (weight == weight[0]).all():
+        half = (len(x) - 1) // 2
+        return float(np.partition(x, half)[half])
     order = np.argsort(x, kind="stable")
     reached = np.cumsum(weight[order])
     at = np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12))

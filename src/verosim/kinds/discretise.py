@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from verosim import kernels
+
 FEW_BINS = 3  # where no two cuts separate the classes
 
 
@@ -29,46 +31,7 @@ def equal_bins(weight: np.ndarray, bins: int) -> np.ndarray:
 def separating_bins(count: np.ndarray) -> np.ndarray:
     """(K,) the bin of every cell of a number, from its counts (K, C) in every class."""
     reached = np.concatenate([np.zeros((1, count.shape[1])), np.cumsum(count, axis=0)])
-    cuts: list[int] = []
-    parts = [(0, len(count))]
-    while parts:
-        start, stop = parts.pop()
-        cut = _best_cut(reached, start, stop)
-        if cut is not None:
-            cuts.append(cut)
-            parts += [(start, cut), (cut, stop)]
-    if len(cuts) < 2:
+    cut = np.zeros(len(count), dtype=bool)
+    if kernels.separate_cells(reached, cut) < 2:
         return equal_bins(count.sum(axis=1), FEW_BINS)
-    return np.searchsorted(np.sort(cuts), np.arange(len(count)), side="right")
-
-
-def _best_cut(reached: np.ndarray, start: int, stop: int) -> int | None:
-    """The cell before which to cut, or None if no cut is worth its description."""
-    whole = reached[stop] - reached[start]
-    N = whole.sum()
-    if stop - start < 2 or N < 2:
-        return None
-    left = reached[start + 1 : stop] - reached[start]  # (cuts, C)
-    right = whole - left
-    n_left, n_right = left.sum(axis=1), right.sum(axis=1)
-    rest = np.where(
-        (n_left > 0) & (n_right > 0), n_left * entropy(left) + n_right * entropy(right), np.inf
-    )
-    at = int(np.argmin(rest))
-    if not np.isfinite(rest[at]):
-        return None
-    c, c_left, c_right = (int((part > 0).sum()) for part in (whole, left[at], right[at]))
-    H = float(entropy(whole))
-    described = c * H - c_left * entropy(left[at]) - c_right * entropy(right[at])
-    gain = N * H - rest[at]
-    # log(3^c − 2), also for so many classes that 3^c overflows
-    price = np.log(N - 1) + c * np.log(3.0) + np.log1p(-2 * 3.0**-c) - described
-    return start + 1 + at if gain > price else None
-
-
-def entropy(count: np.ndarray) -> np.ndarray:
-    """(…) the entropy in nats of counts (…, C)."""
-    total = count.sum(axis=-1, keepdims=True)
-    share = count / np.where(total > 0, total, 1.0)
-    out: np.ndarray = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=-1)
-    return out
+    return np.cumsum(cut)

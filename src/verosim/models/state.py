@@ -103,10 +103,15 @@ def derive(
     return State(spec, statistic, schema, rule, tuned)
 
 
-def derive_rules(specs: Sequence[Spec], statistic: Statistic) -> list[Decision]:
-    """The rules of several specs from one statistic. Shared work is done once."""
+def derive_rules(
+    specs: Sequence[Spec], statistic: Statistic, quiet: bool = False
+) -> list[Decision]:
+    """The rules of several specs from one statistic. Shared work is done once.
+
+    With `quiet`, singular covariances give no warning.
+    """
     seen = specs[0].view(statistic)  # specs that share a statistic use the same form
-    estimates = estimate_all([spec.density for spec in specs], seen)
+    estimates = estimate_all([spec.density for spec in specs], seen, quiet)
     return [
         spec.rule(params, seen, streaming=True)
         for spec, params in zip(specs, estimates, strict=True)

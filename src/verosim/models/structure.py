@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -167,15 +168,17 @@ def within_budget(parents: Parents, sizes: np.ndarray, rows: int, classes: int) 
 
 def cell_codes(columns: tuple[CellColumn, ...], maps: Maps) -> CellCodes:
     """The codes of columns of cells. Missing has the last code of each column."""
-    table = np.zeros((len(columns), CELLS), dtype=np.uint8)
-    sizes, widths = [], []
-    for j, (column, of_cell) in enumerate(zip(columns, maps, strict=True)):
-        codes = np.array(of_cell, dtype=np.intp)
-        table[j, : len(codes)] = codes
-        sizes.append(int(codes.max()) + 1)
-        widths.append(_log_widths(column, codes, sizes[-1]))
     cells = np.array([column.size for column in columns])
-    return CellCodes(table, np.array(sizes), np.concatenate(widths), cells)
+    of_cell = np.fromiter(chain.from_iterable(maps), dtype=np.uint8, count=int(cells.sum()))
+    start = np.concatenate([[0], np.cumsum(cells)[:-1]])
+    sizes = np.maximum.reduceat(of_cell, start).astype(np.int64) + 1
+    column = np.repeat(np.arange(len(columns)), cells)
+    table = np.zeros((len(columns), CELLS), dtype=np.uint8)
+    table[column, np.arange(len(of_cell)) - start[column]] = of_cell
+    place = (np.cumsum(sizes) - sizes)[column] + of_cell
+    width = np.bincount(place, np.concatenate([one.widths for one in columns]))
+    log_widths = np.log(np.where(width > 0, width, 1.0))  # 0 for categories and missing
+    return CellCodes(table, sizes, log_widths, cells)
 
 
 def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int | str) -> Maps:
@@ -188,13 +191,3 @@ def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int |
         codes = separating_bins(count) if bins == MDL else equal_bins(count.sum(axis=1), int(bins))
         out.append((*codes.tolist(), int(codes.max()) + 1))
     return tuple(out)
-
-
-def _log_widths(column: CellColumn, codes: np.ndarray, size: int) -> np.ndarray:
-    """(size,) log width of the bin of every code, 0 for categories and missing."""
-    out = np.zeros(size)
-    if column.is_number and len(column.edges) > 1:
-        width = np.zeros(size)
-        np.add.at(width, codes[:-1], np.diff(np.array(column.edges)))
-        out[width > 0] = np.log(width[width > 0])
-    return out

@@ -100,8 +100,8 @@ def auto(
         The folds: a number of folds, a scikit-learn splitter, the fold of each row, the name of a
         column of folds, or pairs of training and test positions. "loo" is not possible. Textbook
         models also accept "time:column", for blocks in the order of time. None means 10 folds
-        for textbook models. For a pool it means 5 folds, or one held-out part if there are 10,000
-        rows or more.
+        for textbook models. For a pool it means 5 folds, 3 from 2,000 rows on, or one held-out
+        part if there are 10,000 rows or more.
     effort : {"fast", "default", "max"}, default="default"
         The experts of a pool. "fast" uses models of counts and Gaussian models, which are small.
         "default" adds weighted columns and LDA on random features. "max" adds more of them, and MDA

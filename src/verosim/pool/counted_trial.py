@@ -48,11 +48,13 @@ class CountedTrial(Trial):
             if self.counted:
                 training = total.without(summarise(source.take(at), total.zero()))
             order.append(at)
+            plain = [expert.spec for expert in group.experts if not expert.spec.learns_in_pool]
+            posteriors = iter(predicted(plain, training, source.X[at]))
             for own, expert in zip(log_p, group.experts, strict=True):
                 if expert.spec.learns_in_pool:
                     evidence.append(evidence_of(expert, training, source.X[at]))
                 else:
-                    own[at] = predicted(expert, training, None, source.X[at])
+                    own[at] = next(posteriors)
         specs = [expert.spec for expert in group.experts]
         at = np.concatenate(order)
         for e, expert in enumerate(group.experts):

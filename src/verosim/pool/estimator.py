@@ -57,7 +57,8 @@ class Pool(CodedClassifier):
     experts. Weights v that are whole numbers count rows. Others are rescaled, so that they sum to
     the number of held-out rows.
 
-    With fewer than 10,000 rows, each row is held out once, in one of five folds. Bins and parents
+    With fewer than 10,000 rows, each row is held out once, in one of five folds (three from 2,000
+    rows on). Bins and parents
     are chosen again without each fold, so that the held-out labels do not influence them. With
     more rows, one part of the rows is held out. A file that does not fit into memory is read
     several times.
@@ -87,7 +88,7 @@ class Pool(CodedClassifier):
     cv : int, splitter, array-like, iterable of pairs, str or None, default=None
         The folds: a number of folds, a scikit-learn splitter, the fold of each row, pairs of
         training and test rows, or the name of a column of folds. Each row must be held out exactly
-        once. None uses five folds, or one held-out part if there are 10,000 rows or more.
+        once. None uses five folds, three from 2,000 rows on, or one held-out part from 10,000 on.
     random_state : int, Generator, RandomState or None, default=0
         The seed of the held-out rows. None gives other rows in each fit.
 

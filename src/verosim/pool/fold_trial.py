@@ -6,16 +6,18 @@ counted once for all folds, and the rows of a fold are subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cached_property, reduce
+from itertools import combinations, pairwise
+from operator import add
+from typing import TypeVar
 
 import numpy as np
 
 from verosim.data import ArraySource
 from verosim.data.schema import Schema
-from verosim.engines import summarise
+from verosim.data.sources import cells_per_row
+from verosim.engines import results_of, summarise
 from verosim.errors import VerosimError
 from verosim.models import Spec
 from verosim.pool.experts import AS_CELLS, Expert, ExpertGroup
@@ -25,6 +27,8 @@ from verosim.pool.weighted_pairs import learned_weights
 from verosim.stats import Statistic
 from verosim.stats.statistic import sums_of_others
 from verosim.validate.weight_likelihood import Evidence
+
+T = TypeVar("T")
 
 ROWS_TO_NEST = 5_000  # with fewer rows, weights for a fold need sums without that fold
 
@@ -47,7 +51,8 @@ class FoldTrial(Trial):
         assert isinstance(rows.source, ArraySource)
         self.classes = rows.groups.classes
         every = max(1, -(-len(numbers) // most))
-        self.held = [np.flatnonzero(numbers == f)[::every] for f in range(count)]
+        self._members = [np.flatnonzero(numbers == f) for f in range(count)]
+        self.held = [members[::every] for members in self._members]
         at = np.concatenate(self.held)
         self.codes = rows.source.groups[at]
         self.weights = rows.source.weights[at] if len(rows.source.weights) else rows.source.weights
@@ -67,7 +72,17 @@ class FoldTrial(Trial):
         """For each fold, the schema with what the other rows choose, and experts that cannot."""
         used = [group for group in self.groups if group.spec.chooses_by_labels]
         used = [group for group in used if not set(group.names) <= set(self.left_out)]
-        return [choose_by_labels(used, self.described, rest) for rest in self._rest]
+        return self._by_fold(lambda f: choose_by_labels(used, self.described, self._rest[f]))
+
+    def _by_fold(self, work: Callable[[int], T]) -> list[T]:
+        """work(f) for each fold."""
+        return results_of(work, self.count_of_folds, self._cells)
+
+    @cached_property
+    def _cells(self) -> float:
+        """The number of cells of the rows, which decides whether several threads are faster."""
+        assert isinstance(self.rows.source, ArraySource)
+        return len(self.numbers) * min(map(cells_per_row, self.rows.source.X.values()))
 
     def count(self, group: ExpertGroup) -> Counted:
         source = self.rows.read_as(group.reading, group.spec.reader(self.schema))
@@ -75,15 +90,15 @@ class FoldTrial(Trial):
         many = 1 if group.spec.chooses_by_labels else self.count_of_folds
         plan = plan_of(group, self.schema, self.rows.groups, many)
         if group.spec.chooses_by_labels:
-            trainings = [self._refitted(group, f) for f in self._folds]
+            _ = self._choices  # all threads make them
+            trainings = self._by_fold(lambda f: self._refitted(group, f))
             return self._predicted(group, summarise(source, plan), trainings, source)
-        folded = summarise(
-            source.folded(self.numbers, self.count_of_folds), plan.folded(self.count_of_folds)
-        )
-        each = [folded.fold(f) for f in self._folds]
-        return self._predicted(
-            group, folded.total("fold"), list(sums_of_others(each)), source, each
-        )
+        for batch in source.batches():
+            plan.prepare(batch)  # all folds have the same pivots
+            break
+        each = self._by_fold(lambda f: summarise(source.take(self._members[f]), plan))
+        trainings = list(sums_of_others(each))
+        return self._predicted(group, each[0] + trainings[0], trainings, source, each)
 
     def _refitted(self, group: ExpertGroup, f: int) -> Statistic:
         """The statistic of the rows outside a fold, with bins and parents that they choose."""
@@ -102,27 +117,32 @@ class FoldTrial(Trial):
         each: Sequence[Statistic] = (),
     ) -> Counted:
         blocks = [source.X[at] for at in self.held]
+        plain = [expert for expert in group.experts if not expert.spec.learns_in_pool]
+
+        def predict(f: int) -> list[np.ndarray]:
+            specs = [self._without_fold(expert.spec, source, trainings[f], f) for expert in plain]
+            return predicted(specs, trainings[f], blocks[f])
+
+        found = [np.concatenate(folds) for folds in zip(*self._by_fold(predict), strict=True)]
         log_p, specs = [], []
         for expert in group.experts:
             spec = expert.spec
             if spec.learns_in_pool:
                 spec, own = self._weighted(expert, trainings, each, blocks)
             else:
-                own = np.concatenate([
-                    predicted(expert, training, self._training_rows(expert, source, f), blocks[f])
-                    for f, training in enumerate(trainings)
-                ])  # fmt: skip
+                own = found[plain.index(expert)]
                 if spec.needs_rows:
                     spec = spec.resolved(spec.found_in_rows(source, total))
             log_p.append(own)
             specs.append(spec)
         return Counted(total, log_p, specs)
 
-    def _training_rows(self, expert: Expert, source: ArraySource, f: int) -> Any:
-        """The rows outside a fold, for experts that need more than their sums."""
-        if not expert.spec.needs_rows:
-            return None
-        return source.take(np.flatnonzero(self.numbers != f))
+    def _without_fold(self, spec: Spec, source: ArraySource, training: Statistic, f: int) -> Spec:
+        """The settings of an expert. If it needs rows, those outside a fold complete them."""
+        if not spec.needs_rows:
+            return spec
+        rest = source.take(np.flatnonzero(self.numbers != f))
+        return spec.resolved(spec.found_in_rows(rest, training))
 
     def _weighted(
         self,
@@ -136,24 +156,38 @@ class FoldTrial(Trial):
         The weights for a fold come from other folds. With few rows, the sums that predict the other
         folds are also without the fold, because its labels would have an influence on the weights.
         """
-        evidence = [
-            evidence_of(expert, training, block)
-            for training, block in zip(trainings, blocks, strict=True)
-        ]
+        evidence = self._by_fold(lambda f: evidence_of(expert, trainings[f], blocks[f]))
+        nested = self.count_of_folds > 2 and len(self.numbers) < ROWS_TO_NEST
+        inner = self._without_two(expert, each, blocks) if nested else {}
         bounds = np.cumsum([0, *map(len, blocks)])
-        rows = [slice(a, b) for a, b in pairwise(bounds.tolist())]
-        v, own = self.row_weights, []
-        for f in self._folds:
+        rows = [np.arange(a, b) for a, b in pairwise(bounds.tolist())]
+        v = self.row_weights
+        near = learned_weights(Evidence.joined(evidence), self.codes, v)
+
+        def predict(f: int) -> np.ndarray:
             others = [g for g in self._folds if g != f]
-            inner = evidence[:f] + evidence[f + 1 :]
-            if len(others) > 1 and len(self.numbers) < ROWS_TO_NEST:
-                rest = sums_of_others([each[g] for g in others])
-                inner = [
-                    evidence_of(expert, training, blocks[g])
-                    for g, training in zip(others, rest, strict=True)
-                ]
-            codes = np.concatenate([self.codes[rows[g]] for g in others])
-            weight = np.concatenate([v[rows[g]] for g in others])
-            own.append(learned_weights(Evidence.joined(inner), codes, weight)(evidence[f]))
-        weights = learned_weights(Evidence.joined(evidence), self.codes, v)
-        return expert.spec.resolved({"weights": weights}), np.concatenate(own)
+            known = Evidence.joined([inner[f, g] if nested else evidence[g] for g in others])
+            at = np.concatenate([rows[g] for g in others])
+            return learned_weights(known, self.codes[at], v[at], near=near)[0](evidence[f])
+
+        log_p = np.concatenate(self._by_fold(predict))
+        return expert.spec.resolved({"weights": near[0]}), log_p
+
+    def _without_two(
+        self, expert: Expert, each: Sequence[Statistic], blocks: Sequence[np.ndarray]
+    ) -> dict[tuple[int, int], Evidence]:
+        """For two folds f and g, the evidence of the rows of g by the sums without both folds."""
+        two = list(combinations(self._folds, 2))
+
+        def find(p: int) -> tuple[Evidence, Evidence]:
+            f, g = two[p]
+            training = reduce(add, (each[h] for h in self._folds if h not in (f, g)))
+            scores = expert.spec.estimate(training)
+            return scores.evidence(blocks[g]), scores.evidence(blocks[f])
+
+        found = results_of(find, len(two), self._cells)
+        return {
+            key: evidence
+            for (f, g), both in zip(two, found, strict=True)
+            for key, evidence in zip(((f, g), (g, f)), both, strict=True)
+        }

@@ -15,7 +15,7 @@ from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
 from verosim.data.schema import Schema, check_in_table
 from verosim.data.stream import TableSource
-from verosim.engines import summarise
+from verosim.engines import one_blas_thread, summarise
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
 from verosim.folds import first_warning_only
@@ -57,7 +57,8 @@ def learn_pool(
     if not isinstance(spec.random_state, int):
         seed = int(generator(spec.random_state).integers(1 << 32))
         spec = replace(spec, random_state=seed)
-    with first_warning_only():
+    # Our own threads call BLAS, and many of its problems are too small for threads.
+    with first_warning_only(), one_blas_thread:
         state = _learned(spec, inputs, groups, like, classes, start)
     if not state.tuned["report"].complete:
         warn("The fit was interrupted, and the pool has only the experts so far.", VerosimWarning)

@@ -31,6 +31,7 @@ PENALTY = 8.0  # of a weight that differs from 1/E
 LEAST_WEIGHT = 1e-6  # below it an expert is dropped
 LOWEST = -1e3  # of a log-posterior before it is tempered
 MIXING_TOLERANCE = 1e-8  # relative, of the loss
+SCORE_TOLERANCE = 1e-5  # the same, for weights that only give the score of the pool
 ROWS_FOR_TEMPERATURES = 4_000  # more rows change a temperature very little
 SCORE_PARTS = 3  # of the held-out rows, for the score of the pool itself
 
@@ -140,8 +141,9 @@ class HeldOutFeatures:
             test, rest = part_of == part, part_of != part
             if rest.any():
                 w, b = logarithmic_pool(
-                    self.features[:, rest], self.codes[rest], self.weights[rest], self._solution
-                )
+                    self.features[:, rest], self.codes[rest], self.weights[rest], self._solution,
+                    SCORE_TOLERANCE,
+                )  # fmt: skip
                 out[test] = np.tensordot(w, self.features[:, test], 1) + b
         return self._scored(out - log_sum(out))
 
@@ -178,6 +180,7 @@ def logarithmic_pool(
     codes: np.ndarray,
     v: np.ndarray,
     start: tuple[np.ndarray, np.ndarray] | None = None,
+    tolerance: float = MIXING_TOLERANCE,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The weights (E,) and offsets (C,) for features (E, n, C)."""
     E, n, C = features.shape
@@ -207,6 +210,6 @@ def logarithmic_pool(
     bounds = [(0.0, None)] * E + [(None, None)] * C
     found = minimize(
         loss, np.concatenate(first), jac=True, method="L-BFGS-B", bounds=bounds,
-        options={"maxiter": 200, "ftol": MIXING_TOLERANCE},
+        options={"maxiter": 200, "ftol": tolerance},
     )  # fmt: skip
     return found.x[:E], found.x[E:]

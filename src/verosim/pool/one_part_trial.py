@@ -56,21 +56,24 @@ class OnePartTrial(Trial):
             training = part_of_pool(self._streamed, group.part)
         else:
             training = summarise(rest, plan)
-        log_p, specs = [], []
-        for expert in group.experts:
-            spec = expert.spec
-            if spec.learns_in_pool:
-                evidence = evidence_of(expert, training, held.X)
+        specs = [
+            expert.spec.resolved(expert.spec.found_in_rows(rest, training))
+            if expert.spec.needs_rows
+            else expert.spec
+            for expert in group.experts
+        ]
+        plain = [spec for spec in specs if not spec.learns_in_pool]
+        found = iter(predicted(plain, training, held.X))
+        log_p = []
+        for e, expert in enumerate(group.experts):
+            if expert.spec.learns_in_pool:
                 weights, own = cross_fitted_weights(
-                    evidence, self.codes, self.row_weights, self._parts
+                    evidence_of(expert, training, held.X), self.codes, self.row_weights, self._parts
                 )
-                spec = spec.resolved({"weights": weights})
+                specs[e] = expert.spec.resolved({"weights": weights})
             else:
-                if spec.needs_rows:
-                    spec = spec.resolved(spec.found_in_rows(rest, training))
-                own = predicted(replace(expert, spec=spec), training, None, held.X)
+                own = next(found)
             log_p.append(own)
-            specs.append(spec)
         return Counted(training + summarise(held, plan), log_p, specs)
 
     @cached_property

@@ -18,13 +18,14 @@ from scipy.special import logsumexp
 
 from verosim.axes import Columns
 from verosim.bayes.rule import Decision
+from verosim.bayes.stacked import log_posteriors
 from verosim.data.sources import Parts
 from verosim.densities import Params
 from verosim.densities.base import into
 from verosim.engines import use_threads
 from verosim.errors import VerosimError, listed
 from verosim.estimators.density_method import NotADensity
-from verosim.pool.experts import AS_CELLS, Expert
+from verosim.pool.experts import AS_CELLS, Expert, grouped
 from verosim.pool.mixing import Mixing
 
 
@@ -70,11 +71,15 @@ class PoolParams(Params):
 
     def expert_posteriors(self, block: Parts) -> list[np.ndarray]:
         """For every expert (n, C) log p_e(k | x)."""
-        readings = {expert.name: expert.reading for expert in self.members}
+        names = set(self.mixing.names)
+        used = [expert for expert in self.members if expert.name in names]
+        found: dict[str, np.ndarray] = {}
         with use_threads(1):  # the rows of a block are scored in one of several threads
-            return [
-                self.rules[name].log_posterior(block[readings[name]]) for name in self.mixing.names
-            ]
+            for group in grouped(used):  # they read rows in the same way, so they share it
+                rules = [self.rules[name] for name in group.names]
+                log_p = log_posteriors(rules, block[group.reading])
+                found.update(zip(group.names, log_p, strict=True))
+        return [found[name] for name in self.mixing.names]
 
     def parts(self, block: Parts) -> np.ndarray:
         """(E, n, C) w_e ℓ_e: what every expert adds to the scores."""

@@ -1,7 +1,8 @@
 """How rows are divided into those that experts learn from and those that they predict.
 
-    few rows     five folds
-    many rows    one part is held out, so everything is counted once
+    below 2,000 rows     five folds
+    below 10,000 rows    three folds
+    more rows            one part is held out, so everything is counted once
 
 If `cv` is a number of folds or defines the fold of each row, these folds are used instead.
 """
@@ -24,7 +25,8 @@ from verosim.pool.rows import HeldOutPart, PoolRows
 from verosim.pool.trial import Trial
 
 ROWS_TO_HOLD_OUT = 10_000  # rows from which one part of the rows is held out, instead of folds
-POOL_FOLDS = 5
+POOL_FOLDS, FEWER_FOLDS = 5, 3
+ROWS_FOR_FEWER = 2_000  # rows from which there are fewer folds
 MOST_SCORES = 80_000  # held-out rows × classes that the weights are learned from
 LEAST_HELD_OUT = 3_000  # rows
 SHARE_HELD_OUT = 5  # one of so many rows is held out
@@ -37,7 +39,7 @@ def trial_of(
     seed: Any,
     folds: int | None = None,
 ) -> Trial:
-    """Five folds of few rows, or one held-out part of many rows, unless folds are wanted."""
+    """Some folds of few rows, or one held-out part of many rows, unless folds are wanted."""
     if isinstance(rows, HeldOutPart):
         if folds is not None:
             raise VerosimError(
@@ -70,7 +72,7 @@ def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[n
         )
     if rows.together is not None:
         of_row, names = encode_labels(rows.together)
-        count = len(names) if rows.are_folds else min(folds or POOL_FOLDS, len(names))
+        count = len(names) if rows.are_folds else min(folds or _usual_folds(n), len(names))
         if count < 2:
             what = "folds" if rows.are_folds else "groups"
             raise VerosimError(
@@ -80,7 +82,7 @@ def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[n
         if rows.are_folds:
             return of_row.astype(np.int32), count
         return (rng.permutation(len(names)) % count)[of_row].astype(np.int32), count
-    count = min(folds or POOL_FOLDS, n)
+    count = min(folds or _usual_folds(n), n)
     if folds is None and n >= ROWS_TO_HOLD_OUT:
         wanted = min(
             most_held_out(len(rows.groups.classes)), max(LEAST_HELD_OUT, n // SHARE_HELD_OUT)
@@ -91,3 +93,8 @@ def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[n
     numbers = np.empty(n, dtype=np.int32)
     numbers[order] = np.arange(n) % count
     return numbers, count
+
+
+def _usual_folds(n: int) -> int:
+    """The number of folds of n rows."""
+    return POOL_FOLDS if n < ROWS_FOR_FEWER else FEWER_FOLDS

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verosim.axes import Axes, Groups
-from verosim.bayes.rule import Decision, spread
+from verosim.bayes.rule import spread
+from verosim.bayes.stacked import log_posteriors
 from verosim.data.labels import positions
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
-from verosim.models import Spec, derive
+from verosim.models import Spec, derive_rules
 from verosim.models.structure import CellRows
 from verosim.pool.experts import AS_CELLS, Expert, ExpertGroup
 from verosim.pool.rows import PoolRows, Reading
@@ -90,19 +91,18 @@ def plan_of(group: ExpertGroup, schema: Schema, classes: Groups, folds: int = 1)
     return plan
 
 
-def fitted_rule(spec: Spec, training: Statistic, source: Any) -> tuple[Decision, np.ndarray]:
-    """The rule of one expert, and its classes. The rows are None if they are not needed."""
-    seen = training if spec.needs_rows else training.prune()
-    found = {} if source is None else spec.found_in_rows(source, seen)
-    state = derive(spec, seen, tuned=found, streaming=True, quiet=True)
-    return state.rule, state.classes
+def predicted(specs: Sequence[Spec], training: Statistic, block: Any) -> list[np.ndarray]:
+    """For each expert with this statistic (m, C) the log-posteriors of held-out rows.
 
-
-def predicted(expert: Expert, training: Statistic, source: Any, block: Any) -> np.ndarray:
-    """(m, C) the log-posteriors of held-out rows over all classes of the statistic."""
-    rule, classes = fitted_rule(expert.spec, training, source)
+    They are over all classes of the statistic. Everything that the experts share is done once.
+    """
+    if not specs:
+        return []
     every = training.axes.groups.classes
-    return spread(rule.log_posterior(block), positions(classes, every), len(every))
+    seen = training if any(spec.needs_rows for spec in specs) else training.prune()
+    rules = derive_rules(specs, seen, quiet=True)
+    places = positions(seen.axes.groups.classes, every)
+    return [spread(log_p, places, len(every)) for log_p in log_posteriors(rules, block)]
 
 
 def evidence_of(expert: Expert, training: Statistic, block: Any) -> Evidence:

@@ -8,7 +8,7 @@ s_ij(k) is the interaction of two columns (`densities.interactions`), and the we
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -22,13 +22,15 @@ from verosim.densities import ClassScores
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.interactions import ROWS_PER_PAIR, Interactions
 from verosim.densities.one_dependence import log_code_shares
+from verosim.engines import one_blas_thread
 from verosim.estimators.aode import OneDependenceSpec
 from verosim.stats import Statistic
-from verosim.validate.column_weights import ColumnWeights, clipped_evidence
-from verosim.validate.weight_likelihood import Evidence
+from verosim.validate.column_weights import COMMON_STRENGTH, ColumnWeights, clipped_evidence
+from verosim.validate.weight_likelihood import Evidence, Likelihood
 
 MOST_PAIRS = 60
 STRENGTHS = (10.0, 0.3)  # λ, the strength in rows of equal weights
+ENOUGH_TO_POOL = 1e-3  # nats; the last step towards the weights is expected to gain less
 EVIDENCE_BUDGET = 1 << 20  # numbers in the evidence of the rows that weights are learned from
 
 
@@ -43,18 +45,17 @@ class PairScores(ClassScores):
 
     @property
     def n_parameters(self) -> int:
-        return int(self.log_share.size + sum(table.size for table in self.interactions.tables))
+        return int(self.log_share.size + self.interactions.table.size)
 
     def read(self, rows: Any) -> Any:
         return rows
 
     def evidence(self, block: np.ndarray) -> Evidence:
         """The evidence of rows of cells (n, d), from which weights are learned."""
-        found = self.interactions
-        at = found.codes.encode(block)[0]  # (n, d)
-        against = self.log_share[at].transpose(0, 2, 1)  # (n, C, d)
-        if found.pairs:
-            against = np.concatenate([against, found.features(block)], axis=2)
+        found, (n, d) = self.interactions, block.shape
+        against = np.empty((n, len(self.log_prior), d + len(found.pairs)))
+        against[:, :, :d] = self.log_share[found.codes.encode(block)[0]].transpose(0, 2, 1)
+        found.features(block, against[:, :, d:])
         names = tuple(found.columns.name(j) for j in range(block.shape[1]))
         log_prior = np.repeat(self.log_prior[None], len(block), axis=0)
         return Evidence(against, log_prior, names, found.names)
@@ -152,19 +153,42 @@ class WeightedPairs:
         return WeightedPairsSpec(name=type(self).__name__, bins=self.bins)
 
 
-def learned_weights(evidence: Evidence, codes: np.ndarray, v: np.ndarray) -> ColumnWeights:
-    """The weights of held-out rows, or of some of them at equal steps if there are very many."""
-    every = max(1, -(-evidence.against.size // EVIDENCE_BUDGET))
-    rows = np.arange(0, len(codes), every)
-    return ColumnWeights.fit(evidence[rows], codes[rows], v[rows], STRENGTHS)
+def learned_weights(
+    evidence: Evidence, codes: np.ndarray, v: np.ndarray, near: Sequence[ColumnWeights] = ()
+) -> list[ColumnWeights]:
+    """The weights of held-out rows for each strength λ that may be the best, the best first.
+
+    `near` are the weights of similar rows, from which these are found in fewer steps.
+    """
+    rows = _some_rows(evidence)
+    some = evidence[rows]
+    likelihood = Likelihood.of(some, codes[rows], v[rows])
+    with one_blas_thread:
+        path = likelihood.path(
+            [one.strength for one in near] or STRENGTHS,
+            COMMON_STRENGTH,
+            [(one.theta(some), None) for one in near],
+            ENOUGH_TO_POOL,
+        ).near_best()
+    order = np.argsort([-mode.log_evidence for mode in path.modes], kind="stable")
+    return [ColumnWeights.at(path.modes[at].theta, path.priors[at], some) for at in order]
 
 
 def cross_fitted_weights(
     evidence: Evidence, codes: np.ndarray, v: np.ndarray, parts: np.ndarray
 ) -> tuple[ColumnWeights, np.ndarray]:
     """The weights of all rows, and (n, C) log p̂ of each part by the weights of the others."""
+    rows = _some_rows(evidence, 2 * EVIDENCE_BUDGET)  # each part has fewer
+    found, without = ColumnWeights.without_parts(
+        evidence[rows], codes[rows], v[rows], parts[rows], STRENGTHS, ENOUGH_TO_POOL
+    )
     out = np.empty_like(evidence.log_prior)
-    for part in np.unique(parts):
+    for part, weights in without.items():
         test = parts == part
-        out[test] = learned_weights(evidence[~test], codes[~test], v[~test])(evidence[test])
-    return learned_weights(evidence, codes, v), out
+        out[test] = weights(evidence[test])
+    return found, out
+
+
+def _some_rows(evidence: Evidence, budget: int = EVIDENCE_BUDGET) -> np.ndarray:
+    """The rows that weights are learned from: all, or some at equal steps if there are many."""
+    return np.arange(0, len(evidence.against), max(1, -(-evidence.against.size // budget)))

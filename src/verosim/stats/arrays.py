@@ -265,7 +265,7 @@ class ArrayStatistic(Statistic):
         check_fold_dim(dim)
         out = self.fold(0)
         for f in range(1, self.axes.groups.folds):
-            out = out + self.fold(f)
+            out += self.fold(f)
         return out
 
     def complement(self, dim: str = "fold") -> Self:
@@ -302,9 +302,16 @@ class ArrayStatistic(Statistic):
         clear_residue(self, before)
 
     def prune(self) -> Self:
+        if self.is_clear:
+            return self
         out = self.cleared()
         kept = (out.rows != 0).any(axis=1)
         return out if kept.all() else out.keep("class", kept)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether `cleared` would change nothing, so that no copy is needed. It may be False."""
+        return self.axes.codes is None and bool((self.rows != 0).all())
 
     def cleared(self) -> Self:
         """Set the sums of groups without rows to exactly zero.

@@ -102,6 +102,10 @@ class GrowingCounts(ArrayStatistic):
         super().settle_rows(before)
         settle_cells(self, before)
 
+    @property
+    def is_clear(self) -> bool:
+        return bool((self.rows != 0).all() and (self.arrays["cells"] != 0).all())
+
     def cleared(self) -> Self:
         out = super().cleared()
         assert out.axes.codes is not None

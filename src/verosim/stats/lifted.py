@@ -39,6 +39,7 @@ class LiftedMoments(Moments):
         lift: dict[str, Any],
     ) -> None:
         self.lift = Lift(**lift)
+        self._options = {"lift": lift}
         super().__init__(axes, arrays, lows, layout="pooled")
 
     @classmethod
@@ -48,7 +49,7 @@ class LiftedMoments(Moments):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {"lift": asdict(self.lift)}
+        return self._options
 
     def prepare(self, batch: Batch) -> None:
         self.arrays["pivot"][...] = 0.0

@@ -74,6 +74,14 @@ class Pairs(ArrayStatistic):
         count, then = (x.single().sum(axis=0) for x in (self, before))
         self.arrays["cells"][...] = settled(self.arrays["cells"], count, then)
 
+    @property
+    def is_clear(self) -> bool:
+        pair = self.arrays["pair"]
+        return bool((self.rows != 0).all()) and not any(
+            pair[:, f, gone].any() or pair[:, f, :, gone].any()
+            for f, gone in enumerate(self.arrays["cells"] == 0)
+        )
+
     def cleared(self) -> Self:
         """The same codes; the counts of codes that no row has are exactly zero."""
         out = super().cleared()

@@ -216,7 +216,7 @@ class Statistic(Protocol):
 
     @abstractmethod
     def prune(self) -> Self:
-        """Drop classes without rows and codes that occur in no row."""
+        """Drop classes without rows and codes that occur in no row. It may be this statistic."""
 
     # Identity ----------------------------------------------------------------------------
 
@@ -238,15 +238,16 @@ class Statistic(Protocol):
 
 
 def sums_of_others(parts: Sequence[Any]) -> Iterator[Any]:
-    """For each statistic, the sum of all others."""
-    before = after = parts[0].zero()
-    later = [after]
+    """For each statistic, the sum of all others. Each sum is a new statistic."""
+    later = [parts[0].zero()]
     for part in parts[:0:-1]:
-        after = part + after
-        later.append(after)
+        later.append(part + later[-1])
+    before = parts[0].zero()
     for part in parts:
-        yield before + later.pop()
-        before = before + part
+        others = later.pop()  # nothing else uses it, so it can be changed
+        others += before
+        yield others
+        before += part
 
 
 def unlike(a: Statistic, b: Any) -> VerosimError:

@@ -11,19 +11,22 @@ scores into accurate multiclass probability estimates.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp
 from sklearn.isotonic import IsotonicRegression
 
+from verosim import kernels
 from verosim.bayes.rule import Rule
 
 MOST_LOG_ODDS = 1e9  # the limit of log-odds; a class without training rows has −∞
 TIE_BREAK = 1e-9  # share of the posterior of the model in an isotonic posterior
 PRIOR_ROWS = 1.0  # the strength of the prior at τ = 1, in rows
+MOST_TRIES = 200  # of a τ; about six are needed
+FARTHEST_TRY, NEAREST_TRY = 2.0, 1e-10  # the distance between two of them, in log τ
 
 
 class Map(Protocol):
@@ -105,20 +108,30 @@ class Temperature(PosteriorMap):
         a, own, w = inputs[usable], own[usable], w[usable]
         top = a.max(axis=1, initial=-np.inf, keepdims=True)
         a, own = a - top, own - top[:, 0]  # (n, C), 0 for the predicted class
-        finite = np.where(np.isfinite(a), a, 0.0)
 
-        def slope(log_tau: float) -> float:
+        def slopes(log_tau: float) -> tuple[float, float]:
+            """The slope in τ, and its own slope in log τ, which is positive."""
             tau = np.exp(log_tau)
-            p = np.exp(tau * a)
-            expected = (p * finite).sum(axis=1) / p.sum(axis=1)
-            return float(w @ (expected - own) + PRIOR_ROWS * (1 - 1 / tau))
+            slope, curvature = kernels.temper(a, own, w, tau)
+            return slope + PRIOR_ROWS * (1 - 1 / tau), tau * curvature + PRIOR_ROWS / tau
 
-        low, high = -1.0, 1.0
-        while slope(low) > 0:
-            low *= 2
-        while slope(high) < 0:
-            high *= 2
-        return cls(float(np.exp(brentq(slope, low, high, xtol=1e-10))))
+        return cls(float(np.exp(_root(slopes))))
+
+
+def _root(slopes: Callable[[float], tuple[float, float]]) -> float:
+    """Where an increasing function is 0, by Newton's method between bounds that enclose the root.
+
+    `slopes(x)` gives the function and its slope.
+    """
+    low, high, x = -np.inf, np.inf, 0.0
+    for _ in range(MOST_TRIES):
+        value, slope = slopes(x)
+        low, high = (x, high) if value < 0 else (low, x)
+        step = -float(np.clip(value / slope, -FARTHEST_TRY, FARTHEST_TRY))
+        if abs(step) < NEAREST_TRY:
+            return x + step
+        x = x + step if low < x + step < high else 0.5 * (low + high)
+    return x
 
 
 @dataclass(frozen=True)

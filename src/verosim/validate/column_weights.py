@@ -33,7 +33,7 @@ from verosim.data import SparseRows
 from verosim.data.sources import CELLS_PART
 from verosim.densities.interactions import Interactions
 from verosim.engines import one_blas_thread
-from verosim.validate.weight_likelihood import Evidence, Likelihood, Prior
+from verosim.validate.weight_likelihood import ENOUGH, Evidence, Likelihood, Prior
 
 PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, the strength in rows of equal weights
 COMMON_STRENGTH = 1.0  # the strength in rows of τ = 1
@@ -74,6 +74,10 @@ class ColumnWeights:
         """The weights of these pairs; 0 for a pair that no fold has chosen."""
         known = dict(zip(self.pairs, self.pair_weights.tolist(), strict=True))
         return np.array([known.get(pair, 0.0) for pair in pairs])
+
+    def theta(self, evidence: Evidence) -> np.ndarray:
+        """(d + P + C,) these weights as θ = (w, u, β) of the features of some evidence."""
+        return np.concatenate([self.weights, self.of_pairs(evidence.pairs), self.offsets])
 
     def averaged(self, other: ColumnWeights, share: float) -> ColumnWeights:
         """The mean of two weights of the same columns; `share` is the part of the first."""
@@ -128,27 +132,45 @@ class ColumnWeights:
     def cross_fitted(
         cls, evidence: Evidence, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
     ) -> tuple[ColumnWeights, np.ndarray]:
-        """The weights of all rows, and (n, C) log p̂ of each part by the weights of the others.
+        """The weights of all rows, and (n, C) log p̂ of each part by the weights of the others."""
+        found, without = cls.without_parts(evidence, codes, w, parts)
+        out = np.empty_like(evidence.log_prior)
+        for f, weights in without.items():
+            test = parts == f
+            out[test] = weights(evidence[test])
+        return found, out
+
+    @classmethod
+    def without_parts(
+        cls,
+        evidence: Evidence,
+        codes: np.ndarray,
+        w: np.ndarray,
+        parts: np.ndarray,
+        strengths: Sequence[float] = PENALTY_STRENGTHS,
+        enough: float = ENOUGH,
+    ) -> tuple[ColumnWeights, dict[int, ColumnWeights]]:
+        """The weights of all rows, and for each part the weights of the other parts.
 
         The weights of the other parts are near those of all rows. So Newton's method starts there,
-        with the Hessian of all rows minus that of the part.
+        with the Hessian of all rows minus that of the part. Its last step is expected to gain less
+        than `enough` nats.
         """
         likelihood = Likelihood.of(evidence, codes, w)
-        out = np.empty_like(evidence.log_prior)
+        out: dict[int, ColumnWeights] = {}
         with one_blas_thread:
-            path = likelihood.path(PENALTY_STRENGTHS, COMMON_STRENGTH).near_best()
+            path = likelihood.path(strengths, COMMON_STRENGTH, (), enough).near_best()
             strengths = [prior.strength for prior in path.priors]
             curvatures = [likelihood.hessian(mode.theta) for mode in path.modes]
-            for f in np.unique(parts):
-                test = parts == f
-                part = likelihood.only(test)
+            for f in np.unique(parts).tolist():
+                part = likelihood.only(parts == f)
                 near = [
                     (mode.theta, H - part.hessian(mode.theta))
                     for mode, H in zip(path.modes, curvatures, strict=True)
                 ]
-                rest = likelihood.only(~test).path(strengths, COMMON_STRENGTH, near)
+                rest = likelihood.only(parts != f).path(strengths, COMMON_STRENGTH, near, enough)
                 prior, mode = rest.best
-                out[test] = cls.at(mode.theta, prior, evidence)(evidence[test])
+                out[f] = cls.at(mode.theta, prior, evidence)
             prior, mode = path.best
             return cls.at(likelihood.newton_step(prior, mode.theta), prior, evidence), out
 

@@ -17,13 +17,14 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+
+from verosim.linalg import positive_solution
 
 MOST_STEPS = 100  # of Newton's method; it needs about five
 MOST_CHORDS = 10  # steps with a Hessian from nearby
 CLOSE = 10.0  # nats between two approximate log evidences that may have another order
 FAR = 50.0  # nats between two log evidences that have the same order in all folds
-ENOUGH = 1e-7  # nats; the last step is expected to gain less than this
+ENOUGH = 1e-7  # nats; by default the last step is expected to gain less than this
 SMALLEST_STEP = 1e-6  # the smallest share of a Newton step
 ARMIJO = 1e-4  # the least share of the gain that a step must have
 
@@ -225,33 +226,44 @@ class Likelihood:
         self,
         strengths: Sequence[float],
         common: float,
-        near: Sequence[tuple[np.ndarray, np.ndarray]] = (),
+        near: Sequence[tuple[np.ndarray, np.ndarray | None]] = (),
+        enough: float = ENOUGH,
     ) -> Path:
         """The modes for several λ. Each mode is the start of the next.
 
-        `near` has a start and the Hessian there for each λ, if modes of similar rows are known.
-        Their evidence is then not exact, and it is computed again where it is close to the best.
+        `near` has a start for each λ, if modes of similar rows are known, and the Hessian there or
+        None. With the Hessian, the evidence is not exact, and it is computed again where it is
+        close to the best.
         """
         priors = [Prior(self.d, self.C, strength, common, self.P) for strength in strengths]
         if near:
-            modes = [self.mode(p, *at) for p, at in zip(priors, near, strict=True)]
+            modes = [self.mode(p, *at, enough) for p, at in zip(priors, near, strict=True)]
             most = max(mode.log_evidence for mode in modes)
             return Path(priors, [
-                self.mode(prior, mode.theta) if mode.log_evidence > most - CLOSE else mode
-                for prior, mode in zip(priors, modes, strict=True)
+                self.mode(prior, mode.theta, None, enough)
+                if curvature is not None and mode.log_evidence > most - CLOSE
+                else mode
+                for prior, mode, (_, curvature) in zip(priors, modes, near, strict=True)
             ])  # fmt: skip
         theta, modes = self.start, []
         for prior in priors:
-            modes.append(self.mode(prior, theta))
+            modes.append(self.mode(prior, theta, None, enough))
             theta = modes[-1].theta
         return Path(priors, modes)
 
-    def mode(self, prior: Prior, start: np.ndarray, curvature: np.ndarray | None = None) -> Mode:
+    def mode(
+        self,
+        prior: Prior,
+        start: np.ndarray,
+        curvature: np.ndarray | None = None,
+        enough: float = ENOUGH,
+    ) -> Mode:
         """θ with the highest posterior density, and the log evidence of this prior.
 
         Newton's method for the weights that are not held at 0 (Bertsekas 1982, Projected Newton
         methods). The evidence is that of these weights. `curvature` is the Hessian near the mode;
-        without it, or if it is not near enough, the Hessian is computed in each step.
+        without it, or if it is not near enough, the Hessian is computed in each step. The last step
+        is expected to gain less than `enough` nats.
         """
         theta = start
         value, gradient = self.penalised(prior, theta)
@@ -263,7 +275,7 @@ class Likelihood:
             size, found = 1.0, self._moved(theta, step)
             new = self.penalised(prior, found)
             while (
-                gain > ENOUGH
+                gain > enough
                 and size > SMALLEST_STEP
                 and new[0] > value - ARMIJO * float(gradient @ (theta - found))
             ):
@@ -271,7 +283,7 @@ class Likelihood:
                 found = self._moved(theta, size * step)
                 new = self.penalised(prior, found)
             theta, (value, gradient) = found, new
-            if gain <= ENOUGH or size <= SMALLEST_STEP:
+            if gain <= enough or size <= SMALLEST_STEP:
                 break
         log_det = np.linalg.slogdet(H[np.ix_(free, free)])[1]
         return Mode(theta, float(-value + 0.5 * (prior.log_det_of(free) - log_det)))
@@ -296,7 +308,8 @@ class Likelihood:
         while True:
             free = np.flatnonzero(~held)
             step = np.zeros_like(theta)
-            step[free] = -cho_solve(cho_factor(H[np.ix_(free, free)]), gradient[free])
+            part = H if len(free) == len(H) else H[np.ix_(free, free)]
+            step[free] = -positive_solution(part, gradient[free])
             below = at_bound & (step < 0)  # these weights would become negative
             if not below.any():
                 return step, free
