@@ -6,7 +6,8 @@ counted once for all folds, and the rows of a fold are subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -20,10 +21,12 @@ from verosim.errors import VerosimError
 from verosim.models import Spec
 from verosim.pool.experts import AS_CELLS, Expert, ExpertGroup
 from verosim.pool.rows import PoolRows
+from verosim.pool.texts import lengths_of
 from verosim.pool.trial import Counted, Trial, choose_by_labels, evidence_of, plan_of, predicted
 from verosim.pool.weighted_pairs import learned_weights
 from verosim.stats import Statistic
 from verosim.stats.statistic import sums_of_others
+from verosim.stats.term_rows import TermRows
 from verosim.validate.weight_likelihood import Evidence
 
 ROWS_TO_NEST = 5_000  # with fewer rows, weights for a fold need sums without that fold
@@ -51,6 +54,7 @@ class FoldTrial(Trial):
         at = np.concatenate(self.held)
         self.codes = rows.source.groups[at]
         self.weights = rows.source.weights[at] if len(rows.source.weights) else rows.source.weights
+        self.lengths = lengths_of(rows.source.X, at)
 
     @cached_property
     def _rest(self) -> list[PoolRows]:
@@ -75,7 +79,11 @@ class FoldTrial(Trial):
         many = 1 if group.spec.chooses_by_labels else self.count_of_folds
         plan = plan_of(group, self.schema, self.rows.groups, many)
         if group.spec.chooses_by_labels:
-            trainings = [self._refitted(group, f) for f in self._folds]
+            refits = [self._refitted(group, f) for f in self._folds]
+            return self._predicted(group, summarise(source, plan), refits, source)
+        if plan.grows and isinstance(source.X, TermRows):
+            few = source.X.limited(group.spec.tokenizer, group.spec.least_count)
+            trainings = self._counted_outside(replace(source, X=few), plan)
             return self._predicted(group, summarise(source, plan), trainings, source)
         folded = summarise(
             source.folded(self.numbers, self.count_of_folds), plan.folded(self.count_of_folds)
@@ -84,6 +92,14 @@ class FoldTrial(Trial):
         return self._predicted(
             group, folded.total("fold"), list(sums_of_others(each)), source, each
         )
+
+    def _counted_outside(self, source: ArraySource, plan: Statistic) -> Iterator[Statistic]:
+        """For each fold, the statistic of the other rows, one at a time.
+
+        N-grams of texts are very many, and sums for all folds at once would need much memory.
+        """
+        for f in self._folds:
+            yield summarise(source.take(np.flatnonzero(self.numbers != f)), plan)
 
     def _refitted(self, group: ExpertGroup, f: int) -> Statistic:
         """The statistic of the rows outside a fold, with bins and parents that they choose."""
@@ -97,26 +113,29 @@ class FoldTrial(Trial):
         self,
         group: ExpertGroup,
         total: Statistic,
-        trainings: Sequence[Statistic],
+        trainings: Iterable[Statistic],
         source: ArraySource,
         each: Sequence[Statistic] = (),
     ) -> Counted:
         blocks = [source.X[at] for at in self.held]
-        log_p, specs = [], []
+        learn = [expert for expert in group.experts if expert.spec.learns_in_pool]
+        trainings = list(trainings) if learn else trainings
+        found: dict[str, list[np.ndarray]] = {expert.name: [] for expert in group.experts}
+        for f, training in enumerate(trainings):
+            for expert in group.experts:
+                if not expert.spec.learns_in_pool:
+                    rows = self._training_rows(expert, source, f)
+                    found[expert.name].append(predicted(expert, training, rows, blocks[f]))
+        specs = {expert.name: expert.spec for expert in group.experts}
         for expert in group.experts:
-            spec = expert.spec
-            if spec.learns_in_pool:
-                spec, own = self._weighted(expert, trainings, each, blocks)
-            else:
-                own = np.concatenate([
-                    predicted(expert, training, self._training_rows(expert, source, f), blocks[f])
-                    for f, training in enumerate(trainings)
-                ])  # fmt: skip
-                if spec.needs_rows:
-                    spec = spec.resolved(spec.found_in_rows(source, total))
-            log_p.append(own)
-            specs.append(spec)
-        return Counted(total, log_p, specs)
+            if expert.spec.learns_in_pool:
+                assert isinstance(trainings, list)
+                specs[expert.name], own = self._weighted(expert, trainings, each, blocks)
+                found[expert.name].append(own)
+            elif expert.spec.needs_rows:
+                more = expert.spec.found_in_rows(source, total)
+                specs[expert.name] = expert.spec.resolved(more)
+        return Counted(total, [np.concatenate(own) for own in found.values()], list(specs.values()))
 
     def _training_rows(self, expert: Expert, source: ArraySource, f: int) -> Any:
         """The rows outside a fold, for experts that need more than their sums."""

@@ -8,7 +8,7 @@ of rows is another model, the mixture of the members that are densities of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from verosim.errors import VerosimError, listed
 from verosim.estimators.density_method import NotADensity
 from verosim.pool.experts import AS_CELLS, Expert
 from verosim.pool.mixing import Mixing
+from verosim.pool.texts import log_lengths
 from verosim.pool.trial import log_posterior
 
 
@@ -68,20 +69,18 @@ class PoolParams(Params):
         offsets = self.mixing.offsets_of(self.classes)
         return np.where(np.isfinite(self.log_shares), offsets - self.log_shares, -np.inf)
 
-    def expert_posteriors(self, block: Parts) -> list[np.ndarray]:
-        """For every expert (n, C) log p_e(k | x)."""
+    def weighted(self, block: Parts) -> Iterator[np.ndarray]:
+        """For every expert (n, C) w_e ℓ_e: what it adds to the scores."""
         readings = {expert.name: expert.reading for expert in self.members}
-        return [
-            log_posterior(self.rules[name], block[readings[name]]) for name in self.mixing.names
-        ]
+        lengths = {reading: log_lengths(rows) for reading, rows in block.items()}
+        for e, name in enumerate(self.mixing.names):
+            reading = readings[name]
+            log_p = log_posterior(self.rules[name], block[reading])
+            yield self.mixing.weights[e] * self.mixing.clipped(log_p, e, lengths[reading])
 
     def parts(self, block: Parts) -> np.ndarray:
-        """(E, n, C) w_e ℓ_e: what every expert adds to the scores."""
-        found = self.expert_posteriors(block)
-        return np.stack([
-            w * self.mixing.clipped(log_p, e)
-            for e, (log_p, w) in enumerate(zip(found, self.mixing.weights, strict=True))
-        ])  # fmt: skip
+        """(E, n, C) w_e ℓ_e of all experts."""
+        return np.stack(list(self.weighted(block)))
 
     def offsets(self, log_prior: np.ndarray) -> np.ndarray:
         """(C,) b_k + log π_k − log π⁰_k, where a class without rows is impossible."""
@@ -90,8 +89,8 @@ class PoolParams(Params):
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (block.shape[0], len(self.classes)))
         out[...] = self._start
-        for e, log_p in enumerate(self.expert_posteriors(block)):
-            out += self.mixing.weights[e] * self.mixing.clipped(log_p, e)
+        for part in self.weighted(block):
+            out += part
         return out
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:

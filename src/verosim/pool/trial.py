@@ -44,11 +44,17 @@ class Trial(ABC):
     left_out: dict[str, str]  # experts that cannot be used, with the reason
     classes: np.ndarray  # (C,)
     codes: np.ndarray  # (m,) class numbers of the held-out rows
+    lengths: dict[str, np.ndarray | None]  # by reading, (m,) log m of texts; None if no texts
     weights: np.ndarray  # (m,), empty if all are 1
 
     @abstractmethod
     def count(self, group: ExpertGroup) -> Counted:
         """The statistic that these experts share, and their predictions of the held-out rows."""
+
+    def log_lengths(self, experts: Sequence[Expert]) -> list[np.ndarray | None]:
+        """For each expert (m,) log of the lengths of the held-out texts, or None if it reads
+        none."""
+        return [self.lengths.get(expert.reading) for expert in experts]
 
     @property
     def row_weights(self) -> np.ndarray:
