@@ -90,7 +90,7 @@ def as_experts(models: Sequence[Any]) -> tuple[Expert, ...]:
     in every fold.
     """
     specs = [
-        replace(spec, priors="laplace") if spec.priors is None else spec
+        replace(spec, priors="laplace") if spec.prior_setting is None else spec
         for spec in map(_spec, models)
     ]
     names = [one_line(model) for model in models]

@@ -81,10 +81,9 @@ class FoldTrial(Trial):
         if group.spec.chooses_by_labels:
             refits = [self._refitted(group, f) for f in self._folds]
             return self._predicted(group, summarise(source, plan), refits, source)
-        if plan.grows and isinstance(source.X, TermRows):
-            few = source.X.limited(group.spec.tokenizer, group.spec.least_count)
-            trainings = self._counted_outside(replace(source, X=few), plan)
-            return self._predicted(group, summarise(source, plan), trainings, source)
+        if isinstance(source.X, TermRows):
+            total = summarise(source, plan)
+            return self._predicted(group, total, self._outside(group, source, total), source)
         folded = summarise(
             source.folded(self.numbers, self.count_of_folds), plan.folded(self.count_of_folds)
         )
@@ -93,13 +92,20 @@ class FoldTrial(Trial):
             group, folded.total("fold"), list(sums_of_others(each)), source, each
         )
 
-    def _counted_outside(self, source: ArraySource, plan: Statistic) -> Iterator[Statistic]:
-        """For each fold, the statistic of the other rows, one at a time.
+    def _outside(
+        self, group: ExpertGroup, source: ArraySource, total: Statistic
+    ) -> Iterator[Statistic]:
+        """For each fold, the statistic of the other texts, one at a time.
 
-        N-grams of texts are very many, and sums for all folds at once would need much memory.
+        Terms are very many, and sums for all folds at once would need much memory.
         """
+        if not total.grows:
+            for f in self._folds:
+                yield total - summarise(source.take(np.flatnonzero(self.numbers == f)), total.zero())
+            return
+        few = replace(source, X=source.X.limited(group.spec.tokenizer, group.spec.least_count))
         for f in self._folds:
-            yield summarise(source.take(np.flatnonzero(self.numbers != f)), plan)
+            yield summarise(few.take(np.flatnonzero(self.numbers != f)), total.unplaced())
 
     def _refitted(self, group: ExpertGroup, f: int) -> Statistic:
         """The statistic of the rows outside a fold, with bins and parents that they choose."""

@@ -26,7 +26,6 @@ from verosim.models import Inputs, State, derive, open_rows
 from verosim.models.learning import derived_from
 from verosim.models.structure import UNKNOWN_ROWS
 from verosim.pool.counted_trial import CountedTrial
-from verosim.pool.estimator import Pool
 from verosim.pool.experts import Expert, ExpertGroup, as_experts, grouped
 from verosim.pool.mixing import ExpertScore, HeldOutFeatures, Mixing
 from verosim.pool.result import Candidate, Candidates
@@ -339,17 +338,14 @@ def learn_mixing(
         for expert, score, weight in zip(tried.experts, scores, mixing.weights, strict=True)
     ]
     lines.sort(key=lambda line: -line.weight)
-    effort: Any = spec.effort
-    keep: Any = spec.keep
     models = {expert.name: expert.model for expert in asked}
     untried = [
         Candidate(models[name], np.nan, np.nan, np.nan, why)
         for name, why in tried.left_out.items()
         if name in models
     ]
-    pool = Pool(spec.given, effort, spec.columns, keep=keep)
     total = Candidate(
-        pool, own.loss, own.error, own.accuracy, seconds=sum(tried.seconds.values()),
+        spec.as_model(), own.loss, own.error, own.accuracy, seconds=sum(tried.seconds.values()),
         size=sum(tried.size(expert) for expert in tried.experts),
     )  # fmt: skip
     report = Candidates([total, *lines, *untried], LOG_LOSS, tried.complete, dict(not_read or {}))

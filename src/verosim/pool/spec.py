@@ -91,9 +91,15 @@ class PoolSpec(Spec):
             return self.members or self.fitted_members
         return () if self.given is None else as_experts(self.given)
 
-    def usual_experts(
-        self, schema: Schema, rows: int, classes: int, text: float
-    ) -> list[Any]:
+    def as_model(self) -> Any:
+        """The pool that is not fitted, with the settings that its table shows."""
+        from verosim.pool.estimator import Pool
+
+        effort: Any = self.effort
+        keep: Any = self.keep
+        return Pool(self.given, effort, self.columns, keep=keep)
+
+    def usual_experts(self, schema: Schema, rows: int, classes: int, text: float) -> list[Any]:
         """The models for a table of this size, if the user gives none. `text` is the mean number
         of bytes of its texts."""
         return experts_for(self.effort, rows, classes, schema)

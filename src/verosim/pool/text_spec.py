@@ -22,8 +22,15 @@ class TextPoolSpec(PoolSpec):
     def is_density(self) -> bool:
         return False
 
+    def as_model(self) -> Any:
+        from verosim.pool.text_pool import TextPool
+
+        effort: Any = self.effort
+        keep: Any = self.keep
+        return TextPool(self.given, effort, keep=keep)
+
     def usual_experts(self, schema: Schema, rows: int, classes: int, text: float) -> list[Any]:
-        return text_experts(self.effort, text)
+        return text_experts(self.effort, rows, text)
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         return look_for_texts(table, target, **given)

@@ -110,7 +110,7 @@ def plan_of(group: ExpertGroup, schema: Schema, classes: Groups, folds: int = 1)
 
 def fitted_rule(spec: Spec, training: Statistic, source: Any) -> tuple[Decision, np.ndarray]:
     """The rule of one expert, and its classes. The rows are None if they are not needed."""
-    seen = training if spec.needs_rows else training.prune()
+    seen = training if spec.needs_rows else training.lean(spec.least_count).prune()
     found = {} if source is None else spec.found_in_rows(source, seen)
     state = derive(spec, seen, tuned=found, streaming=True, quiet=True)
     return state.rule, state.classes
