@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ class DocumentSpec(Spec):
     vocabulary: Any = None
     lowercase: bool = True
     analyzer: str = "word"
+    joins: bool = False  # whether several columns of texts are read as one
 
     reads_values = True
 
@@ -82,15 +83,16 @@ class DocumentSpec(Spec):
 
     def reader(self, schema: Schema) -> TextReader:
         texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
-        if len(texts) != 1:
+        if not texts or (len(texts) > 1 and not self.joins):
             found = f"several: {listed([c.name for c in texts])}" if texts else "none"
             raise VerosimError(
                 f"{self.name} needs exactly one column of texts; the table has {found}.",
                 "Give only that column, or use "
                 "schema=verosim.look(…).edit({'body': 'text', 'title': 'ignore'}).",
             )
-        others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
-        return TextReader(schema.edit(others))
+        others = {column.name: "ignore" for column in schema.used if column not in texts}
+        # The leading terms depend on the texts only.
+        return TextReader(replace(schema.edit(others), terms=schema.terms) if others else schema)
 
 
 def documents_of(X: Any) -> Documents:

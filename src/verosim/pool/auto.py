@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.data.text import are_texts
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted
 from verosim.folds import inputs_of
@@ -19,6 +20,7 @@ from verosim.pool.estimator import Pool
 from verosim.pool.result import Candidates, Choice
 from verosim.pool.simple import best_model
 from verosim.pool.spec import EFFORTS
+from verosim.pool.text_pool import TextPool
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -200,7 +202,8 @@ def auto(
         folds = in_random_folds(cv, inputs, groups, random_state)
         return best_model(inputs, models, folds, groups, BIC if by == BIC else scoring, until)
     _check_like(like, schema, na)
-    pool = Pool(effort=effort, time_limit=time_limit, cv=cv, random_state=random_state)
+    kind = TextPool if isinstance(like, TextPool) or (like is None and are_texts(X)) else Pool
+    pool: Pool = kind(effort=effort, time_limit=time_limit, cv=cv, random_state=random_state)
     model = pool.fit_like(inputs, like, groups)
     return Choice(model, by_accuracy(model.table_) if scoring == ACCURACY else model.table_)
 

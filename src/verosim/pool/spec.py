@@ -102,7 +102,7 @@ class PoolSpec(Spec):
     def usual_experts(self, schema: Schema, rows: int, classes: int, text: float) -> list[Any]:
         """The models for a table of this size, if the user gives none. `text` is the mean number
         of bytes of its texts."""
-        return experts_for(self.effort, rows, classes, schema)
+        return experts_for(self.effort, rows, classes, schema, text)
 
     @property
     def statistic_settings(self) -> dict[str, Any]:

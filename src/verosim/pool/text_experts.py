@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from verosim.estimators import TextNB, TextRidge
+from verosim.pool.text_svm import TextSVM
 
 ALPHA = 0.001
 ALPHAS_OF_WORDS = (0.003, 0.03, 0.3)  # if single words are the only view
@@ -28,6 +29,8 @@ def text_experts(effort: str, rows: int, text: float) -> list[Any]:
         TextNB(alpha=ALPHA, ngrams=(1, 2), min_count=2, **shared),
         TextRidge(),
     ]
+    if effort == "max":
+        found.append(TextSVM())
     if text <= SHORT_TEXT or rows <= FEW_TEXTS:
         found.append(TextNB(alpha=ALPHA, ngrams=(3, 5), analyzer="char_wb", min_count=3, **shared))
     return found
