@@ -68,9 +68,7 @@ def test_divided_texts_give_the_statistic_and_the_scores_of_texts(rng, expert):
     at = rng.permutation(150)[:40]
     log_p = model.state_.rule.log_posterior(divided[at])
     np.testing.assert_allclose(log_p, model.predict_log_proba(X[at]), rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(
-        texts.log_lengths(divided[at]), texts.log_lengths(documents[at])
-    )
+    np.testing.assert_array_equal(texts.log_lengths(divided[at]), texts.log_lengths(documents[at]))
 
 
 def test_divided_texts_merge_with_texts(rng):
@@ -261,7 +259,9 @@ def test_every_kind_of_source(rng, tmp_path, form):
     frame = pd.DataFrame({"text": X, "y": y})
     path = tmp_path / "texts.csv"
     frame.to_csv(path, index=False)
-    wanted = pool().fit(frame, "y") if form in ("column", "frame", "csv") else pool().fit(list(X), y)
+    wanted = (
+        pool().fit(frame, "y") if form in ("column", "frame", "csv") else pool().fit(list(X), y)
+    )
     given = {
         "array": (X, y), "series": (frame["text"], frame["y"]), "arrow": (pa.array(X), y),
         "column": (frame[["text"]], y), "frame": (frame, "y"), "csv": (path, "y"),
@@ -314,7 +314,7 @@ def test_several_columns_of_texts_are_read_as_one(rng):
     table = pd.DataFrame({"title": X, "body": [f"{t} w0 w1" for t in X[::-1]], "n": 1.5, "y": y})
     kinds = {"title": "text", "body": "text"}
     model = Pool([WORDS], columns=kinds).fit(table, "y")
-    joined = TextPool([WORDS]).fit([f"{a} {b}" for a, b in zip(table.title, table.body)], y)
+    joined = TextPool([WORDS]).fit(table["title"] + " " + table["body"], y)
     np.testing.assert_allclose(
         model.stats_.parts["texts"].parts[repr(WORDS)].arrays["count"],
         joined.stats_.parts["texts"].parts[repr(WORDS)].arrays["count"],

@@ -149,7 +149,7 @@ def are_texts(X: Any) -> bool:
     if isinstance(X, str | bytes) or hasattr(X, "columns"):
         return False
     if isinstance(X, pa.Array | pa.ChunkedArray):
-        return bool(is_text(X.type) or pa.types.is_dictionary(X.type) and is_text(X.type.value_type))
+        return is_text(X.type.value_type if pa.types.is_dictionary(X.type) else X.type)
     if not isinstance(X, list | tuple) and len(getattr(X, "shape", ())) != 1:
         return False
     first = next((one for one in X if isinstance(one, str) or not is_missing(one)), None)

@@ -60,9 +60,7 @@ class TextParams(Params):
     def read(self, rows: Any) -> Documents | TermRows:
         return rows if isinstance(rows, TermRows) else Documents.of(rows)
 
-    def log_density(
-        self, block: Documents | TermRows, out: np.ndarray | None = None
-    ) -> np.ndarray:
+    def log_density(self, block: Documents | TermRows, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), self.tokens.table.shape[1]))
         if isinstance(block, TermRows):
             if self.weighting == "l2" and isinstance(self.codes, Vocabulary):

@@ -263,7 +263,7 @@ def term_rows(
 
 @exact
 def count_terms(indptr, indices, data, groups, weights, folds, count, cells):
-    """count (K, G) += w · amount and cells (K, F) += 1, for documents that are CSR rows of terms."""
+    """count (K, G) += w · amount and cells (K, F) += 1, for documents that are CSR rows."""
     weighted = weights.size > 0
     for i in range(groups.size):
         g = np.uint64(groups[i])

@@ -72,7 +72,7 @@ def _leading(
     near = np.arange(len(score))
     if len(score) > most:
         near = np.flatnonzero(score >= np.partition(score, -most)[-most])
-    names = {int(j): terms.token(j) for j in near}
+    names = {j: terms.token(j) for j in near.tolist()}
     order = sorted(names, key=lambda j: (-score[j], names[j]))[:most]
     return tuple(sorted(names[j] for j in order))
 

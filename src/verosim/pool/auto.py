@@ -54,9 +54,10 @@ def auto(
 
     By default the result is a fitted :class:`~verosim.Pool`. Its experts are models of counts (KDB,
     AODE, weighted columns and pairs of columns), Gaussian models of the whole table (LDA and RDA),
-    LDA on random features (LiftedLDA), and NaiveBayes if there are columns of text. Every expert
-    predicts rows that it was not fitted on, and the pool learns from these predictions how much
-    weight each expert gets:
+    LDA on random features (LiftedLDA), and models of texts (TextNB and TextRidge) if there are
+    columns of text. Every expert predicts rows that it was not fitted on, and the pool learns from
+    these predictions how much weight each expert gets. If X is a sequence of strings, the result is
+    a fitted :class:`~verosim.TextPool`:
 
         log p(k | x) = b_k + Σ_e w_e ℓ_e(k) − log Σ_j exp( b_j + Σ_e w_e ℓ_e(j) ),   w_e ≥ 0
 
@@ -88,11 +89,12 @@ def auto(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or table of shape (n, d)
-        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a file, a
-        folder or an iterable of tables. A pool reads a file three or four times. It keeps the rows
-        in memory if they need less than about 1 GB. A pool can also read a source that can be read
-        only once: the weights are then learned from the first rows, and all rows are counted.
+    X : array-like, sparse matrix or table of shape (n, d), or n texts
+        The rows: a list, an array or a column of texts, an array, a data frame, Arrow data, a
+        DuckDB relation, `verosim.query`, a file, a folder or an iterable of tables. A pool reads a
+        file three or four times. It keeps the rows in memory if they need less than about 1 GB. A
+        pool can also read a source that can be read only once: the weights are then learned from
+        the first rows, and all rows are counted.
     y : array-like of shape (n,), str or None, default=None
         The labels, or the name of the target column of X.
     cv : int, splitter, array-like, str, iterable of pairs or None, default=None
@@ -103,8 +105,9 @@ def auto(
     effort : {"fast", "default", "max"}, default="default"
         The experts of a pool. "fast" uses models of counts and Gaussian models, which are small.
         "default" adds weighted columns and LDA on random features. "max" adds more of them, and MDA
-        for columns of numbers. A pool with MDA cannot add or forget rows. Textbook models do not
-        use this setting.
+        for columns of numbers. For texts, "fast" uses words only, "default" adds pairs of words,
+        characters and a ridge regression, and "max" adds a linear support vector machine. A pool
+        with MDA or this machine cannot add or forget rows. Textbook models do not use this setting.
     simple : bool, default=False
         Whether to choose one textbook model instead of a pool.
     models : iterable of generative classifiers or None, default=None
@@ -155,6 +158,7 @@ def auto(
     See Also
     --------
     verosim.Pool : The estimator, with its own settings.
+    verosim.TextPool : The estimator for texts.
     verosim.cross_validate : The score of one model on held-out rows.
 
     References

@@ -37,17 +37,19 @@ if TYPE_CHECKING:
 class Pool(CodedClassifier):
     """Several generative classifiers, combined by weights that are learned on held-out rows.
 
-    Use it when accuracy matters more than a simple model. It reads numbers, categories, dates and
-    missing values. Every expert is fitted to the same rows and predicts rows that it was not fitted
-    on. These predictions give the weights of the experts, and experts of weight 0 are dropped:
+    Use it when accuracy matters more than a simple model. It reads numbers, categories, dates,
+    texts and missing values. Every expert is fitted to the same rows and predicts rows that it was
+    not fitted on. These predictions give the weights of the experts, and experts of weight 0 are
+    dropped:
 
         log p(k | x) = b_k + Σ_e w_e ℓ_e(k) − log Σ_l exp(b_l + Σ_e w_e ℓ_e(l)),   w_e ≥ 0
 
         ℓ_e(k) = max( log softmax_k(τ_e log p_e(k | x)), −6 − log C )
 
     Here p_e(k | x) is the posterior of expert e, τ_e its temperature, w_e its weight, b_k an offset
-    of class k, and C the number of classes. The temperatures maximise the likelihood of the
-    held-out rows. The weights and offsets minimise
+    of class k, and C the number of classes. For an expert that reads texts, τ_e also depends on the
+    length of the text, as in `TextPool`. The temperatures maximise the likelihood of the held-out
+    rows. The weights and offsets minimise
 
         − Σ v log p(y | x) + 8 Σ_e (w_e − 1/E)² + Σ_k b_k²
 
@@ -71,7 +73,8 @@ class Pool(CodedClassifier):
     columns : {"auto", "gaussian", "histogram"} or dict, default="auto"
         How each column is read, by name: "gaussian", "histogram" and "poisson" are numbers.
         Others are "category", "boolean", "date" and "ignore". "auto" chooses by the first rows.
-        Columns of text are not read, and `table_` names them.
+        "text" is a column of texts. Several columns of texts are read as one text. `table_` names
+        the columns that no expert reads.
     priors : array-like of shape (C,), dict, {"laplace", "uniform"} or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses
         (n_k + 1)/(n + C). "uniform" gives all classes the same prior. An array is in the order

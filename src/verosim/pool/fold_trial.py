@@ -101,7 +101,9 @@ class FoldTrial(Trial):
         """
         if not total.grows:
             for f in self._folds:
-                yield total - summarise(source.take(np.flatnonzero(self.numbers == f)), total.zero())
+                yield total - summarise(
+                    source.take(np.flatnonzero(self.numbers == f)), total.zero()
+                )
             return
         few = replace(source, X=source.X.limited(group.spec.tokenizer, group.spec.least_count))
         for f in self._folds:

@@ -149,9 +149,7 @@ class HeldOutFeatures:
             for one, how, length in zip(log_p, found, lengths, strict=True)
         ])  # (E, n, C)  # fmt: skip
 
-    def _temperature(
-        self, log_p: np.ndarray, log_length: np.ndarray | None
-    ) -> tuple[float, float]:
+    def _temperature(self, log_p: np.ndarray, log_length: np.ndarray | None) -> tuple[float, float]:
         """The temperature of one expert, and the exponent of the length of a text."""
         some = slice(None, None, max(1, -(-len(self.codes) // ROWS_FOR_TEMPERATURES)))
         codes, v = self.codes[some], self.weights[some]

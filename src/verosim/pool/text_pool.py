@@ -117,7 +117,7 @@ class TextPool(TextClassifier, Pool):
     Examples
     --------
     >>> from verosim import TextPool
-    >>> texts = ["win cash now", "cash prize", "win a prize now", "lunch at noon", "see you at lunch"]
+    >>> texts = ["win cash now", "cash prize", "win a prize", "lunch at noon", "see you at noon"]
     >>> labels = ["spam", "spam", "spam", "ham", "ham"]
     >>> model = TextPool().fit(texts * 10, labels * 10)
     >>> model.predict(["a cash prize", "noon?"]).tolist()

@@ -140,6 +140,7 @@ class TextSVMSpec(TextSpec):
         used = np.unique(rows.groups)
         idf = 1 + np.log((1 + len(rows)) / (1 + kept.arrays["cells"].sum(axis=0)))
         terms = kept.codes
+        assert isinstance(terms, Vocabulary)
         margins = MarginScores(
             np.zeros((len(used), terms.size)), np.zeros(len(used)), idf, terms, self.tokenizer
         )

@@ -40,8 +40,10 @@ def log_lengths(block: Any) -> np.ndarray | None:
 
 def lengths_of(blocks: Parts, at: Any = slice(None)) -> dict[str, np.ndarray | None]:
     """By the way of reading, (n,) log m of some rows, or None if they are not texts."""
-    return {reading: log_lengths(block[at]) if is_text(block) else None
-            for reading, block in blocks.items()}
+    return {
+        reading: log_lengths(block[at]) if is_text(block) else None
+        for reading, block in blocks.items()
+    }
 
 
 def mean_bytes(rows: PoolRows | HeldOutPart) -> float:
@@ -65,9 +67,7 @@ def divided(rows: PoolRows | HeldOutPart, experts: Sequence[Expert]) -> PoolRows
     return replace(rows, source=replace(rows.source, X=block))
 
 
-def completed(
-    schema: Schema, rows: PoolRows | HeldOutPart, experts: Sequence[Expert]
-) -> Schema:
+def completed(schema: Schema, rows: PoolRows | HeldOutPart, experts: Sequence[Expert]) -> Schema:
     """The schema with the choices of the experts that need all rows, but no labels."""
     some = rows if isinstance(rows, PoolRows) else rows.rest
     for expert in experts:

@@ -82,7 +82,10 @@ class TermProducts(ArrayStatistic):
 
 
 def term_weights(
-    documents: Documents | TermRows, terms: Vocabulary, tokenizer: Tokenizer, place: TextPlace | None = None
+    documents: Documents | TermRows,
+    terms: Vocabulary,
+    tokenizer: Tokenizer,
+    place: TextPlace | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows z of some texts in CSR form: data, indices and indptr.
 

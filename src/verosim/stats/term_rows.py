@@ -76,7 +76,10 @@ class TermMatrix:
         row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         norm = np.sqrt(np.bincount(row, data**2, minlength=len(self)))
         return replace(
-            self, indptr=self.indptr - first, indices=self.indices[first:last], data=data / norm[row]
+            self,
+            indptr=self.indptr - first,
+            indices=self.indices[first:last],
+            data=data / norm[row],
         )
 
     def words(self) -> TermMatrix:
@@ -208,10 +211,9 @@ def term_matrix(documents: Documents, tokenizer: Tokenizer) -> TermMatrix:
                 indptr[first : first + len(some) + 1], found, amounts, *room,
             )  # fmt: skip
             why = int(tally.state[WHY])
-            if why == NO_ROOM:
-                if not tally.make_room():
-                    more = 2 * len(found) + len(room[-1])
-                    found, amounts = longer(found, more), longer(amounts, more)
+            if why == NO_ROOM and not tally.make_room():
+                more = 2 * len(found) + len(room[-1])
+                found, amounts = longer(found, more), longer(amounts, more)
         return int(read), why
 
     tokenizer.visit(documents, work)

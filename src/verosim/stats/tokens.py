@@ -160,7 +160,8 @@ class Tokens(GrowingCounts):
         elif codes is not rows.vocabulary:
             more = self.like(self.axes.with_codes(rows.vocabulary))
             more._absorb_terms(batch)
-            self._combined(more.keep("code", more.arrays["cells"].any(axis=0)), 1, owned=True)
+            found: np.ndarray = more.arrays["cells"].sum(axis=0) > 0  # (K,)
+            self._combined(more.keep("code", found), 1, owned=True)
             return
         kernels.count_terms(
             rows.indptr, rows.indices, rows.data, batch.groups, batch.weights, groups.folds,
