@@ -27,7 +27,11 @@ class TextClassifier(GenerativeClassifier):
             )
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
-        tags.input_tags.two_d_array = False
-        return tags
+        return tags_of_texts(super().__sklearn_tags__())
+
+
+def tags_of_texts(tags: Any) -> Any:
+    """The tags of a classifier that reads texts, for scikit-learn."""
+    tags.input_tags.categorical = False
+    tags.input_tags.two_d_array = False
+    return tags

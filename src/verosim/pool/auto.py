@@ -42,7 +42,7 @@ def auto(
     models: Iterable[GenerativeClassifier] | None = None,
     by: Literal["held_out", "bic"] = "held_out",
     scoring: Literal["neg_log_loss", "accuracy"] = "neg_log_loss",
-    like: Pool | None = None,
+    like: Pool | TextPool | None = None,
     groups: ArrayLike | str | None = None,
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
@@ -119,7 +119,7 @@ def auto(
         The score on held-out rows that chooses a textbook model. The table always shows both
         scores. The weights of a pool always minimise the log-loss. For a pool, "accuracy" sorts the
         table of experts by their accuracy, and "neg_log_loss" sorts it by their weight.
-    like : Pool or None, default=None
+    like : Pool, TextPool or None, default=None
         A fitted pool. The new pool then has the same schema and the same experts, so that the two
         pools can be merged. The settings effort, schema and na are those of the given pool.
     groups : array-like of shape (n,), str or None, default=None
@@ -207,7 +207,9 @@ def auto(
         return best_model(inputs, models, folds, groups, BIC if by == BIC else scoring, until)
     _check_like(like, schema, na)
     kind = TextPool if isinstance(like, TextPool) or (like is None and are_texts(X)) else Pool
-    pool: Pool = kind(effort=effort, time_limit=time_limit, cv=cv, random_state=random_state)
+    pool: Pool | TextPool = kind(
+        effort=effort, time_limit=time_limit, cv=cv, random_state=random_state
+    )
     model = pool.fit_like(inputs, like, groups)
     return Choice(model, by_accuracy(model.table_) if scoring == ACCURACY else model.table_)
 
@@ -230,7 +232,7 @@ def _check_like(like: Any, schema: Any, na: Any) -> None:
     """Check that `like` is a fitted pool, and that nothing contradicts it."""
     if like is None:
         return
-    if not isinstance(like, Pool):
+    if not isinstance(like, Pool | TextPool):
         raise VerosimError(
             f"like must be a fitted Pool; got {type(like).__name__}.",
             "Use the pool that auto returns: like=auto(…).model.",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from verosim.estimators.text_classifier import TextClassifier
-from verosim.pool.estimator import Pool
+from verosim.estimators.text_classifier import tags_of_texts
+from verosim.pool.pool_classifier import PoolClassifier
 from verosim.pool.text_spec import TextPoolSpec
 
 if TYPE_CHECKING:
     from verosim.estimators.base import GenerativeClassifier
-    from verosim.typing import CV, Priors, RandomState
+    from verosim.typing import CV, Priors, RandomState, Source
 
 
-class TextPool(TextClassifier, Pool):
+class TextPool(PoolClassifier):
     """Several models of texts, combined by weights that are learned on held-out texts.
 
     Use it to classify texts if accuracy and good probabilities matter more than a simple model. X
@@ -147,3 +147,9 @@ class TextPool(TextClassifier, Pool):
     def spec(self) -> TextPoolSpec:
         known = self.state_.tuned["members"] if self.__sklearn_is_fitted__() else ()
         return TextPoolSpec(**self.settings(TextPoolSpec), given=self.experts, fitted_members=known)
+
+    def check_columns(self, X: Source) -> None:
+        return  # the columns of a table are found by name, and texts have one column
+
+    def __sklearn_tags__(self) -> Any:
+        return tags_of_texts(super().__sklearn_tags__())

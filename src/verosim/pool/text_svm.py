@@ -27,12 +27,12 @@ from verosim.densities.base import into, no_known_features
 from verosim.errors import VerosimError
 from verosim.estimators.robust import Refused
 from verosim.estimators.text import TextSpec
-from verosim.stats import Statistic, Tokens
+from verosim.stats import Statistic
 from verosim.stats.document_terms import document_terms, text_lengths
 from verosim.stats.term_rows import TermRows
 from verosim.twins.svm import LinearSVM
 
-LEAST_GAP = 1e-3  # share of the objective at which the machine stops
+SVM_TOLERANCE = 1e-3  # share of the objective at which the machine stops
 MOST_PASSES = 200
 
 
@@ -133,8 +133,8 @@ class TextSVMSpec(TextSpec):
                 f"{self.name} needs all texts in memory, and the file is too large.",
                 "Use a part of the texts, or leave this model out.",
             )
-        assert isinstance(statistic, Tokens)
-        kept = statistic.frequent(self.min_count)
+        counts: Any = statistic
+        kept = counts.frequent(self.min_count)
         rows = source.take(np.flatnonzero(np.ones(len(source), dtype=bool)))
         every = statistic.axes.groups.classes
         used = np.unique(rows.groups)
@@ -146,7 +146,7 @@ class TextSVMSpec(TextSpec):
         )
         if len(used) > 1 and terms.size:
             X = tfidf_rows(rows.X, terms, self.tokenizer, idf)
-            machine = LinearSVM(self.C, tol=LEAST_GAP, max_iter=MOST_PASSES, random_state=0)
+            machine = LinearSVM(self.C, tol=SVM_TOLERANCE, max_iter=MOST_PASSES, random_state=0)
             machine.fit(X, rows.groups, rows.weights if len(rows.weights) else None)
             coef, bias = machine.coef_, machine.intercept_
             if len(used) == 2:

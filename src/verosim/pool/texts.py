@@ -25,14 +25,14 @@ MOST_TEXT_BYTES = 1 << 26  # of texts that are divided once; larger ones are rea
 WORDS = Tokenizer()
 
 
-def is_text(block: Any) -> bool:
+def are_documents(block: Any) -> bool:
     """Whether rows are texts."""
     return isinstance(block, Documents | TermRows)
 
 
 def log_lengths(block: Any) -> np.ndarray | None:
     """(n,) log m of texts, or None if the rows are not texts."""
-    if not is_text(block):
+    if not are_documents(block):
         return None
     found: np.ndarray = np.log1p(text_lengths(block, WORDS))
     return found
@@ -41,7 +41,7 @@ def log_lengths(block: Any) -> np.ndarray | None:
 def lengths_of(blocks: Parts, at: Any = slice(None)) -> dict[str, np.ndarray | None]:
     """By the way of reading, (n,) log m of some rows, or None if they are not texts."""
     return {
-        reading: log_lengths(block[at]) if is_text(block) else None
+        reading: log_lengths(block[at]) if are_documents(block) else None
         for reading, block in blocks.items()
     }
 

@@ -26,7 +26,7 @@ from verosim.kernels.constants import NO_ROOM, WHY
 from verosim.stats.growing import longer
 from verosim.stats.tally import Tally
 
-SPACE = 32  # the byte between the words of an n-gram
+BETWEEN_WORDS = 32  # the byte between the words of an n-gram
 BYTES_PER_NEW_TERM = 4  # of a text; a first estimate of the room that is needed
 
 
@@ -86,7 +86,7 @@ class TermMatrix:
         """The rows of single words, of rows that also have pairs of words."""
         terms = self.vocabulary
         single = np.ones(terms.size, dtype=bool)
-        spaces = np.flatnonzero(terms.arena == SPACE)
+        spaces = np.flatnonzero(terms.arena == BETWEEN_WORDS)
         single[np.searchsorted(terms.bounds, spaces, side="right") - 1] = False
         places = np.where(single, np.cumsum(single) - 1, -1)
         return self.placed(places, terms.keep(single)).normalised()
