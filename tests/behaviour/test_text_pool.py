@@ -14,6 +14,7 @@ import verosim
 from tests.behaviour.test_pool import with_mixing_of
 from tests.behaviour.test_text_ridge import corpus
 from verosim import Pool, TextNB, TextPool, TextRidge, VerosimError, testing
+from verosim.axes import Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
 from verosim.folds import inputs_of
 from verosim.models import open_rows
@@ -81,6 +82,20 @@ def test_divided_texts_merge_with_texts(rng):
     testing.assert_same(more, clone(PAIRS).fit(X, y).stats_)
     more.absorb(Batch(Documents.of(["quite new words"]), np.zeros(1, dtype=np.int32)))
     assert "quite new" in more.count_names()
+
+
+def test_a_part_of_a_vocabulary_finds_the_tokens_of_the_whole(rng):
+    """The places are known without a look at the tokens, also for a part of a part."""
+    whole = Vocabulary.of([f"t{i}" for i in range(50)])
+    part = whole.keep(rng.random(50) < 0.6)
+    small = part.keep(rng.random(part.size) < 0.5).closed()
+    for one in (part, small):
+        looked_up = Vocabulary.of(one.tokens()).find(whole)
+        np.testing.assert_array_equal(one.find(whole), looked_up)
+    np.testing.assert_array_equal(small.find(part), Vocabulary.of(small.tokens()).find(part))
+    again = pickle.loads(pickle.dumps(small))
+    assert again.part_of is None
+    np.testing.assert_array_equal(again.find(whole), small.find(whole))
 
 
 def test_terms_of_divided_texts_are_those_of_texts(rng):

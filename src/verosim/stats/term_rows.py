@@ -38,6 +38,8 @@ class TermMatrix:
     indptr: np.ndarray  # (n + 1,) int64; it may start above 0
     indices: np.ndarray  # (nnz,) int32 codes of the vocabulary
     data: np.ndarray  # (nnz,) amounts
+    # The last vocabulary of `known` and the places there, shared by all parts of the rows.
+    last: list[tuple[Vocabulary, np.ndarray]] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -51,13 +53,17 @@ class TermMatrix:
         size = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(size)])
         at = np.repeat(self.indptr[rows] - indptr[:-1], size) + np.arange(indptr[-1])
-        return TermMatrix(self.vocabulary, indptr, self.indices[at], self.data[at])
+        return TermMatrix(self.vocabulary, indptr, self.indices[at], self.data[at], self.last)
 
     def known(self, terms: Vocabulary) -> TermMatrix:
         """The same rows with the n-grams of another vocabulary only. The amounts stay."""
         if terms is self.vocabulary:
             return self
-        return self.placed(terms.find(self.vocabulary), terms)
+        known, places = self.last[0] if self.last else (None, None)
+        if known is not terms or places is None:
+            places = terms.find(self.vocabulary)
+            self.last[:] = [(terms, places)]
+        return self.placed(places, terms)
 
     def placed(self, places: np.ndarray, terms: Vocabulary) -> TermMatrix:
         """The same rows with other codes. N-grams with a negative place are left out."""
@@ -75,11 +81,8 @@ class TermMatrix:
         data = self.data[first:last]
         row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         norm = np.sqrt(np.bincount(row, data**2, minlength=len(self)))
-        return replace(
-            self,
-            indptr=self.indptr - first,
-            indices=self.indices[first:last],
-            data=data / norm[row],
+        return TermMatrix(
+            self.vocabulary, self.indptr - first, self.indices[first:last], data / norm[row]
         )
 
     def words(self) -> TermMatrix:
