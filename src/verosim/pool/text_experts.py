@@ -3,7 +3,8 @@
 The settings were chosen on the training folds of five corpora. A small α is worse than a larger one
 for a single model, but better in a pool, where it adds what the other experts do not see. The
 multinomial model got no weight next to the contrast of classes. Characters help if words are rare,
-that is with short or few texts. On many long texts their weight was near 0, and they cost most.
+that is with short or few texts. On many long texts their weight was near 0, and they cost most. The
+limit for few texts rests on one corpus.
 """
 
 from __future__ import annotations
