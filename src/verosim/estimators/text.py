@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ MODELS = {
     "multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement,
     "contrast": Contrast,
 }  # fmt: skip
+AS_TEXTS = "texts"  # the way of reading of models of one column of texts
 ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # values of α for scores without a fixed scale
 
 
@@ -38,6 +39,7 @@ class DocumentSpec(Spec):
     vocabulary: Any = None
     lowercase: bool = True
     analyzer: str = "word"
+    joins: bool = False  # whether several columns of texts are read as one
 
     reads_values = True
 
@@ -66,37 +68,56 @@ class DocumentSpec(Spec):
 
     # Reading texts -------------------------------------------------------------------------
 
+    @property
+    def reading(self) -> str:
+        return AS_TEXTS
+
     def matrix(self, X: Any, names: Any) -> Documents:
-        texts = Documents.of(X)
-        if not len(texts):
-            raise VerosimError(
-                "Found array with 0 sample(s) while a minimum of 1 is required.",
-                "Give at least one text.",
-            )
-        return texts
+        return documents_of(X)
 
     def value_matrix(self, X: Any) -> np.ndarray:
-        texts = self.matrix(X, None)
-        return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
+        return texts_of(documents_of(X))
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
-        weight = given.get("weight")
-        names = [name for name in table.names if name not in (target, weight)]
-        if len(names) == 1:
-            given["columns"] = {names[0]: TEXT.name}
-        return look(table, target, **given)
+        return look_for_texts(table, target, **given)
 
     def reader(self, schema: Schema) -> TextReader:
         texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
-        if len(texts) != 1:
+        if not texts or (len(texts) > 1 and not self.joins):
             found = f"several: {listed([c.name for c in texts])}" if texts else "none"
             kinds = {c.name: "ignore" for c in texts[1:]} or {schema.used[0].name: TEXT.name}
             raise VerosimError(
                 f"{self.name} needs exactly one column of texts; the table has {found}.",
                 f"Give only that column, or use schema=verosim.look(…).edit({kinds}).",
             )
-        others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
-        return TextReader(schema.edit(others))
+        others = {column.name: "ignore" for column in schema.used if column not in texts}
+        # The leading terms depend on the texts only.
+        return TextReader(replace(schema.edit(others), terms=schema.terms) if others else schema)
+
+
+def documents_of(X: Any) -> Documents:
+    """At least one text, from a sequence or a column of strings."""
+    texts = Documents.of(X)
+    if not len(texts):
+        raise VerosimError(
+            "Found array with 0 sample(s) while a minimum of 1 is required.",
+            "Give at least one text.",
+        )
+    return texts
+
+
+def texts_of(texts: Documents) -> np.ndarray:
+    """(n, 1) the texts as strings."""
+    return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
+
+
+def look_for_texts(table: Table, target: str | None, **given: Any) -> Schema:
+    """The first look. A column without other columns is a text."""
+    weight = given.get("weight")
+    names = [name for name in table.names if name not in (target, weight)]
+    if len(names) == 1:
+        given["columns"] = {names[0]: TEXT.name}
+    return look(table, target, **given)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

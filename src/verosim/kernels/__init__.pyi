@@ -82,6 +82,7 @@ from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs
 from verosim.kernels.temperature import temper as temper
+from verosim.kernels.text import count_terms as count_terms
 from verosim.kernels.text import count_texts as count_texts
 from verosim.kernels.text import measure_texts as measure_texts
 from verosim.kernels.text import score_texts as score_texts

@@ -10,7 +10,20 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.constants import DONE, L2, NO_ROOM, PRESENCE, SERIAL, SQUARES, U0, U1, U8, WHY
+from verosim.kernels.constants import (
+    DONE,
+    L2,
+    MORE_BYTES,
+    MORE_TOKENS,
+    NO_ROOM,
+    PRESENCE,
+    SERIAL,
+    SQUARES,
+    U0,
+    U1,
+    U8,
+    WHY,
+)
 from verosim.kernels.split import SPACE, split, split_characters
 from verosim.kernels.vocabulary import look_up
 
@@ -210,17 +223,20 @@ def score_texts(
 
 @exact
 def term_rows(
-    text, offsets, start, ascii, points, low, high, characters, weighting, buckets, places, arena,
-    bounds, slots, state, indptr, indices, data, scratch, starts, ends, hashes, ids, marks, amounts,
+    text, offsets, start, ascii, points, low, high, characters, weighting, buckets, places, grows,
+    arena, bounds, slots, state, indptr, indices, data,
+    scratch, starts, ends, hashes, ids, marks, amounts,
 ):  # fmt: skip
     """The known n-grams of the documents from `start` on, with their amounts, as CSR rows.
 
-    A bucket can occur twice in a row. Returns the first document that was not read, with the reason
-    in state[WHY], or the number of documents. NO_ROOM means that indices and data are too short.
+    If the table `grows`, all n-grams become known. A bucket can occur twice in a row. Returns the
+    first document that was not read, with the reason in state[WHY], or the number of documents.
+    NO_ROOM means that indices and data are too short, or that the table needs more room, which is
+    then in the state.
     """
     for i in range(start, offsets.size - 1):
         m, why = _find_terms(
-            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, False,
+            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, grows,
             arena, bounds, slots, state, scratch, starts, ends, hashes, ids,
         )  # fmt: skip
         if why != DONE:
@@ -229,6 +245,7 @@ def term_rows(
         kept = _weigh_terms(hashes, ids, m, weighting, marks, amounts)
         at = indptr[i]
         if at + kept > indices.size:
+            state[MORE_TOKENS], state[MORE_BYTES] = 0, 0
             state[WHY] = NO_ROOM
             return i
         for t in range(kept):
@@ -242,6 +259,20 @@ def term_rows(
         indptr[i + 1] = at
     state[WHY] = DONE
     return offsets.size - 1
+
+
+@exact
+def count_terms(indptr, indices, data, groups, weights, folds, count, cells):
+    """count (K, G) += w · amount and cells (K, F) += 1, for documents that are CSR rows."""
+    weighted = weights.size > 0
+    for i in range(groups.size):
+        g = np.uint64(groups[i])
+        f = np.uint64(groups[i] % folds)
+        w = weights[i] if weighted else 1.0
+        for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            k = np.uint64(indices[t])
+            count[k, g] += w * data[t]
+            cells[k, f] += 1
 
 
 @exact

@@ -14,7 +14,7 @@ from verosim.axes import TokenCodes, Vocabulary
 from verosim.axes.vocabulary import at_a_time, empty_slots
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import Tables
-from verosim.kernels.constants import DONE, NO_ROOM, SLACK, STATE_SIZE, WHY
+from verosim.kernels.constants import DONE, MORE_BYTES, MORE_TOKENS, NO_ROOM, SLACK, STATE_SIZE, WHY
 from verosim.stats.growing import GrowingTable, longer
 
 
@@ -54,9 +54,11 @@ class Tally(GrowingTable):
             self.slots = empty_slots(max(2 * K, K + tokens))
             kernels.fill_slots(self.arena, self.bounds[: K + 1], self.slots)
 
-    def _make_room(self) -> None:
-        """Make the room that the compiled loop requested before it stopped."""
-        self.grow(int(self.state[3]), int(self.state[4]))
+    def make_room(self) -> bool:
+        """Make the room that the compiled loop requested before it stopped, if it did."""
+        tokens, size = int(self.state[MORE_TOKENS]), int(self.state[MORE_BYTES])
+        self.grow(tokens, size)
+        return tokens > 0
 
     def read(
         self, documents: Documents, by: Tables, tokenizer: Tokenizer, groups: np.ndarray,
@@ -76,7 +78,7 @@ class Tally(GrowingTable):
             )  # fmt: skip
             why = int(self.state[WHY])
             if why == NO_ROOM:
-                self._make_room()
+                self.make_room()
         return (len(documents), DONE) if why == DONE else (read, why)
 
     def meet(self, other: Vocabulary) -> np.ndarray:
@@ -92,4 +94,4 @@ class Tally(GrowingTable):
             )  # fmt: skip
             if done == other.size:
                 return found
-            self._make_room()
+            self.make_room()

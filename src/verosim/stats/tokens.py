@@ -19,6 +19,7 @@ the poor assumptions of naive Bayes text classifiers, Proceedings of ICML 2003.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.growing import GrowingCounts, by_code
 from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
+from verosim.stats.term_rows import TermRows
 
 TOKEN_FIELDS = {
     **BASE_FIELDS,
@@ -134,6 +136,11 @@ class Tokens(GrowingCounts):
     def absorb(self, batch: Batch) -> None:
         if not len(batch):
             return
+        if isinstance(batch.block, TermRows):
+            if self.weighting == "l2" and isinstance(self.codes, Vocabulary):
+                self._absorb_terms(batch)
+                return
+            batch = replace(batch, block=batch.block.documents)
         tally, documents = self._own_tally(), batch.block
         if tally.grows and not tally.size:  # a first estimate of the room that is needed
             tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
@@ -152,6 +159,27 @@ class Tokens(GrowingCounts):
         self.tokenizer.visit(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
         self.count_rows(batch)
         self._publish(tally)
+
+    def _absorb_terms(self, batch: Batch) -> None:
+        """Add texts that were divided into n-grams before. They may bring n-grams of zero texts."""
+        rows = batch.block.matrix(self.tokenizer)
+        codes, groups = self.codes, self.axes.groups
+        if not codes.fixed and not codes.size:
+            self.axes = self.axes.with_codes(rows.vocabulary)
+            self.arrays |= {name: self._zeros(self.axes)[name] for name in ("count", "cells")}
+        elif codes.fixed:
+            rows = rows.known(codes)
+        elif codes is not rows.vocabulary:
+            more = self.like(self.axes.with_codes(rows.vocabulary))
+            more._absorb_terms(batch)
+            found: np.ndarray = more.arrays["cells"].sum(axis=0) > 0  # (K,)
+            self._combined(more.keep("code", found), 1, owned=True)
+            return
+        kernels.count_terms(
+            rows.indptr, rows.indices, rows.data, batch.groups, batch.weights, groups.folds,
+            by_code(self.arrays["count"]), self.arrays["cells"].T,
+        )  # fmt: skip
+        self.count_rows(batch)
 
     def _own_tally(self) -> Tally:
         """The table of this statistic, made from its arrays if it does not exist."""
