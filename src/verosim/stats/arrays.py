@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from operator import iadd, isub
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.fields import Field, G
 from verosim.stats.forgetting import check_not_negative, settled
+from verosim.stats.sparse_sums import SparseSums
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 
@@ -214,7 +216,7 @@ class ArrayStatistic(Statistic):
             elif field.kind == "peak":
                 np.maximum(array, added, out=array)
             elif field.kind != "pivot":
-                (np.add if sign > 0 else np.subtract)(array, added, out=array)
+                out.arrays[name] = (iadd if sign > 0 else isub)(array, added)
         out.note_peaks()
         return out
 
@@ -310,7 +312,7 @@ class ArrayStatistic(Statistic):
         for store in (self.arrays, self.lows):
             for name in sorted(store):
                 digest.update(name.encode())
-                digest.update(np.ascontiguousarray(store[name]).tobytes())
+                digest.update(store[name].tobytes())
         return digest.hexdigest()
 
     def state(self) -> dict[str, Any]:
@@ -318,7 +320,10 @@ class ArrayStatistic(Statistic):
             "kind": type(self).__name__,
             "options": self.options,
             "axes": self.axes.state(),
-            "arrays": dict(self.arrays),
+            "arrays": {
+                name: array.state() if isinstance(array, SparseSums) else array
+                for name, array in self.arrays.items()
+            },
             "lows": dict(self.lows),
         }
 
@@ -327,14 +332,18 @@ class ArrayStatistic(Statistic):
         out = cls(Axes.from_state(state["axes"]), **state["options"])
         for ours, given in ((out.arrays, state["arrays"]), (out.lows, state["lows"])):
             for name, array in ours.items():
-                if name not in given or np.shape(given[name]) != array.shape:
-                    found = np.shape(given[name]) if name in given else "no such array"
+                value = given.get(name)
+                if isinstance(array, SparseSums):
+                    value = SparseSums.from_state(array.shape, value)
+                if value is None or np.shape(value) != array.shape:
+                    found = "no such array" if value is None else np.shape(value)
                     raise VerosimError(
                         f"The array {name!r} of {cls.__name__} must have shape {array.shape}; the "
                         f"state has {found}.",
                         "Save the model again with this version of verosim.",
                     )
-                ours[name] = np.array(given[name], dtype=array.dtype)
+                ours[name] = value.copy() if isinstance(array, SparseSums) else (
+                    np.array(value, dtype=array.dtype))  # fmt: skip
         return out
 
     def __repr__(self) -> str:

@@ -19,17 +19,18 @@ the poor assumptions of naive Bayes text classifiers, Proceedings of ICML 2003.
 
 from __future__ import annotations
 
+from operator import iadd, isub
 from typing import Any, Self
 
 import numpy as np
 
-from verosim import kernels
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.errors import VerosimError
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.growing import GrowingCounts, by_code
+from verosim.stats.growing import GrowingCounts
+from verosim.stats.sparse_sums import SparseSums
 from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
 
@@ -54,11 +55,12 @@ class Tokens(GrowingCounts):
 
     sums_of = "tokens"
     threshold = 0.0
+    arrays: dict[str, Any]  # the counts are SparseSums
 
     def __init__(
         self,
         axes: Axes,
-        arrays: dict[str, np.ndarray] | None = None,
+        arrays: dict[str, Any] | None = None,
         lows: dict[str, np.ndarray] | None = None,
         *,
         ngrams: tuple[int, int] = (1, 1),
@@ -71,6 +73,8 @@ class Tokens(GrowingCounts):
         self.weighting = weighting
         if axes.codes is None:
             axes = axes.with_codes(Vocabulary.empty())
+        if arrays is not None:
+            arrays = {**arrays, "count": SparseSums.of(arrays["count"])}
         super().__init__(axes, arrays, lows)
 
     @property
@@ -111,6 +115,14 @@ class Tokens(GrowingCounts):
 
     # Building ----------------------------------------------------------------------------
 
+    def _zeros(self, axes: Axes) -> dict[str, Any]:
+        C, F, K = (axes.size(dim) for dim in ("class", "fold", "code"))
+        sparse = {"count": SparseSums.zeros((C, F, K)), "cells": np.zeros((K, F), np.int64).T}
+        return {
+            name: sparse[name] if name in sparse else field.zeros(axes)
+            for name, field in self.fields.items()
+        }
+
     def unplaced(self) -> Self:
         """The zero without tokens; the next texts add their own."""
         return self.like(
@@ -123,8 +135,11 @@ class Tokens(GrowingCounts):
         if not len(batch):
             return
         tally, documents = self._own_tally(), batch.block
+        sums = self.arrays["count"]
         if tally.grows and not tally.size:  # a first estimate of the room that is needed
-            tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
+            shortest, longest = self.tokenizer.ngrams
+            lengths = longest - shortest + 1
+            tally.grow(lengths * min(documents.size // 64, 1 << 17), documents.size // 16)
         room = self.tokenizer.room(documents, self.weighed)
         folds, weighting = self.axes.groups.folds, WEIGHTINGS[self.weighting]
 
@@ -134,7 +149,9 @@ class Tokens(GrowingCounts):
                 room = self.tokenizer.room(some, self.weighed)
             part = slice(first, first + len(some))
             groups, weights = batch.groups[part], batch.weights[part]
-            return tally.read(some, by, self.tokenizer, groups, weights, folds, weighting, room)
+            return tally.read(
+                some, by, self.tokenizer, groups, weights, folds, weighting, sums, room
+            )
 
         name = self.axes.columns.name(0)
         self.tokenizer.visit(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
@@ -145,15 +162,16 @@ class Tokens(GrowingCounts):
         """The table of this statistic, made from its arrays if it does not exist."""
         tally: Tally | None = self.growing()
         if tally is None:
-            count, cells = by_code(self.arrays["count"]), self.arrays["cells"].T
-            tally = Tally(self.codes, count, np.ascontiguousarray(cells))
+            tally = Tally(self.codes, np.ascontiguousarray(self.arrays["cells"].T))
+            self.arrays["count"] = self.arrays["count"].copy()
         return tally
 
     def _publish(self, tally: Tally) -> None:
-        """Set the axes and arrays to views of the table."""
+        """Set the axes and the cells to views of the table."""
         K = tally.size
         if self.codes.size != K:
             self.axes = self.axes.with_codes(Vocabulary(tally.arena, tally.bounds[: K + 1]))
+        self.arrays["count"].widen(K)
         self.show(tally)
 
     # Algebra -----------------------------------------------------------------------------
@@ -177,14 +195,20 @@ class Tokens(GrowingCounts):
         added = other.align(Axes(groups, axes.columns, theirs))
         tally = out._own_tally()
         found = tally.meet(theirs)
-        kernels.add_token_rows(
-            tally.count, tally.cells, found, sign,
-            by_code(added.arrays["count"]), np.ascontiguousarray(added.arrays["cells"].T),
-        )  # fmt: skip
+        tally.cells[found] += sign * added.arrays["cells"].T
+        count = out.arrays["count"]
+        count.widen(tally.size)
+        moved = added.arrays["count"].placed(count.shape, None, found)
+        out.arrays["count"] = (iadd if sign > 0 else isub)(count, moved)
         for name in ("rows", "weight"):
             out.arrays[name] += sign * added.arrays[name]
         np.maximum(out.arrays["pruned"], added.arrays["pruned"], out=out.arrays["pruned"])
         out._publish(tally)
+        return out
+
+    def complement(self, dim: str = "fold") -> Self:
+        out = super().complement(dim)
+        out.arrays["count"] = SparseSums.of(out.arrays["count"])
         return out
 
     # Rare tokens -------------------------------------------------------------------------
@@ -248,13 +272,17 @@ class Tokens(GrowingCounts):
         """
         assert isinstance(part.codes, Vocabulary)
         assert isinstance(self.codes, Vocabulary)
-        part = part.keep("code", self.codes.find(part.codes) >= 0)
-        mine, theirs = self.on_common_axes(part)
-        excess = np.maximum(theirs.arrays["count"] - mine.arrays["count"], 0.0)
+        found = self.codes.find(part.codes)
+        shared = np.zeros(self.codes.size, dtype=bool)
+        shared[found[found >= 0]] = True
+        # Dense counts of the tokens of the part only.
+        mine, theirs = self.keep("code", shared).on_common_axes(part.keep("code", found >= 0))
+        learned, count = np.asarray(mine.arrays["count"]), np.asarray(theirs.arrays["count"])
+        excess = np.maximum(count - learned, 0.0)
         spare = np.maximum(theirs.arrays["cells"] - mine.arrays["cells"], 0)
         lacking = spare.sum(axis=0) if self.weighed else excess.sum(axis=(0, 1))
         light = lacking < self.arrays["pruned"]  # (K,)
         out = theirs.copy()
-        np.subtract(out.arrays["count"], excess, out=out.arrays["count"], where=light)
+        out.arrays["count"] = SparseSums.of(np.where(light, count - excess, count))
         np.subtract(out.arrays["cells"], spare, out=out.arrays["cells"], where=light)
         return out
