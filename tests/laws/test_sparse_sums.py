@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verosim.stats.sparse_sums import LEAST_LOG, SparseSums
+from verosim.stats.sparse_sums import LEAST_LOG_ENTRIES, SparseSums
 
 SHAPES = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(0, 5))
 
@@ -93,7 +93,7 @@ def test_rows_go_through_the_log():
         sums = SparseSums.zeros((C, F, 0))
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            log = sums.open_log(weighed=False, least=LEAST_LOG - 1_000)
+            log = sums.open_log(weighed=False, least=LEAST_LOG_ENTRIES - 1_000)
             used = ends[part] - 5 * start
             log.codes[log.used : log.used + used[-1]] = codes[5 * start : 5 * start + used[-1]]
             log.append(log.used + used, groups[part], weights[part])

@@ -20,8 +20,9 @@ from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.kinds.look import look
 from verosim.kinds.text import TEXT
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of
+from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Tokens
+from verosim.stats.tokens import MOST_DIFFERENT_TOKENS
 
 MODELS = {
     "multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement,
@@ -108,6 +109,7 @@ class TextSpec(DocumentSpec):
     hashed: int | None = None
     weighting: str = "counts"
     alpha: Any = 1.0
+    max_tokens: Any = MOST_DIFFERENT_TOKENS
 
     @property
     def presence(self) -> bool:
@@ -124,7 +126,7 @@ class TextSpec(DocumentSpec):
         return {
             "ngrams": self.ngrams, "vocabulary": self.vocabulary, "hashed": self.hashed,
             "lowercase": self.lowercase, "analyzer": self.analyzer, "weighting": self.weighting,
-            "model": self.presence,
+            "model": self.presence, "max_tokens": self.max_tokens,
         }  # fmt: skip
 
     @property
@@ -156,6 +158,7 @@ class TextSpec(DocumentSpec):
         return Tokens(
             axes.with_codes(self.codes()),
             weighting="presence" if self.presence else self.weighting,
+            max_tokens=int(self.max_tokens),
             **self.tokenizer_options,
         )
 
@@ -185,6 +188,7 @@ class TextSpec(DocumentSpec):
                 'Use weighting="counts", or model="contrast".',
             )
         finite("min_count", self.min_count, least=0)
+        whole("max_tokens", self.max_tokens, 1)
         return MODELS[self.model](self.pseudo_count(), min_count=self.min_count)
 
 

@@ -88,6 +88,11 @@ class TextNB(TextClassifier):
         model="complement" or model="contrast". "laplace" uses (n_k + 1)/(n + C). "uniform" gives
         all classes the same prior. An array is in the order of `classes_`. A dict maps labels to
         priors.
+    max_tokens : int, default=16777216
+        The largest number of different tokens in memory. If the texts have more, the rarest tokens
+        are removed while the texts are read, as by `prune`, and a warning gives the smallest count
+        that was kept. The model then depends on the order of the texts. Memory is 100 to 250 bytes
+        for each token, plus 12 bytes for each class in which it occurs.
 
     Attributes
     ----------
@@ -154,6 +159,7 @@ class TextNB(TextClassifier):
         weighting: Literal["counts", "l2"] = "counts",
         alpha: float | Literal["cv"] = 1.0,
         priors: Priors = None,
+        max_tokens: int = 2**24,
     ) -> None:
         self.model = model
         self.ngrams = ngrams
@@ -165,6 +171,7 @@ class TextNB(TextClassifier):
         self.weighting = weighting
         self.alpha = alpha
         self.priors = priors
+        self.max_tokens = max_tokens
 
     def spec(self) -> TextSpec:
         return TextSpec(**self.settings(TextSpec))

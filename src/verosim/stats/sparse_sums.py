@@ -22,7 +22,7 @@ import numpy as np
 
 from verosim import kernels
 
-LEAST_LOG = 1 << 19  # entries of the log; with fewer, adding them too often costs time
+LEAST_LOG_ENTRIES = 1 << 19  # entries of the log; with fewer, adding them too often costs time
 NO_AMOUNTS = np.empty(0)
 
 Groupwise = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr (G + 1,), codes, sums
@@ -98,7 +98,7 @@ class SparseSums:
         if self._log is not None and self._log.used + least > len(self._log.codes):
             self._settle()
         if self._log is None:
-            self._log = RowLog(max(LEAST_LOG, least, len(self._stored[1])), weighed)
+            self._log = RowLog(max(LEAST_LOG_ENTRIES, least, len(self._stored[1])), weighed)
         return self._log
 
     def widen(self, codes: int) -> None:
@@ -111,11 +111,19 @@ class SparseSums:
         if log is not None and log.used:
             starts, groups, weights = log.joined()
             codes, amounts = log.codes[: log.used], log.amounts[: log.used]
-            stored = self._added(stored, starts, groups, codes, amounts, weights)
+            stored = self._with_rows(stored, starts, groups, codes, amounts, weights)
         self._stored, self._log = stored, None
         return stored
 
-    def _added(
+    def add_rows(
+        self, starts: np.ndarray, groups: np.ndarray, codes: np.ndarray, amounts: np.ndarray
+    ) -> None:
+        """Add sparse rows to their groups, in place. Row r is codes[starts[r] : starts[r + 1]]."""
+        if len(codes):
+            rows = starts, groups, codes, amounts
+            self._stored = self._with_rows(self._settle(), *rows, NO_AMOUNTS)
+
+    def _with_rows(
         self, stored: Groupwise, starts: np.ndarray, groups: np.ndarray, codes: np.ndarray,
         amounts: np.ndarray, weights: np.ndarray,
     ) -> Groupwise:  # fmt: skip
@@ -192,10 +200,7 @@ class SparseSums:
 
     def _combine(self, other: SparseSums, sign: float) -> Self:
         starts, codes, sums = other._settle()
-        groups = np.arange(len(starts) - 1)
-        if len(codes):
-            amounts = sums if sign > 0 else -sums
-            self._stored = self._added(self._settle(), starts, groups, codes, amounts, NO_AMOUNTS)
+        self.add_rows(starts, np.arange(len(starts) - 1), codes, sums if sign > 0 else -sums)
         return self
 
     def __imul__(self, factor: float) -> Self:

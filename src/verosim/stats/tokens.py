@@ -27,7 +27,7 @@ import numpy as np
 from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.growing import GrowingCounts
 from verosim.stats.sparse_sums import SparseSums
@@ -43,6 +43,7 @@ TOKEN_FIELDS = {
     # Tokens with a smaller count may have been removed. Decay multiplies it as it does counts.
     "pruned": Field((), "peak"),
 }
+MOST_DIFFERENT_TOKENS = 1 << 24  # a vocabulary of this size takes 2 to 4 GB
 COUNT_ROUNDING = 1e-9  # share of a count that is ignored when it is compared with a threshold
 
 
@@ -51,6 +52,7 @@ class Tokens(GrowingCounts):
     """Counts of the tokens of one column of texts.
 
     `weighting` is the amount of a token in a document: "counts", "presence", "l2" or "squares".
+    With more than `max_tokens` tokens, the rarest are deleted.
     """
 
     sums_of = "tokens"
@@ -67,10 +69,11 @@ class Tokens(GrowingCounts):
         lowercase: bool = True,
         analyzer: str = "word",
         weighting: str = "counts",
+        max_tokens: int = MOST_DIFFERENT_TOKENS,
     ) -> None:
         shortest, longest = ngrams
         self.tokenizer = Tokenizer((shortest, longest), lowercase, analyzer)
-        self.weighting = weighting
+        self.weighting, self.max_tokens = weighting, max_tokens
         if axes.codes is None:
             axes = axes.with_codes(Vocabulary.empty())
         if arrays is not None:
@@ -88,6 +91,7 @@ class Tokens(GrowingCounts):
             "lowercase": self.tokenizer.lowercase,
             "analyzer": self.tokenizer.analyzer,
             "weighting": self.weighting,
+            "max_tokens": self.max_tokens,
         }
 
     @property
@@ -157,6 +161,7 @@ class Tokens(GrowingCounts):
         self.tokenizer.visit(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
         self.count_rows(batch)
         self._publish(tally)
+        self._limit()
 
     def _own_tally(self) -> Tally:
         """The table of this statistic, made from its arrays if it does not exist."""
@@ -204,6 +209,7 @@ class Tokens(GrowingCounts):
             out.arrays[name] += sign * added.arrays[name]
         np.maximum(out.arrays["pruned"], added.arrays["pruned"], out=out.arrays["pruned"])
         out._publish(tally)
+        out._limit()
         return out
 
     def complement(self, dim: str = "fold") -> Self:
@@ -258,6 +264,23 @@ class Tokens(GrowingCounts):
         out = self.copy().keep("code", kept) if not kept.all() else self.copy()
         np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])
         return out
+
+    def _limit(self) -> None:
+        """Delete the rarest tokens if there are more than `max_tokens`, in place."""
+        if self.codes.fixed or self.codes.size <= self.max_tokens:
+            return
+        least = max(2, int(self.arrays["pruned"]))
+        while self.reaching(least).sum() > self.max_tokens:
+            least += 1
+        kept = self.pruned(least)
+        self.axes, self.arrays = kept.axes, kept.arrays
+        counted = "occurrences" if self.weighting == "counts" else "texts"
+        warn(
+            f"The texts have more than max_tokens={self.max_tokens} different tokens, so tokens "
+            f"with fewer than {least} {counted} so far were deleted. "
+            "Set max_tokens to a larger number if there is enough memory, or set hashed.",
+            VerosimWarning,
+        )
 
     def without(self, part: Self) -> Self:
         if self.arrays["pruned"] > 0 and not self.codes.fixed:
