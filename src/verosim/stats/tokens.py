@@ -269,6 +269,8 @@ class Tokens(GrowingCounts):
         """Delete the rarest tokens if there are more than `max_tokens`, in place."""
         if self.codes.fixed or self.codes.size <= self.max_tokens:
             return
+        if (self.arrays["cells"] > 0).any(axis=0).sum() <= self.max_tokens:
+            return  # a part of a model has the tokens of the model, and few of them occur in it
         least = max(2, int(self.arrays["pruned"]))
         while self.reaching(least).sum() > self.max_tokens:
             least += 1
