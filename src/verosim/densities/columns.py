@@ -170,10 +170,12 @@ class ComplementParams(ColumnParams):
 
 
 def _column_fields(
-    statistic: Counts | Tokens, table: np.ndarray, absent: np.ndarray | None = None
+    statistic: Counts | Tokens,
+    count: np.ndarray,
+    table: np.ndarray,
+    absent: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """The fields of ColumnParams from tables of shape (C, d)."""
-    count = statistic.arrays["count"][:, 0]
     weight = statistic.weight[:, 0]
     return {
         "table": np.ascontiguousarray(table.T),
@@ -184,19 +186,17 @@ def _column_fields(
     }
 
 
-def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
+def _log_shares(count: np.ndarray, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of each column in the total of its class."""
-    count = statistic.arrays["count"][:, 0].T
-    out = np.empty(count.shape)
-    kernels.log_shares(count, alpha, out)
+    out = np.empty(count.T.shape)
+    kernels.log_shares(count.T, alpha, out)
     return out.T
 
 
-def _log_complement(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
+def _log_complement(count: np.ndarray, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of each column in the total of all other classes."""
-    count = statistic.arrays["count"][:, 0].T
-    out = np.empty(count.shape)
-    kernels.log_complement_shares(count, alpha, out)
+    out = np.empty(count.T.shape)
+    kernels.log_complement_shares(count.T, alpha, out)
     return out.T
 
 
@@ -239,7 +239,8 @@ class Bernoulli(ColumnDensity):
         return bernoulli.scorer(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
-        count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
+        found = statistic.arrays["count"][:, 0]  # (C, d)
+        count = np.maximum(found, 0.0)
         seen = statistic.weight[:, 0, None]
         if "missing" in statistic.arrays:
             seen = seen - statistic.arrays["missing"][:, 0]
@@ -251,7 +252,7 @@ class Bernoulli(ColumnDensity):
         total = np.maximum(seen, 0.0) + 2 * alpha
         present = np.log((count + alpha) / total)
         absent = np.log((np.maximum(seen - count, 0.0) + alpha) / total)
-        return ColumnParams(**_column_fields(statistic, present - absent, absent))
+        return ColumnParams(**_column_fields(statistic, found, present - absent, absent))
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,9 @@ class Multinomial(ColumnDensity):
         return multinomial.multinomial(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
-        return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.pseudo_count)))
+        count = statistic.arrays["count"][:, 0]  # (C, d)
+        shares = _log_shares(count, self.pseudo_count)
+        return ColumnParams(**_column_fields(statistic, count, shares))
 
 
 @dataclass(frozen=True)
@@ -275,13 +278,14 @@ class Complement(ColumnDensity):
         return multinomial.complement(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
-        log_rest = _log_complement(statistic, self.pseudo_count)
+        count = statistic.arrays["count"][:, 0]  # (C, d)
+        log_rest = _log_complement(count, self.pseudo_count)
         score = -log_rest
         if self.norm:
             total = by_class(log_rest)[:, None]
             score = log_rest / np.where(total != 0, total, 1.0)
-        own = np.ascontiguousarray(_log_shares(statistic, self.pseudo_count).T)
-        return ComplementParams(**_column_fields(statistic, score), own=own)
+        own = np.ascontiguousarray(_log_shares(count, self.pseudo_count).T)
+        return ComplementParams(**_column_fields(statistic, count, score), own=own)
 
 
 @dataclass(frozen=True)
@@ -292,7 +296,8 @@ class Contrast(ColumnDensity):
         return multinomial.contrast(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
-        own = _log_shares(statistic, self.pseudo_count)  # (C, d)
-        score = own - _log_complement(statistic, self.pseudo_count)
+        count = statistic.arrays["count"][:, 0]  # (C, d)
+        own = _log_shares(count, self.pseudo_count)  # (C, d)
+        score = own - _log_complement(count, self.pseudo_count)
         own = np.ascontiguousarray(own.T)
-        return ComplementParams(**_column_fields(statistic, score), own=own)
+        return ComplementParams(**_column_fields(statistic, count, score), own=own)
