@@ -297,7 +297,6 @@ class Contrast(ColumnDensity):
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
         count = statistic.arrays["count"][:, 0]  # (C, d)
-        own = _log_shares(count, self.pseudo_count)  # (C, d)
-        score = own - _log_complement(count, self.pseudo_count)
-        own = np.ascontiguousarray(own.T)
-        return ComplementParams(**_column_fields(statistic, count, score), own=own)
+        own, score = np.empty(count.T.shape), np.empty(count.T.shape)  # (d, C)
+        kernels.log_contrast_shares(count.T, self.pseudo_count, own, score)
+        return ComplementParams(**_column_fields(statistic, count, score.T), own=own)

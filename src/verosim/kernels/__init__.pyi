@@ -63,6 +63,7 @@ from verosim.kernels.scores import score_sparse as score_sparse
 from verosim.kernels.scores import shifted_norms as shifted_norms
 from verosim.kernels.scores import sum_scores as sum_scores
 from verosim.kernels.shares import log_complement_shares as log_complement_shares
+from verosim.kernels.shares import log_contrast_shares as log_contrast_shares
 from verosim.kernels.shares import log_shares as log_shares
 from verosim.kernels.sparse_sums import add_sparse_rows as add_sparse_rows
 from verosim.kernels.sparse_sums import spread_sums as spread_sums
