@@ -20,8 +20,9 @@ from verosim.estimators.text_settings import document_bounds, listed_tokens, wit
 from verosim.kinds.look import look
 from verosim.kinds.text import TEXT
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of
+from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Tokens
+from verosim.stats.tokens import MOST_DIFFERENT_TOKENS
 
 MODELS = {
     "multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement,
@@ -134,6 +135,7 @@ class TextSpec(DocumentSpec):
     min_df: Any = 1
     max_df: Any = 1.0
     tokenizer: Any = None
+    max_tokens: Any = MOST_DIFFERENT_TOKENS
 
     @cached_property
     def tokenization(self) -> Tokenizer:
@@ -163,7 +165,7 @@ class TextSpec(DocumentSpec):
             "lowercase": self.lowercase, "analyzer": self.analyzer, "weighting": self.weighting,
             "model": self.presence, "stop_words": self.stop_words,
             "strip_accents": self.strip_accents, "tokenizer": self.tokenizer,
-            "documents": self.documents is not None,
+            "documents": self.documents is not None, "max_tokens": self.max_tokens,
         }  # fmt: skip
 
     @property
@@ -195,8 +197,12 @@ class TextSpec(DocumentSpec):
         weighting = "presence" if self.presence else self.weighting
         if self.documents is not None and weighting == "counts":
             weighting = "repeats"  # it counts documents too
-        codes = axes.with_codes(self.codes())
-        return Tokens(codes, weighting=weighting, **self.tokenization.options)
+        return Tokens(
+            axes.with_codes(self.codes()),
+            weighting=weighting,
+            max_tokens=int(self.max_tokens),
+            **self.tokenization.options,
+        )
 
     def codes(self) -> TokenCodes:
         """The tokens to count: all tokens of the texts, a given vocabulary, or hashed tokens."""
@@ -229,6 +235,7 @@ class TextSpec(DocumentSpec):
                 'Use weighting="counts", or model="contrast".',
             )
         finite("min_count", self.min_count, least=0)
+        whole("max_tokens", self.max_tokens, 1)
         return MODELS[self.model](
             self.pseudo_count(), min_count=self.min_count, documents=self.documents
         )

@@ -195,7 +195,7 @@ def term_matrix(documents: Documents, tokenizer: Tokenizer) -> TermMatrix:
     array([[0.86, 0.51, 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    tally = Tally(Vocabulary.empty(), np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64))
+    tally = Tally(Vocabulary.empty(), np.zeros((0, 1), dtype=np.int64))
     tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
     indptr = np.zeros(len(documents) + 1, dtype=np.int64)
     found = np.empty(documents.size // BYTES_PER_NEW_TERM + 64, dtype=np.int32)
