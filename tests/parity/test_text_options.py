@@ -62,7 +62,7 @@ def fitted_pair(options, texts, y, model="multinomial", **settings):
 
 
 @pytest.mark.filterwarnings("ignore:Your stop_words")
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda value: ", ".join(value))
 def test_counts_are_those_of_count_vectorizer(options, rng):
     texts, y = texts_of(rng)
     vectors, X, model = fitted_pair(options, texts, y)
