@@ -20,7 +20,7 @@ from verosim.data.read_options import ReadOptions
 
 DELIMITERS = ",;\t|"
 DELIMITER_NAMES = {"\t": "tab", " ": "space"}
-SAMPLE = 1 << 16  # bytes in which delimiters and quotes are tried
+SAMPLED_BYTES = 1 << 16  # bytes in which delimiters and quotes are tried
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, which has the same first two bytes
@@ -76,9 +76,9 @@ def find_encoding(start: bytes) -> str | None:
     for mark, name in BYTE_ORDER_MARKS.items():
         if start.startswith(mark):
             return name
-    if b"\x00" in start[:SAMPLE]:
-        even, odd = (start[at:SAMPLE:2].count(0) for at in (0, 1))
-        if max(even, odd) > 4 * min(even, odd) and max(even, odd) > len(start[:SAMPLE]) // 8:
+    if b"\x00" in start[:SAMPLED_BYTES]:
+        even, odd = (start[at:SAMPLED_BYTES:2].count(0) for at in (0, 1))
+        if max(even, odd) > 4 * min(even, odd) and max(even, odd) > len(start[:SAMPLED_BYTES]) // 8:
             return "utf-16-be" if even > odd else "utf-16-le"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start)
@@ -139,9 +139,9 @@ def _delimiter_of_one_column(text: str, body: str, quote: str) -> str:
 
 def _sample(start: bytes) -> str:
     """The first whole lines, with "\\n" as line breaks."""
-    text = start[:SAMPLE].decode("utf-8", "replace").lstrip("\r\n")
+    text = start[:SAMPLED_BYTES].decode("utf-8", "replace").lstrip("\r\n")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text[: text.rfind("\n") + 1] if "\n" in text and len(start) > SAMPLE else text
+    return text[: text.rfind("\n") + 1] if "\n" in text and len(start) > SAMPLED_BYTES else text
 
 
 def _regular_rows(text: str, dialect: Dialect) -> tuple[float, int]:

@@ -36,7 +36,7 @@ CLOSE_UNITS = (
     "km/h|m/s|[ck]?m2|[ck]?m²|c?m3|c?m³|ft2|ft²|sqm|sqft|ha|kcal|kJ|hPa|mmHg|bar|psi|ppm"
 )
 WORD_UNIT = r"[^\W\d_][\w/·.²³µ°%]{0,14}"
-MARKS = (  # decimal mark, mark of thousands; the first of equally good ones is taken
+DECIMAL_MARKS = (  # decimal mark, mark of thousands; the first of equally good ones is taken
     (".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", "'"), (".", " "), (",", "'"),
 )  # fmt: skip
 PLURAL = re.compile(r"[^\W\d_]{3,}s")
@@ -163,7 +163,7 @@ def find_number_format(texts: pa.Array) -> FoundNumbers | None:
     if not shapes:
         return None
     unit = _unit(shapes)
-    formats = [replace(unit, decimal=decimal, group=group) for decimal, group in MARKS]
+    formats = [replace(unit, decimal=decimal, group=group) for decimal, group in DECIMAL_MARKS]
     masks = [format_.fits(texts) for format_ in formats]
     best = max(int(mask.sum()) for mask in masks)
     if not best:
@@ -232,16 +232,16 @@ def _chosen(tied: list[int], texts: pa.Array, masks: list[np.ndarray], unit: Num
     Forms like 9,955 are thousands, and forms like 9.955 are decimals, or thousands next to a
     currency. A writer who separates thousands does so in all numbers: 12345 decides for decimals.
     """
-    at, marks = tied[0], [MARKS[one] for one in tied]
+    at, marks = tied[0], [DECIMAL_MARKS[one] for one in tied]
     if len(tied) == 1 or not {(".", ","), (",", ".")} & set(marks):
         return at
     long = pc.match_substring_regex(texts.filter(pa.array(masks[at])), r"(?:^|[^0-9.,])[0-9]{4}")
     grouped = not pc.any(long).as_py()
-    if MARKS[at] == (".", ",") and not grouped and (",", "") in marks:
+    if DECIMAL_MARKS[at] == (".", ",") and not grouped and (",", "") in marks:
         return tied[marks.index((",", ""))]
     money = bool(unit.unit) and re.fullmatch(CURRENCY, unit.unit) is not None
     dotted = pc.any(pc.match_substring(texts, ".")).as_py()
-    if MARKS[at] == (".", "") and money and grouped and dotted and (",", ".") in marks:
+    if DECIMAL_MARKS[at] == (".", "") and money and grouped and dotted and (",", ".") in marks:
         return tied[marks.index((",", "."))]
     return at
 

@@ -80,9 +80,10 @@ class PairedNaiveBayes(NaiveBayes):
         missing: Any = "skip",
         max_categories: int = 1000,
         floor: float = 1e-9,
+        never: float = 0.0,
         pairs: int = 60,
     ) -> None:
-        super().__init__(columns, alpha, priors, covariance, missing, max_categories, floor)
+        super().__init__(columns, alpha, priors, covariance, missing, max_categories, floor, never)
         self.pairs = pairs
 
     @classmethod

@@ -21,15 +21,15 @@ from verosim.data.schema import near
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 
-TIME = "time:"
+IN_TIME = "time:"
 FOLDS_IN_TIME = 10
 
 
 def time_column(cv: Any, names: tuple[str, ...]) -> tuple[str, int] | None:
     """The column and the number of folds of cv="time:…", or None if cv is something else."""
-    if not isinstance(cv, str) or not cv.startswith(TIME) or cv in names:
+    if not isinstance(cv, str) or not cv.startswith(IN_TIME) or cv in names:
         return None
-    column, count = cv.removeprefix(TIME), FOLDS_IN_TIME
+    column, count = cv.removeprefix(IN_TIME), FOLDS_IN_TIME
     head, _, tail = column.rpartition(":")
     if column not in names and tail.isdecimal() and head:
         column, count = head, int(tail)
@@ -39,7 +39,7 @@ def time_column(cv: Any, names: tuple[str, ...]) -> tuple[str, int] | None:
         )
     if count < 1:
         raise VerosimError(
-            f"cv={cv!r} must have at least 1 fold; got {count}.", f"Use cv='{TIME}{column}:5'."
+            f"cv={cv!r} must have at least 1 fold; got {count}.", f"Use cv='{IN_TIME}{column}:5'."
         )
     return column, count
 

@@ -16,7 +16,7 @@ from verosim.data.libraries import pa
 from verosim.errors import VerosimWarning, listed, warn
 
 LEAST_ROWS_OF_LEAK = 20  # with fewer rows, a column may equal the target by chance
-SAMPLE = 64  # rows that are compared first; they refute nearly all columns
+SAMPLED_ROWS = 64  # rows that are compared first; they refute nearly all columns
 GIVES_LABEL_AWAY = "The column has one value for each class, so it gives the label away."
 
 
@@ -66,11 +66,14 @@ def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
     if n < LEAST_ROWS_OF_LEAK or not isinstance(X, np.ndarray) or X.ndim != 2:
         return []
     rows, labels = X[_spread(n)], codes[_spread(n)]
-    first, other = (rows[labels == k] for k in (labels[0], labels[np.argmax(labels != labels[0])]))
-    with np.errstate(invalid="ignore"):
-        alike = (first == first[0]).all(axis=0) & (other == other[0]).all(axis=0)
-        found = np.flatnonzero(alike & (first[0] != other[0]))
-    return [int(j) for j in found if one_to_one(X[:, j], codes)]
+    if X.dtype.kind not in "fiub":
+        return []
+    two = (rows[labels == k] for k in (labels[0], labels[np.argmax(labels != labels[0])]))
+    # fmin and fmax leave missing values out. A column without values is NaN, which equals nothing.
+    (low, high), (least, most) = ((np.fmin.reduce(x), np.fmax.reduce(x)) for x in two)
+    found = np.flatnonzero((low == high) & (least == most) & (low != least)).tolist()
+    present = {j: X[:, j] == X[:, j] for j in found}
+    return [j for j in found if one_to_one(X[present[j], j], codes[present[j]])]
 
 
 def one_to_one(values: np.ndarray, labels: np.ndarray) -> bool:
@@ -98,7 +101,7 @@ def warn_of_leaks(names: Sequence[str]) -> None:
 
 def _spread(n: int) -> slice:
     """Rows that are spread over n rows."""
-    return slice(None, None, max(1, n // SAMPLE))
+    return slice(None, None, max(1, n // SAMPLED_ROWS))
 
 
 def _could_be_one_to_one(pairs: Iterable[tuple[Any, Any]]) -> bool:

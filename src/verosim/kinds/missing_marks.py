@@ -13,13 +13,15 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.libraries import pa, pc
 
-MARKS = (
+MISSING_WORDS = (
     "NA", "na", "N/A", "n/a", "N.A.", "n.a.", "n/d", "N/D", "s/d", "S/D", "#N/A", "#NA", "<NA>",
     "NaN", "nan", "NAN", "NaT", "NULL", "null", "Null", "None", "?", "??", "-", "--", "---", ".",
     "..", "...", "\\N", "#VALUE!", "#REF!", "#DIV/0!", "#NULL!", "#NUM!", "#NAME?",
 )  # fmt: skip
 # Labels such as '-' and 'None' are often classes.
-LABEL_MARKS = frozenset(m for m in MARKS if m != "None" and any(c.isalpha() or c == "?" for c in m))
+LABEL_MARKS = frozenset(
+    m for m in MISSING_WORDS if m != "None" and any(c.isalpha() or c == "?" for c in m)
+)
 LEAST_SENTINEL = 99
 SENTINEL_PATTERN = re.compile(r"-?9{2,}(\.9+)?")  # 99, -999, 9999, -999.9
 
@@ -31,7 +33,7 @@ def words_of(array: pa.Array, na: frozenset[str]) -> dict[str, int]:
     """
     words = array.dictionary
     trimmed = pc.ascii_trim_whitespace(words)  # no check of the encoding
-    found = pc.is_in(trimmed, value_set=pa.array(MARKS, trimmed.type))
+    found = pc.is_in(trimmed, value_set=pa.array(MISSING_WORDS, trimmed.type))
     if not pc.any(found).as_py():
         return {}
     at = np.flatnonzero(found.to_numpy(zero_copy_only=False))
