@@ -43,6 +43,7 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.pairs
 	$(BIN)/python -m benchmarks.twins
 	$(BIN)/python -m benchmarks.quality
+	$(BIN)/python -m benchmarks.text_quality
 
 clean: ## remove the environment and builds
 	rm -rf .venv build dist site

@@ -24,6 +24,7 @@ import os
 import platform
 import tempfile
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.pages import keep
@@ -81,9 +82,9 @@ def version(library: str) -> str:
         return f"{library} is not installed"
 
 
-def machine() -> str:
+def machine(libraries: Iterable[str] = LIBRARIES) -> str:
     """Where the figures were measured."""
-    libraries = ", ".join(map(version, LIBRARIES))
+    libraries = ", ".join(map(version, libraries))
     return (
         f"Measured with {os.cpu_count()} cores, {platform.machine()}, "
         f"Python {platform.python_version()}, {libraries}."

@@ -16,7 +16,7 @@ import multiprocessing
 import re
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -177,12 +177,19 @@ def serve(connection: Any, key: str, name: str) -> None:
 
 
 class Worker:
-    """A process for one model and one table."""
+    """A process for one model and one table, which answers as `work` does."""
 
-    def __init__(self, key: str, name: str, limit: float) -> None:
-        self.variants, self.limit = REGISTRY[key].variants, limit
+    def __init__(
+        self,
+        key: str,
+        name: str,
+        limit: float,
+        work: Callable[[Any, str, str], None] = serve,
+        variants: tuple[str, ...] | None = None,
+    ) -> None:
+        self.variants, self.limit = variants or REGISTRY[key].variants, limit
         self.connection, theirs = SPAWN.Pipe()
-        self.process = SPAWN.Process(target=serve, args=(theirs, key, name), daemon=True)
+        self.process = SPAWN.Process(target=work, args=(theirs, key, name), daemon=True)
         self.process.start()
         theirs.close()  # so that the end of the process is seen
         self.failed: Record | None = None

@@ -77,7 +77,7 @@ GROUPS = (
         "`NaiveBayes` reads whole [tables](../models/tables.md), `TextNB` reads "
         "[texts](../models/text.md), and `SemiSupervised` also uses "
         f"[rows without a label](../howto/unlabelled_rows.md). {ESTIMATOR}",
-        names_in("verosim", "NaiveBayes TextNB TextRidge SemiSupervised"),
+        names_in("verosim", "NaiveBayes TextNB TextRidge TextPool SemiSupervised"),
     ),
     Group(
         "linear",

@@ -140,7 +140,7 @@ def fitted(name: str) -> tuple:
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     make = ESTIMATORS[name]
-    if name in ("TextNB", "TextRidge"):
+    if name in ("TextNB", "TextPool", "TextRidge"):
         texts = pd.Series(TEXTS, name="text")
         table = pd.DataFrame({"text": TEXTS, "y": [1, 1, 0, 0]})
         return (

@@ -37,6 +37,7 @@ from verosim.kinds.look import look as look
 from verosim.pool.auto import auto as auto
 from verosim.pool.bic import bic as bic
 from verosim.pool.estimator import Pool as Pool
+from verosim.pool.text_pool import TextPool as TextPool
 from verosim.twins.comparison.compare import compare as compare
 from verosim.twins.gap import generative_gap as generative_gap
 from verosim.twins.least_squares import LeastSquares as LeastSquares

@@ -145,7 +145,7 @@ def assert_same(a: Statistic, b: Statistic, rounding: float = LAW_TOLERANCE) -> 
     for name, field in a.fields.items():
         if field.kind in ("pivot", "peak"):
             continue
-        x, y = a.arrays[name], b.arrays[name]
+        x, y = np.asarray(a.arrays[name]), np.asarray(b.arrays[name])
         if field.kind == "rows":
             np.testing.assert_array_equal(x, y, err_msg=name)
             continue
@@ -180,7 +180,7 @@ def size_of(statistic: ArrayStatistic, name: str) -> np.ndarray:
     ndarray
         The sizes, in a shape that broadcasts with the array.
     """
-    array = statistic.arrays[name]
+    array = np.asarray(statistic.arrays[name])
     largest = np.broadcast_to(np.abs(array).max(initial=1e-300), array.shape)
     if not isinstance(statistic, Moments) or name in ("weight", "cells"):
         return np.maximum(largest, 1.0)

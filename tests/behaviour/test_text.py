@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import verosim
 from tests.texts import counted, statistic_of_texts
-from verosim import TextNB, VerosimError, testing, use_threads
+from verosim import TextNB, VerosimError, VerosimWarning, testing, use_threads
 from verosim.axes import Hashed, Vocabulary
 from verosim.data import Documents, Tokenizer
 
@@ -515,3 +515,42 @@ def test_a_text_column_of_a_table_is_the_same_machinery(rng):
     np.testing.assert_allclose(
         mixed.predict_proba(table), TextNB().fit(texts, labels).predict_proba(texts), atol=1e-12
     )
+
+
+def test_the_limit_on_tokens_removes_the_rarest_and_says_so():
+    texts = ["win cash now", "win cash", "win lunch", "see you lunch"]
+    with pytest.warns(VerosimWarning, match=r"max_tokens=3 .* fewer than 2 occurrences"):
+        model = TextNB(max_tokens=3).fit(texts, [0, 0, 1, 1])
+    assert sorted(model.tokens_) == ["cash", "lunch", "win"]
+    with pytest.warns(VerosimWarning, match="fewer than 3 occurrences"):
+        tight = TextNB(max_tokens=1).fit(texts, [0, 0, 1, 1])
+    assert tight.tokens_.tolist() == ["win"]
+    with pytest.warns(VerosimWarning, match="fewer than 2 texts"):
+        TextNB(max_tokens=3, weighting="l2").fit(texts, [0, 0, 1, 1])
+    model.forget(texts[3:], [1])  # 'see' and 'you' are unknown by now
+    assert sorted(model.tokens_) == ["cash", "lunch", "win"]
+    assert model.class_count_.tolist() == [2, 1]
+
+
+def test_the_limit_on_tokens_does_nothing_below_it(recwarn):
+    texts = ["win cash now", "win cash", "win lunch", "see you at lunch"]
+    limited = TextNB(max_tokens=7).fit(texts, [0, 0, 1, 1])
+    free = TextNB(max_tokens=8).fit(texts, [0, 0, 1, 1])
+    assert not recwarn.list
+    np.testing.assert_array_equal(limited.predict_proba(texts), free.predict_proba(texts))
+
+
+def test_the_limit_on_tokens_holds_after_a_merge():
+    parts = [
+        TextNB(max_tokens=4).fit([a, b], [0, 1])
+        for a, b in (("aa bb", "aa cc"), ("aa dd", "aa ee"))
+    ]
+    with pytest.warns(VerosimWarning, match="max_tokens=4"):
+        both = parts[0] + parts[1]
+    assert both.tokens_.tolist() == ["aa"]
+
+
+@pytest.mark.parametrize("value", [0, 1.5, "many", None])
+def test_the_limit_on_tokens_is_a_whole_number(value):
+    with pytest.raises(VerosimError, match="max_tokens must be a whole number"):
+        TextNB(max_tokens=value).fit(["aa", "bb"], [0, 1])

@@ -70,6 +70,8 @@ POOLS = [
     verosim.Pool(),
     verosim.Pool(effort="fast", keep="all"),
     verosim.Pool([verosim.TAN(5), verosim.LDA(shrinkage=0.1, encode="onehot")], priors="uniform"),
+    verosim.TextPool(),
+    verosim.TextPool([verosim.TextNB(), verosim.TextRidge(d=64)], keep="all"),
 ]
 
 

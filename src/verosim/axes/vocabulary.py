@@ -70,6 +70,8 @@ class Vocabulary(TokenCodes):
         self._room, self.bounds, self.open, self.fixed = room, bounds, open, not open
         self.size = len(bounds) - 1
         self.first = np.array([0, self.size], dtype=np.intp)
+        # If this is a part of another vocabulary: that one, and the codes there.
+        self.part_of: tuple[Vocabulary, np.ndarray] | None = None
 
     @classmethod
     def empty(cls) -> Vocabulary:
@@ -126,12 +128,27 @@ class Vocabulary(TokenCodes):
 
     def find(self, other: Vocabulary) -> np.ndarray:
         """(other.size,) the code in this vocabulary of every token of the other; −1 if unknown."""
+        known = self._places_in_whole(other)
+        if known is not None:
+            return known
         found = np.empty(other.size, dtype=np.int64)
         state = np.zeros(STATE_SIZE, dtype=np.int64)
         kernels.meet_tokens(
             *other.slices, 0, False, self._room, self.bounds, self.slots, state, at_a_time(), found
         )
         return found
+
+    def _places_in_whole(self, other: Vocabulary) -> np.ndarray | None:
+        """The result of `find` if this is a part of the other vocabulary. No token is hashed."""
+        if self.part_of is None:
+            return None
+        whole, chosen = self.part_of
+        found = np.full(whole.size, -1, dtype=np.int64)
+        found[chosen] = np.arange(self.size)
+        if whole is other:
+            return found
+        places = whole._places_in_whole(other)
+        return None if places is None else np.where(places >= 0, found[places], -1)
 
     def extends(self, other: Vocabulary) -> bool:
         """Whether this vocabulary starts with the tokens of the other, in the same order."""
@@ -165,7 +182,9 @@ class Vocabulary(TokenCodes):
 
     def closed(self) -> Vocabulary:
         """The same tokens. Other tokens are ignored."""
-        return Vocabulary(self._room, self.bounds, open=False)
+        out = Vocabulary(self._room, self.bounds, open=False)
+        out.part_of = self.part_of
+        return out
 
     def keep(self, kept: np.ndarray) -> Vocabulary:
         return self if kept.all() else self._taken(np.flatnonzero(kept))
@@ -175,7 +194,9 @@ class Vocabulary(TokenCodes):
         room = np.zeros(int(lengths.sum()) + SLACK, dtype=np.uint8)
         bounds = np.zeros(len(chosen) + 1, dtype=np.int64)
         kernels.take_tokens(self._room, self.bounds, chosen, room, bounds)
-        return Vocabulary(room, bounds, open=self.open)
+        out = Vocabulary(room, bounds, open=self.open)
+        out.part_of = self, chosen
+        return out
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         return columns.name(0), repr(self.token(code))

@@ -191,11 +191,17 @@ class ValueReader(Reader):
 
 
 class TextReader(Reader):
-    """Reads a table for a model of one text column."""
+    """Reads a table for a model of one text column. Several columns are read as one text."""
+
+    @property
+    def columns(self) -> Columns:
+        return Columns(1, (" + ".join(self.names),))
 
     def block(self, rows: Rows) -> Documents:
-        found = self.cells_of(rows, self.schema.used[0], documents)
-        return as_documents([found], rows.batch.num_rows)
+        found = [self.cells_of(rows, column, documents) for column in self.schema.used]
+        if len(found) == 1:
+            return as_documents(found, rows.batch.num_rows)
+        return Documents.side_by_side([column for column in found if column is not None])
 
 
 def a(role: str) -> str:

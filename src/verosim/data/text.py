@@ -84,6 +84,12 @@ class Documents:
         ]
         return cls(np.concatenate(data), np.concatenate([[0], *offsets]), blocks[0].first)
 
+    @classmethod
+    def side_by_side(cls, columns: Sequence[Documents]) -> Documents:
+        """The texts of several columns of the same rows, with a space between two columns."""
+        rows = range(len(columns[0]))
+        return packed_texts([b" ".join([column.bytes(i) for column in columns]) for i in rows])
+
     @property
     def nbytes(self) -> int:
         return self.size + self.offsets.nbytes
@@ -136,6 +142,18 @@ class Documents:
         """The texts in lower case, by str.lower(). Texts that are not UTF-8 do not change."""
         out = packed_texts([_lowered(self.bytes(i)) for i in range(len(self))])
         return Documents(out.data, out.offsets, self.first)
+
+
+def are_texts(X: Any) -> bool:
+    """Whether X is a sequence of texts: a list, an array, a series or an Arrow column."""
+    if isinstance(X, str | bytes) or hasattr(X, "columns"):
+        return False
+    if isinstance(X, pa.Array | pa.ChunkedArray):
+        return is_text(X.type.value_type if pa.types.is_dictionary(X.type) else X.type)
+    if not isinstance(X, list | tuple) and len(getattr(X, "shape", ())) != 1:
+        return False
+    first = next((one for one in X if isinstance(one, str) or not is_missing(one)), None)
+    return isinstance(first, str)
 
 
 def _lowered(text: bytes) -> bytes:

@@ -179,9 +179,11 @@ class Tokenizer:
                 raise not_utf8(some, read, where)
 
     def room(self, documents: Documents, weighed: bool = False) -> tuple[np.ndarray, ...]:
-        """Working memory for one document: scratch, starts, ends, hashes, ids, marks and amounts.
+        """Working memory for one document: scratch, the starts and ends of its tokens and of its
+        n-grams, then hashes, ids, marks and amounts.
 
-        Marks and amounts are needed only if the n-grams of a document are weighed together.
+        Marks and amounts are needed only if the n-grams of a document are weighed together. Single
+        tokens need no list of n-grams.
         """
         longest = documents.longest
         low, high = self.ngrams
@@ -189,12 +191,15 @@ class Tokenizer:
         most = longest + 2 if self.characters else longest // 2 + 2
         # Single characters: the space between two words belongs to both.
         terms = (high - low + 1) * most + (most if self.characters else 0)
+        listed = terms if self.characters or high > 1 else 0
         marks = 1 << max(2, (2 * terms - 1).bit_length()) if weighed else 0
         return (
             # In lower case, a character of two bytes may have three bytes, and not more.
             np.empty(2 * longest + 2 * SLACK, dtype=np.uint8),
             np.empty(most, dtype=np.int64),
             np.empty(most, dtype=np.int64),
+            np.empty(listed, dtype=np.int64),
+            np.empty(listed, dtype=np.int64),
             np.empty(terms, dtype=np.uint64),
             np.empty(terms, dtype=np.int64),
             np.empty(marks, dtype=np.int64),

@@ -221,10 +221,12 @@ class ComplementParams(ColumnParams):
 
 
 def _column_fields(
-    statistic: Counts | Tokens, table: np.ndarray, absent: np.ndarray | None = None
+    statistic: Counts | Tokens,
+    count: np.ndarray,
+    table: np.ndarray,
+    absent: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """The fields of ColumnParams from tables of shape (C, d)."""
-    count = statistic.arrays["count"][:, 0]
     weight = statistic.weight[:, 0]
     return {
         "table": np.ascontiguousarray(table.T),
@@ -235,19 +237,17 @@ def _column_fields(
     }
 
 
-def _log_shares(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
+def _log_shares(count: np.ndarray, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of each column in the total of its class."""
-    count = statistic.arrays["count"][:, 0].T
-    out = np.empty(count.shape)
-    kernels.log_shares(count, alpha, out)
+    out = np.empty(count.T.shape)
+    kernels.log_shares(count.T, alpha, out)
     return out.T
 
 
-def _log_complement(statistic: Counts | Tokens, alpha: float) -> np.ndarray:
+def _log_complement(count: np.ndarray, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of each column in the total of all other classes."""
-    count = statistic.arrays["count"][:, 0].T
-    out = np.empty(count.shape)
-    kernels.log_complement_shares(count, alpha, out)
+    out = np.empty(count.T.shape)
+    kernels.log_complement_shares(count.T, alpha, out)
     return out.T
 
 
@@ -305,7 +305,8 @@ class Bernoulli(ColumnDensity):
         return bernoulli.scorer(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
-        count = np.maximum(statistic.arrays["count"][:, 0], 0.0)
+        found = statistic.arrays["count"][:, 0]  # (C, d)
+        count = np.maximum(found, 0.0)
         seen = statistic.weight[:, 0, None]
         if "missing" in statistic.arrays:
             seen = seen - statistic.arrays["missing"][:, 0]
@@ -314,14 +315,14 @@ class Bernoulli(ColumnDensity):
             alike = (n <= 0) | (N - n <= DIFFERENCE_ROUNDING * N)
             count, seen = np.where(alike, n, count), np.where(alike, N, seen)
         if self.alpha == 0:
-            return self._exact(statistic, count, seen)
+            return self._exact(statistic, found, count, seen)
         total = np.maximum(seen, 0.0) + 2 * self.alpha
         present = np.log((count + self.alpha) / total)
         absent = np.log((np.maximum(seen - count, 0.0) + self.alpha) / total)
-        return ColumnParams(**_column_fields(statistic, present - absent, absent))
+        return ColumnParams(**_column_fields(statistic, found, present - absent, absent))
 
     def _exact(
-        self, statistic: Counts | Tokens, count: np.ndarray, seen: np.ndarray
+        self, statistic: Counts | Tokens, found: np.ndarray, count: np.ndarray, seen: np.ndarray
     ) -> ColumnParams:
         """The shares of maximum likelihood; one half for a class without values."""
         empty = seen <= 0
@@ -330,7 +331,7 @@ class Bernoulli(ColumnDensity):
         zero = share <= 0
         present = np.log(np.where(zero | one, 1.0, share))
         absent = np.log1p(np.where(zero | one, 0.0, -share))
-        fields = _column_fields(statistic, present - absent, absent)
+        fields = _column_fields(statistic, found, present - absent, absent)
         return ColumnParams(**fields, certain=Certain(zero.T, one.T))
 
 
@@ -344,12 +345,13 @@ class Multinomial(ColumnDensity):
         return multinomial.multinomial(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
+        count = statistic.arrays["count"][:, 0]  # (C, d)
+        log_share = _log_shares(count, self.alpha)
         if self.alpha > 0:
-            return ColumnParams(**_column_fields(statistic, _log_shares(statistic, self.alpha)))
-        log_share = _log_shares(statistic, 0.0)  # (C, d)
-        log_share[(statistic.arrays["count"][:, 0] <= 0).all(axis=1)] = -np.log(log_share.shape[1])
+            return ColumnParams(**_column_fields(statistic, count, log_share))
+        log_share[(count <= 0).all(axis=1)] = -np.log(log_share.shape[1])
         zero = log_share == -np.inf
-        fields = _column_fields(statistic, np.where(zero, 0.0, log_share))
+        fields = _column_fields(statistic, count, np.where(zero, 0.0, log_share))
         return ColumnParams(**fields, certain=Certain(zero.T, np.zeros_like(zero.T)))
 
 
@@ -363,13 +365,14 @@ class Complement(ColumnDensity):
         return multinomial.complement(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
-        log_rest = _log_complement(statistic, self.pseudo_count)
+        count = statistic.arrays["count"][:, 0]  # (C, d)
+        log_rest = _log_complement(count, self.pseudo_count)
         score = -log_rest
         if self.norm:
             total = by_class(log_rest)[:, None]
             score = log_rest / np.where(total != 0, total, 1.0)
-        own = np.ascontiguousarray(_log_shares(statistic, self.pseudo_count).T)
-        return ComplementParams(**_column_fields(statistic, score), own=own)
+        own = np.ascontiguousarray(_log_shares(count, self.pseudo_count).T)
+        return ComplementParams(**_column_fields(statistic, count, score), own=own)
 
 
 @dataclass(frozen=True)
@@ -380,7 +383,7 @@ class Contrast(ColumnDensity):
         return multinomial.contrast(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
-        own = _log_shares(statistic, self.pseudo_count)  # (C, d)
-        score = own - _log_complement(statistic, self.pseudo_count)
-        own = np.ascontiguousarray(own.T)
-        return ComplementParams(**_column_fields(statistic, score), own=own)
+        count = statistic.arrays["count"][:, 0]  # (C, d)
+        own, score = np.empty(count.T.shape), np.empty(count.T.shape)  # (d, C)
+        kernels.log_contrast_shares(count.T, self.pseudo_count, own, score)
+        return ComplementParams(**_column_fields(statistic, count, score.T), own=own)

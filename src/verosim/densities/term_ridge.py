@@ -31,6 +31,7 @@ from verosim.linalg import padded
 from verosim.stats import TermProducts
 from verosim.stats.document_terms import text_lengths
 from verosim.stats.term_products import term_weights
+from verosim.stats.term_rows import TermRows
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,17 @@ class TermScores(ClassScores):
     def _lanes(self) -> np.ndarray:
         return padded(np.ascontiguousarray(self.coef.T))
 
-    def read(self, rows: Any) -> Documents:
-        return Documents.of(rows)
+    def read(self, rows: Any) -> Documents | TermRows:
+        return rows if isinstance(rows, TermRows) else Documents.of(rows)
 
-    def log_ratio(self, block: Documents, out: np.ndarray | None = None) -> np.ndarray:
+    def log_ratio(self, block: Documents | TermRows, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.bias)))
         data, indices, indptr = term_weights(block, self.terms, self.tokenizer)
         absent = np.empty((0, len(self.bias)))  # terms that do not occur have no score
         kernels.score_sparse(data, indices, indptr, False, 0.0, self._lanes, absent, self.bias, out)
         return out
 
-    def row_lengths(self, block: Documents) -> np.ndarray:
+    def row_lengths(self, block: Documents | TermRows) -> np.ndarray:
         return text_lengths(block, self.tokenizer)
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:

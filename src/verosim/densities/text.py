@@ -27,6 +27,7 @@ from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
 from verosim.stats.document_terms import text_lengths
+from verosim.stats.term_rows import TermMatrix, TermRows
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,22 @@ class TextParams(Params):
     def _lanes(self) -> np.ndarray:
         return padded(self.tokens.table)
 
-    def read(self, rows: Any) -> Documents:
-        return Documents.of(rows)
+    def read(self, rows: Any) -> Documents | TermRows:
+        return rows if isinstance(rows, TermRows) else Documents.of(rows)
 
-    def log_density(self, block: Documents, out: np.ndarray | None = None) -> np.ndarray:
+    def log_density(self, block: Documents | TermRows, out: np.ndarray | None = None) -> np.ndarray:
         out = self._finite_scores(block, out)
         impossible = self.tokens.impossible
         if impossible is not None:
             out[replace(self, tokens=impossible).log_density(block) > 0] = -np.inf
         return out
 
-    def _finite_scores(self, block: Documents, out: np.ndarray | None) -> np.ndarray:
+    def _finite_scores(self, block: Documents | TermRows, out: np.ndarray | None) -> np.ndarray:
         out = into(out, (len(block), self.tokens.table.shape[1]))
+        if isinstance(block, TermRows):
+            if self.weighting == "l2" and isinstance(self.codes, Vocabulary):
+                return self._score_terms(block.matrix(self.tokenizer).known(self.codes), out)
+            block = block.documents
         buckets, places, *vocabulary = self.codes.lookup()
         stamps = np.zeros(self.codes.size if self.tokens.presence else 0, dtype=np.int64)
         weighed = self.weighting == "l2"
@@ -87,7 +92,16 @@ class TextParams(Params):
         self.tokenizer.visit(block, work)
         return out
 
-    def row_lengths(self, block: Documents) -> np.ndarray:
+    def _score_terms(self, rows: TermMatrix, out: np.ndarray) -> np.ndarray:
+        """The scores of texts that were divided into n-grams before."""
+        absent = np.empty((0, out.shape[1]))  # tokens that do not occur have no score
+        kernels.score_sparse(
+            rows.data, rows.indices, rows.indptr, False, 0.0, self._lanes, absent,
+            self.tokens.base, out,
+        )  # fmt: skip
+        return out
+
+    def row_lengths(self, block: Documents | TermRows) -> np.ndarray:
         return text_lengths(block, self.tokenizer)
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,13 +20,15 @@ from verosim.estimators.text_settings import document_bounds, listed_tokens, wit
 from verosim.kinds.look import look
 from verosim.kinds.text import TEXT
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of
+from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Tokens
+from verosim.stats.tokens import MOST_DIFFERENT_TOKENS
 
 MODELS = {
     "multinomial": Multinomial, "bernoulli": Bernoulli, "complement": Complement,
     "contrast": Contrast,
 }  # fmt: skip
+AS_TEXTS = "texts"  # the way of reading of models of one column of texts
 ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # values of α for scores without a fixed scale
 
 
@@ -38,6 +40,7 @@ class DocumentSpec(Spec):
     vocabulary: Any = None
     lowercase: bool = True
     analyzer: str = "word"
+    joins: bool = False  # whether several columns of texts are read as one
 
     reads_values = True
 
@@ -66,37 +69,56 @@ class DocumentSpec(Spec):
 
     # Reading texts -------------------------------------------------------------------------
 
+    @property
+    def reading(self) -> str:
+        return AS_TEXTS
+
     def matrix(self, X: Any, names: Any) -> Documents:
-        texts = Documents.of(X)
-        if not len(texts):
-            raise VerosimError(
-                "Found array with 0 sample(s) while a minimum of 1 is required.",
-                "Give at least one text.",
-            )
-        return texts
+        return documents_of(X)
 
     def value_matrix(self, X: Any) -> np.ndarray:
-        texts = self.matrix(X, None)
-        return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
+        return texts_of(documents_of(X))
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
-        weight = given.get("weight")
-        names = [name for name in table.names if name not in (target, weight)]
-        if len(names) == 1:
-            given["columns"] = {names[0]: TEXT.name}
-        return look(table, target, **given)
+        return look_for_texts(table, target, **given)
 
     def reader(self, schema: Schema) -> TextReader:
         texts = schema.used if len(schema.used) == 1 else schema.of(TEXT.name)
-        if len(texts) != 1:
+        if not texts or (len(texts) > 1 and not self.joins):
             found = f"several: {listed([c.name for c in texts])}" if texts else "none"
             kinds = {c.name: "ignore" for c in texts[1:]} or {schema.used[0].name: TEXT.name}
             raise VerosimError(
                 f"{self.name} needs exactly one column of texts; the table has {found}.",
                 f"Give only that column, or use schema=verosim.look(…).edit({kinds}).",
             )
-        others = {column.name: "ignore" for column in schema.used if column is not texts[0]}
-        return TextReader(schema.edit(others))
+        others = {column.name: "ignore" for column in schema.used if column not in texts}
+        # The leading terms depend on the texts only.
+        return TextReader(replace(schema.edit(others), terms=schema.terms) if others else schema)
+
+
+def documents_of(X: Any) -> Documents:
+    """At least one text, from a sequence or a column of strings."""
+    texts = Documents.of(X)
+    if not len(texts):
+        raise VerosimError(
+            "Found array with 0 sample(s) while a minimum of 1 is required.",
+            "Give at least one text.",
+        )
+    return texts
+
+
+def texts_of(texts: Documents) -> np.ndarray:
+    """(n, 1) the texts as strings."""
+    return np.array([[texts.text(i)] for i in range(len(texts))], dtype=object)
+
+
+def look_for_texts(table: Table, target: str | None, **given: Any) -> Schema:
+    """The first look. A column without other columns is a text."""
+    weight = given.get("weight")
+    names = [name for name in table.names if name not in (target, weight)]
+    if len(names) == 1:
+        given["columns"] = {names[0]: TEXT.name}
+    return look(table, target, **given)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,6 +135,7 @@ class TextSpec(DocumentSpec):
     min_df: Any = 1
     max_df: Any = 1.0
     tokenizer: Any = None
+    max_tokens: Any = MOST_DIFFERENT_TOKENS
 
     @cached_property
     def tokenization(self) -> Tokenizer:
@@ -142,7 +165,7 @@ class TextSpec(DocumentSpec):
             "lowercase": self.lowercase, "analyzer": self.analyzer, "weighting": self.weighting,
             "model": self.presence, "stop_words": self.stop_words,
             "strip_accents": self.strip_accents, "tokenizer": self.tokenizer,
-            "documents": self.documents is not None,
+            "documents": self.documents is not None, "max_tokens": self.max_tokens,
         }  # fmt: skip
 
     @property
@@ -174,8 +197,12 @@ class TextSpec(DocumentSpec):
         weighting = "presence" if self.presence else self.weighting
         if self.documents is not None and weighting == "counts":
             weighting = "repeats"  # it counts documents too
-        codes = axes.with_codes(self.codes())
-        return Tokens(codes, weighting=weighting, **self.tokenization.options)
+        return Tokens(
+            axes.with_codes(self.codes()),
+            weighting=weighting,
+            max_tokens=int(self.max_tokens),
+            **self.tokenization.options,
+        )
 
     def codes(self) -> TokenCodes:
         """The tokens to count: all tokens of the texts, a given vocabulary, or hashed tokens."""
@@ -208,6 +235,7 @@ class TextSpec(DocumentSpec):
                 'Use weighting="counts", or model="contrast".',
             )
         finite("min_count", self.min_count, least=0)
+        whole("max_tokens", self.max_tokens, 1)
         return MODELS[self.model](
             self.pseudo_count(), min_count=self.min_count, documents=self.documents
         )

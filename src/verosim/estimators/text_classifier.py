@@ -18,11 +18,7 @@ class TextClassifier(GenerativeClassifier):
     """A classifier of texts. X is a sequence or a column of strings."""
 
     def check_columns(self, X: Source) -> None:
-        if isinstance(X, str) and not is_path(X):
-            raise VerosimError(
-                f"X must be a list of texts or a table; got one text, {X[:40]!r}.",
-                "Put the text in a list: [text].",
-            )
+        check_several_texts(X)
         if self.state_.schema is not None or is_stream(X):
             return  # the columns of a table are found by name
         names, known = feature_names(X), self.stats_.axes.columns.names
@@ -33,7 +29,20 @@ class TextClassifier(GenerativeClassifier):
             )
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
-        tags.input_tags.two_d_array = False
-        return tags
+        return tags_of_texts(super().__sklearn_tags__())
+
+
+def check_several_texts(X: Source) -> None:
+    """Raise an error if X is one text."""
+    if isinstance(X, str) and not is_path(X):
+        raise VerosimError(
+            f"X must be a list of texts or a table; got one text, {X[:40]!r}.",
+            "Put the text in a list: [text].",
+        )
+
+
+def tags_of_texts(tags: Any) -> Any:
+    """The tags of a classifier that reads texts, for scikit-learn."""
+    tags.input_tags.categorical = False
+    tags.input_tags.two_d_array = False
+    return tags

@@ -105,6 +105,11 @@ class TextNB(TextClassifier):
         A function that splits a text into a list of tokens, in place of the runs of two or more
         word characters. It gets the text in lower case and without accents, as these settings ask
         for. It runs in Python, so counting is many times slower. It needs `analyzer="word"`.
+    max_tokens : int, default=16777216
+        The largest number of different tokens in memory. If the texts have more, the rarest tokens
+        are removed while the texts are read, as by `prune`, and a warning gives the smallest count
+        that was kept. The model then depends on the order of the texts. Memory is 100 to 250 bytes
+        for each token, plus 12 bytes for each class in which it occurs.
 
     Attributes
     ----------
@@ -176,6 +181,7 @@ class TextNB(TextClassifier):
         min_df: float = 1,
         max_df: float = 1.0,
         tokenizer: Callable[[str], Iterable[str]] | None = None,
+        max_tokens: int = 2**24,
     ) -> None:
         self.model = model
         self.ngrams = ngrams
@@ -192,6 +198,7 @@ class TextNB(TextClassifier):
         self.min_df = min_df
         self.max_df = max_df
         self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
 
     def spec(self) -> TextSpec:
         return TextSpec(**self.settings(TextSpec))

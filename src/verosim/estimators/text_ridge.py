@@ -11,6 +11,7 @@ import numpy as np
 
 from verosim.axes import Axes, Vocabulary
 from verosim.bayes.rule import Decision
+from verosim.data import ArraySource
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, TermRidge
@@ -18,8 +19,9 @@ from verosim.estimators.text import DocumentSpec
 from verosim.estimators.text_classifier import TextClassifier
 from verosim.models.settings import finite, whole
 from verosim.models.spec import LabelledTable
-from verosim.models.terms import blocks_of, choose_terms
+from verosim.models.terms import blocks_of, choose_terms, leading_terms
 from verosim.stats import Statistic, TermProducts
+from verosim.stats.term_rows import TermRows
 
 if TYPE_CHECKING:
     from verosim.typing import Priors
@@ -66,14 +68,22 @@ class TextRidgeSpec(DocumentSpec):
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
         self.check_terms()
         reader = self.reader(schema)
+        source = TableSource(rows.table, reader, rows.labels, rows.weights)
+        found = self.completed(schema, source)
+        return found if found is schema else replace(reader.schema, terms=found.terms)
+
+    def completed(self, schema: Schema, source: ArraySource | TableSource) -> Schema:
         if self.vocabulary is not None or self.terms_key in dict(schema.terms):
             return schema
-        source = TableSource(rows.table, reader, rows.labels, rows.weights)
         found = (self.terms_key, self.leading_terms(source))
-        return replace(reader.schema, terms=(*schema.terms, found))
+        return replace(schema, terms=(*schema.terms, found))
 
     def leading_terms(self, source: Any) -> tuple[str, ...]:
         """The terms that describe the texts best, chosen without labels."""
+        texts = getattr(source, "X", None)
+        if isinstance(texts, TermRows):
+            rows = texts.matrix(self.tokenization)
+            return leading_terms(rows, int(self.d), float(self.min_count))
         return choose_terms(
             blocks_of(source), self.tokenization, int(self.d), float(self.min_count)
         )
@@ -82,7 +92,7 @@ class TextRidgeSpec(DocumentSpec):
         self.check_terms()
         if self.vocabulary is not None:
             terms = self.given_terms()
-        elif isinstance(source, TableSource):
+        elif not isinstance(source, ArraySource):
             chosen = dict(source.reader.schema.terms)[self.terms_key]
             terms = Vocabulary.of(chosen, open=False)
         else:

@@ -70,7 +70,10 @@ from verosim.kernels.scores import score_sparse as score_sparse
 from verosim.kernels.scores import shifted_norms as shifted_norms
 from verosim.kernels.scores import sum_scores as sum_scores
 from verosim.kernels.shares import log_complement_shares as log_complement_shares
+from verosim.kernels.shares import log_contrast_shares as log_contrast_shares
 from verosim.kernels.shares import log_shares as log_shares
+from verosim.kernels.sparse_sums import add_sparse_rows as add_sparse_rows
+from verosim.kernels.sparse_sums import spread_sums as spread_sums
 from verosim.kernels.stochastic import count_runs as count_runs
 from verosim.kernels.stochastic import hash_rows as hash_rows
 from verosim.kernels.stochastic import mix as mix
@@ -82,11 +85,12 @@ from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs
 from verosim.kernels.temperature import temper as temper
+from verosim.kernels.text import count_terms as count_terms
 from verosim.kernels.text import count_texts as count_texts
 from verosim.kernels.text import measure_texts as measure_texts
 from verosim.kernels.text import score_texts as score_texts
 from verosim.kernels.text import term_rows as term_rows
-from verosim.kernels.vocabulary import add_token_rows as add_token_rows
 from verosim.kernels.vocabulary import fill_slots as fill_slots
 from verosim.kernels.vocabulary import meet_tokens as meet_tokens
+from verosim.kernels.vocabulary import move_slots as move_slots
 from verosim.kernels.vocabulary import take_tokens as take_tokens

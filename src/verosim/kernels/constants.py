@@ -13,10 +13,12 @@ LOG_2PI = math.log(2 * math.pi)
 
 SLACK = 16  # extra bytes after the end of an arena, so that reading whole 8-byte words is safe
 # Positions in the state of a growing vocabulary: the number of tokens, of bytes and of documents
-# read, the number of tokens and of bytes to make room for, and the reason for stopping.
-TOKENS, BYTES, SERIAL, MORE_TOKENS, MORE_BYTES, WHY = 0, 1, 2, 3, 4, 5
-STATE_SIZE = 6
-DONE, NO_ROOM, SPECIAL, INVALID = 0, 1, 2, 3  # reasons why a loop over documents stopped
+# read, the number of tokens and of bytes to make room for, the reason for stopping, and the number
+# of entries in the log.
+TOKENS, BYTES, SERIAL, MORE_TOKENS, MORE_BYTES, WHY, ENTRIES = 0, 1, 2, 3, 4, 5, 6
+STATE_SIZE = 7
+# Reasons why a loop over documents stopped.
+DONE, NO_ROOM, SPECIAL, INVALID, FULL_LOG = 0, 1, 2, 3, 4
 # The amount of an n-gram in a document: how often it occurs, 1, (1 + ln tf) / norm, or its square.
 COUNTS, PRESENCE, L2, SQUARES = 0, 1, 2, 3
 REPEATS = 4  # how often it occurs, in loops that find each n-gram of a document once

@@ -60,3 +60,39 @@ def log_complement_shares(count, alpha, out):
             x = max(count[k, c], 0.0)
             rest = log_every if x == 0.0 else math.log(max(every - x, 0.0) + alpha)
             out[k, c] = rest - total[c]
+
+
+@exact
+def log_contrast_shares(count, alpha, own, out):
+    """own (K, C) as `log_shares`, and out (K, C) = own − `log_complement_shares`, in one pass."""
+    K, C = count.shape
+    total, part = np.zeros(C), np.zeros(C)
+    others, other_part = np.zeros(C), np.zeros(C)
+    for k in range(K):
+        every = 0.0
+        for c in range(C):
+            every += max(count[k, c], 0.0)
+        for c in range(C):
+            x = max(count[k, c], 0.0)
+            part[c] += x + alpha
+            other_part[c] += max(every - x, 0.0) + alpha
+        out[k, 0] = every
+        if k % STRETCH == STRETCH - 1 or k == K - 1:
+            total += part
+            others += other_part
+            part[:] = 0.0
+            other_part[:] = 0.0
+    total, others = np.log(total), np.log(others)
+    logs = np.log(np.arange(SMALL) + alpha)
+    for k in range(K):
+        every = out[k, 0]
+        log_every = math.log(every + alpha)
+        for c in range(C):  # most tokens are absent from most classes
+            own[k, c] = logs[0] - total[c]
+            out[k, c] = (logs[0] - total[c]) - (log_every - others[c])
+        for c in range(C):
+            x = max(count[k, c], 0.0)
+            if x > 0.0:
+                i = int(min(x, SMALL - 1.0))
+                own[k, c] = (logs[np.uint64(i)] if i == x else math.log(x + alpha)) - total[c]
+                out[k, c] = own[k, c] - (math.log(max(every - x, 0.0) + alpha) - others[c])

@@ -16,10 +16,9 @@ from numba.extending import intrinsic
 
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import DONE, INVALID, SPECIAL, U0, U1, U2, U7, U8, U56, U63, U64
-from verosim.kernels.vocabulary import word_at
+from verosim.kernels.vocabulary import word_at, write_word
 
 SPACE = np.uint8(32)
-FF = np.uint64(0xFF)
 EACH = 0x0101010101010101  # this times a byte is the byte repeated eight times
 TOP = np.uint64(0x80 * EACH)
 LOWER_BIT = np.uint64(0x20 * EACH)
@@ -54,19 +53,6 @@ def _read_word(text, at, stop):
 
 
 @exact
-def _write_word(word, out, at):
-    """Write eight bytes, lowest first; the compiler turns this into one store."""
-    out[at] = np.uint8(word & FF)
-    out[at + np.uint64(1)] = np.uint8((word >> np.uint64(8)) & FF)
-    out[at + np.uint64(2)] = np.uint8((word >> np.uint64(16)) & FF)
-    out[at + np.uint64(3)] = np.uint8((word >> np.uint64(24)) & FF)
-    out[at + np.uint64(4)] = np.uint8((word >> np.uint64(32)) & FF)
-    out[at + np.uint64(5)] = np.uint8((word >> np.uint64(40)) & FF)
-    out[at + np.uint64(6)] = np.uint8((word >> np.uint64(48)) & FF)
-    out[at + np.uint64(7)] = np.uint8((word >> np.uint64(56)) & FF)
-
-
-@exact
 def _split_plain(text, start, stop, lowercase, scratch, starts, ends):
     """Find the tokens of an ASCII text.
 
@@ -87,7 +73,7 @@ def _split_plain(text, start, stop, lowercase, scratch, starts, ends):
             marks |= (word + FROM_0) & ~(word + PAST_9)
             marks |= TOP - (word ^ UNDERSCORE)
             upper = (word + FROM_UPPER_A) & ~(word + PAST_UPPER_Z) & TOP
-            _write_word(word | ((upper >> U2) & fold), scratch, at)
+            write_word(word | ((upper >> U2) & fold), scratch, at)
             mask |= (((marks & TOP) >> U7) * GATHER >> U56) << (U8 * eight)
         if seen & TOP != U0:
             return -1

@@ -10,15 +10,43 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.constants import DONE, L2, NO_ROOM, PRESENCE, SERIAL, SQUARES, U0, U1, U8, WHY
+from verosim.kernels.constants import (
+    DONE,
+    ENTRIES,
+    FULL_LOG,
+    L2,
+    MORE_BYTES,
+    MORE_TOKENS,
+    NO_ROOM,
+    PRESENCE,
+    SERIAL,
+    SQUARES,
+    U0,
+    U1,
+    U8,
+    WHY,
+)
 from verosim.kernels.split import SPACE, split, split_characters
 from verosim.kernels.vocabulary import look_up
 
 
 @exact
+def _list_grams(starts, ends, begin, stop, low, high, gram_starts, gram_ends, m):
+    """Append the n-grams of the tokens begin … stop − 1 to a list of m; returns its new length."""
+    at = np.uint64(m)
+    for n in range(low, high + 1):
+        more = np.uint64(n - 1)
+        for t in range(np.uint64(begin), np.uint64(max(stop - n + 1, begin))):
+            gram_starts[at] = starts[t]
+            gram_ends[at] = ends[t + more]
+            at += U1
+    return np.int64(at)
+
+
+@exact
 def _find_terms(
     text, start, stop, ascii, points, low, high, characters, buckets, grows, arena, bounds, slots,
-    state, scratch, starts, ends, hashes, ids,
+    state, scratch, starts, ends, gram_starts, gram_ends, hashes, ids,
 ):  # fmt: skip
     """Find the n-grams of text[start:stop]: their hashes and their ids.
 
@@ -26,33 +54,32 @@ def _find_terms(
     and after the word. A word that is shorter than n is one n-gram. Returns the number of n-grams
     and the reason for stopping.
     """
-    if not characters:
+    if characters:
+        found, why = split_characters(text, start, stop, ascii, points, scratch, starts, ends)
+    else:
         found, why = split(text, start, stop, ascii, points, high > 1, scratch, starts, ends)
-        if why != DONE:
-            return 0, why
-        m = look_up(
-            scratch, starts, ends, found, low, high, buckets, grows, arena, bounds, slots, state,
-            hashes, ids,
-        )  # fmt: skip
-        return m, (NO_ROOM if m < 0 else DONE)
-    found, why = split_characters(text, start, stop, ascii, points, scratch, starts, ends)
     if why != DONE:
         return 0, why
-    m, first = 0, 0
-    for t in range(1, found):
-        if scratch[starts[t]] != SPACE:
-            continue
-        length = t + 1 - first
-        if length > 2:
-            more = look_up(
-                scratch, starts[first : t + 1], ends[first : t + 1], length, min(low, length),
-                min(high, length), buckets, grows, arena, bounds, slots, state, hashes[m:], ids[m:],
-            )  # fmt: skip
-            if more < 0:
-                return 0, NO_ROOM
-            m += more
-        first = t
-    return m, DONE
+    m = 0
+    if characters:
+        first = 0
+        for t in range(1, found):
+            if scratch[starts[t]] == SPACE:
+                length = t + 1 - first
+                if length > 2:
+                    m = _list_grams(
+                        starts, ends, first, t + 1, min(low, length), min(high, length),
+                        gram_starts, gram_ends, m,
+                    )  # fmt: skip
+                first = t
+    elif high == 1:
+        gram_starts, gram_ends, m = starts, ends, found
+    else:
+        m = _list_grams(starts, ends, 0, found, low, high, gram_starts, gram_ends, m)
+    enough = look_up(
+        scratch, gram_starts, gram_ends, m, buckets, grows, arena, bounds, slots, state, hashes, ids
+    )
+    return m, (DONE if enough else NO_ROOM)
 
 
 @exact
@@ -102,37 +129,44 @@ def _weigh_terms(hashes, ids, m, weighting, marks, amounts):
 @exact
 def count_texts(
     text, offsets, start, ascii, points, low, high, characters, groups, weights, folds, weighting,
-    buckets, grows, arena, bounds, slots, state, count, cells, stamps,
-    scratch, starts, ends, hashes, ids, marks, amounts,
+    buckets, grows, arena, bounds, slots, state, log_codes, log_amounts, log_ends, cells, stamps,
+    scratch, starts, ends, gram_starts, gram_ends, hashes, ids, marks, amounts,
 ):  # fmt: skip
-    """count (K, G) += w · amount for the n-grams of the documents from `start` on.
+    """Append the n-grams of the documents from `start` on to a log: their codes, and w · amount.
 
-    With COUNTS, cells (K, F) += 1 for each occurrence; otherwise, for each document. Returns the
-    first document that was not counted, with the reason in state[WHY], or the number of documents.
+    log_amounts is empty if all amounts of a document are its weight w. log_ends (n,) is where the
+    entries of each document end. With COUNTS, cells (K, F) += 1 for each occurrence; otherwise, for
+    each document. Returns the first document that was not counted, with the reason in state[WHY],
+    or the number of documents.
     """
-    weighted = weights.size > 0
+    at = np.uint64(state[ENTRIES])
     for i in range(start, offsets.size - 1):
         m, why = _find_terms(
             text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, grows,
-            arena, bounds, slots, state, scratch, starts, ends, hashes, ids,
+            arena, bounds, slots, state, scratch, starts, ends, gram_starts, gram_ends, hashes, ids,
         )  # fmt: skip
         if why != DONE:
             state[WHY] = why
             return i
-        g = np.uint64(groups[i])
+        if np.int64(at) + m > log_codes.size:
+            state[WHY] = FULL_LOG
+            return i
         f = np.uint64(groups[i] % folds)
-        w = weights[i] if weighted else 1.0
+        w = weights[i]
         state[SERIAL] += 1
         serial = state[SERIAL]
         if weighting >= L2:
             for t in range(_weigh_terms(hashes, ids, m, weighting, marks, amounts)):
                 if ids[t] >= 0:
                     k = np.uint64(ids[t])
-                    count[k, g] += w * amounts[t]
+                    log_codes[at] = ids[t]
+                    log_amounts[at] = w * amounts[t]
+                    at += U1
                     if buckets == 0 or stamps[k] != serial:  # several n-grams can have one bucket
                         cells[k, f] += 1
                     if buckets > 0:
                         stamps[k] = serial
+            log_ends[i] = at
             continue
         for t in range(m):
             if ids[t] < 0:
@@ -142,8 +176,10 @@ def count_texts(
                 if stamps[k] == serial:
                     continue
                 stamps[k] = serial
-            count[k, g] += w
+            log_codes[at] = ids[t]
+            at += U1
             cells[k, f] += 1
+        log_ends[i] = at
     state[WHY] = DONE
     return offsets.size - 1
 
@@ -151,7 +187,8 @@ def count_texts(
 @exact
 def score_texts(
     text, offsets, ascii, points, low, high, characters, weighting, buckets, places, arena, bounds,
-    slots, table, base, out, stamps, state, scratch, starts, ends, hashes, ids, marks, amounts,
+    slots, table, base, out, stamps, state, scratch, starts, ends, gram_starts, gram_ends, hashes,
+    ids, marks, amounts,
 ):  # fmt: skip
     """out (n, C) = base + Σ amount · table[k] over the known n-grams of a document.
 
@@ -164,7 +201,7 @@ def score_texts(
     for i in range(offsets.size - 1):
         m, why = _find_terms(
             text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, False,
-            arena, bounds, slots, state, scratch, starts, ends, hashes, ids,
+            arena, bounds, slots, state, scratch, starts, ends, gram_starts, gram_ends, hashes, ids,
         )  # fmt: skip
         if why != DONE:
             state[WHY] = why
@@ -210,18 +247,21 @@ def score_texts(
 
 @exact
 def term_rows(
-    text, offsets, start, ascii, points, low, high, characters, weighting, buckets, places, arena,
-    bounds, slots, state, indptr, indices, data, scratch, starts, ends, hashes, ids, marks, amounts,
+    text, offsets, start, ascii, points, low, high, characters, weighting, buckets, places, grows,
+    arena, bounds, slots, state, indptr, indices, data,
+    scratch, starts, ends, gram_starts, gram_ends, hashes, ids, marks, amounts,
 ):  # fmt: skip
     """The known n-grams of the documents from `start` on, with their amounts, as CSR rows.
 
-    A bucket can occur twice in a row. Returns the first document that was not read, with the reason
-    in state[WHY], or the number of documents. NO_ROOM means that indices and data are too short.
+    If the table `grows`, all n-grams become known. A bucket can occur twice in a row. Returns the
+    first document that was not read, with the reason in state[WHY], or the number of documents.
+    NO_ROOM means that indices and data are too short, or that the table needs more room, which is
+    then in the state.
     """
     for i in range(start, offsets.size - 1):
         m, why = _find_terms(
-            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, False,
-            arena, bounds, slots, state, scratch, starts, ends, hashes, ids,
+            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, grows,
+            arena, bounds, slots, state, scratch, starts, ends, gram_starts, gram_ends, hashes, ids,
         )  # fmt: skip
         if why != DONE:
             state[WHY] = why
@@ -229,6 +269,7 @@ def term_rows(
         kept = _weigh_terms(hashes, ids, m, weighting, marks, amounts)
         at = indptr[i]
         if at + kept > indices.size:
+            state[MORE_TOKENS], state[MORE_BYTES] = 0, 0
             state[WHY] = NO_ROOM
             return i
         for t in range(kept):
@@ -242,6 +283,15 @@ def term_rows(
         indptr[i + 1] = at
     state[WHY] = DONE
     return offsets.size - 1
+
+
+@exact
+def count_terms(indptr, indices, groups, folds, cells):
+    """cells (K, F) += 1 for each n-gram of documents that are CSR rows."""
+    for i in range(groups.size):
+        f = np.uint64(groups[i] % folds)
+        for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            cells[np.uint64(indices[t]), f] += 1
 
 
 @exact

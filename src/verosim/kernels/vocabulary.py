@@ -10,6 +10,10 @@ Reference: Knuth, The Art of Computer Programming, vol. 3, §6.4.
 """
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import (
@@ -20,6 +24,7 @@ from verosim.kernels.constants import (
     TOKENS,
     U0,
     U1,
+    U2,
     U32,
     U33,
 )
@@ -30,8 +35,26 @@ CERTAIN = 8  # up to this many bytes, hash and length identify a token
 LENGTH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+FF = np.uint64(0xFF)
 LOW_32 = np.uint64(0xFFFFFFFF)
 MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+
+
+@intrinsic
+def prefetch(typing, array, index):
+    """Request the memory of array[index]; the program does not wait for it."""
+
+    def build(context, builder, signature, arguments):
+        """Emit the machine instruction: for reading, to stay in the caches."""
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte.type, number, number, number])
+        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(call, [byte, *(ir.Constant(number, value) for value in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, index), build
 
 
 @exact
@@ -50,6 +73,19 @@ def word_at(data, at):
     word |= np.uint64(data[a + np.uint64(6)]) << np.uint64(48)
     word |= np.uint64(data[a + np.uint64(7)]) << np.uint64(56)
     return word
+
+
+@exact
+def write_word(word, out, at):
+    """Write eight bytes, lowest first; the compiler turns this into one store."""
+    out[at] = np.uint8(word & FF)
+    out[at + np.uint64(1)] = np.uint8((word >> np.uint64(8)) & FF)
+    out[at + np.uint64(2)] = np.uint8((word >> np.uint64(16)) & FF)
+    out[at + np.uint64(3)] = np.uint8((word >> np.uint64(24)) & FF)
+    out[at + np.uint64(4)] = np.uint8((word >> np.uint64(32)) & FF)
+    out[at + np.uint64(5)] = np.uint8((word >> np.uint64(40)) & FF)
+    out[at + np.uint64(6)] = np.uint8((word >> np.uint64(48)) & FF)
+    out[at + np.uint64(7)] = np.uint8((word >> np.uint64(56)) & FF)
 
 
 @exact
@@ -137,8 +173,8 @@ def insert(slots, slot, arena, bounds, state, data, at, n, h):
     k = state[TOKENS]
     used = state[BYTES]
     _enter(slots, slot, n, h, k)
-    for i in range(n):
-        arena[used + i] = data[at + i]
+    for i in range(0, n, 8):  # up to 7 more bytes are written, which the next token replaces
+        write_word(word_at(data, at + i), arena, np.uint64(used + i))
     bounds[k + 1] = used + n
     state[TOKENS] = k + 1
     state[BYTES] = used + n
@@ -162,61 +198,90 @@ def fill_slots(arena, bounds, slots):
 
 
 @exact
-def look_up(
-    scratch, starts, ends, found, low, high, buckets, grows, arena, bounds, slots, state,
-    hashes, ids,
-):  # fmt: skip
-    """Find the ids of a document's n-grams: numbers in the table, or −1 for unknown n-grams.
+def move_slots(old, slots):
+    """Enter the tokens of a table into a larger table, which is empty.
 
-    hashes (m,) are the hashes of the n-grams. If buckets > 0, the id is hash & (buckets − 1)
-    instead. If the table `grows`, unknown n-grams are appended. Returns the number of n-grams, or
-    −1 if there is not enough room for new ones. The caller must then make room and look up the
-    document again.
+    Slots are read in order, and slots with consecutive numbers go to few places of the new table.
     """
-    m = U0
+    last = np.uint64(slots.size // 2 - 1)
+    for i in range(U0, np.uint64(old.size), U2):
+        if old[i + U1] != U0:
+            s = old[i] & last
+            while slots[s + s + U1] != U0:
+                s = (s + U1) & last
+            slots[s + s] = old[i]
+            slots[s + s + U1] = old[i + U1]
+
+
+@exact
+def look_up(data, starts, ends, m, buckets, grows, arena, bounds, slots, state, hashes, ids):
+    """Find the ids of m tokens or n-grams: numbers in the table, or −1 for unknown ones.
+
+    Token t is data[starts[t]:ends[t]], and hashes (m,) becomes its hash. If buckets > 0, the id is
+    hash & (buckets − 1) instead. If the table `grows`, unknown tokens are appended. Returns whether
+    there was enough room for new ones. If not, the caller must make room and look all of them up
+    again.
+
+    The work is done in short loops over all tokens. Each loop requests the memory that the next
+    one reads, so that many cache misses overlap.
+    """
+    count = np.uint64(m)
     last = np.uint64((buckets if buckets > 0 else slots.size // 2) - 1)
     longest = 0
-    for n in range(low, high + 1):  # no branches here, so that cache misses overlap
-        more = np.uint64(n - 1)
-        for t in range(np.uint64(max(found - n + 1, 0))):
-            size = ends[t + more] - starts[t]
-            longest = max(longest, size)
-            h = hash_head(scratch, starts[t], size)
-            hashes[m] = h
+    for t in range(count):
+        size = ends[t] - starts[t]
+        longest = max(longest, size)
+        h = hash_head(data, starts[t], size)
+        hashes[t] = h
+        if buckets == 0:
             s = h & last
-            if buckets > 0:
-                ids[m] = np.int64(s)
-            else:
-                entry = slots[s + s + U1]
-                there = (slots[s + s] == h) & (entry >> U32 == np.uint64(size) & LOW_32)
-                ids[m] = np.int64(entry & LOW_32) - 1 if there else -1
-            m += U1
-    total = np.int64(m)
-    if buckets > 0 and longest <= HEAD:
-        return total
-    m = U0
-    for n in range(low, high + 1):  # the n-grams that the first loop could not identify
-        more = np.uint64(n - 1)
-        for t in range(np.uint64(max(found - n + 1, 0))):
-            at, size = starts[t], ends[t + more] - starts[t]
-            if ids[m] < 0 or size > CERTAIN:
-                h = hash_of(scratch, at, size) if size > HEAD else hashes[m]
-                hashes[m] = h
-                if buckets > 0:
-                    ids[m] = np.int64(h & last)
-                else:
-                    k = find(slots, arena, bounds, scratch, at, size, h)
-                    if k < 0 and grows:
-                        if not has_room(arena, bounds, slots, state, size):
-                            state[MORE_TOKENS] = total - np.int64(m)
-                            # A token and its space are part of at most n n-grams of length n.
-                            often = (low + high) * (high - low + 1) // 2
-                            state[MORE_BYTES] = (ends[found - 1] - starts[0] + 1) * often
-                            return -1
-                        k = insert(slots, -1 - k, arena, bounds, state, scratch, at, size, h)
-                    ids[m] = max(k, -1)
-            m += U1
-    return total
+            prefetch(slots, s + s)
+    if longest > HEAD:
+        for t in range(count):
+            size = ends[t] - starts[t]
+            if size > HEAD:
+                hashes[t] = hash_of(data, starts[t], size)
+                if buckets == 0:
+                    s = hashes[t] & last
+                    prefetch(slots, s + s)
+    if buckets > 0:
+        for t in range(count):
+            ids[t] = np.int64(hashes[t] & last)
+        return True
+    for t in range(count):
+        h = hashes[t]
+        s = h & last
+        entry = slots[s + s + U1]
+        size = np.uint64(ends[t] - starts[t]) & LOW_32
+        there = (slots[s + s] == h) & (entry >> U32 == size)
+        k = (entry & LOW_32) - U1 if there else U0
+        ids[t] = np.int64(k) if there else -1
+        if longest > CERTAIN:
+            prefetch(bounds, k)
+    if longest > CERTAIN:
+        for t in range(count):
+            prefetch(arena, np.uint64(bounds[np.uint64(max(ids[t], 0))]))
+    for t in range(count):
+        at, size = starts[t], ends[t] - starts[t]
+        k = ids[t]
+        if k >= 0:
+            i = np.uint64(k)
+            if size <= CERTAIN or equal(
+                arena, bounds[i], data, at, size, bounds[i + U1] - bounds[i]
+            ):
+                continue
+        k = find(slots, arena, bounds, data, at, size, hashes[t])
+        if k < 0 and grows:
+            if not has_room(arena, bounds, slots, state, size):
+                state[MORE_TOKENS] = m - np.int64(t)
+                more = 0
+                for i in range(t, count):
+                    more += ends[i] - starts[i]
+                state[MORE_BYTES] = more
+                return False
+            k = insert(slots, -1 - k, arena, bounds, state, data, at, size, hashes[t])
+        ids[t] = max(k, -1)
+    return True
 
 
 @exact
@@ -228,11 +293,11 @@ def meet_tokens(others, starts, ends, begin, grows, arena, bounds, slots, state,
     """
     for at in range(begin, ids.size, hashes.size):
         upto = min(at + hashes.size, ids.size)
-        m = look_up(
-            others, starts[at:upto], ends[at:upto], upto - at, 1, 1, 0, grows,
-            arena, bounds, slots, state, hashes, ids[at:upto],
+        enough = look_up(
+            others, starts[at:upto], ends[at:upto], upto - at, 0, grows, arena, bounds, slots,
+            state, hashes, ids[at:upto],
         )  # fmt: skip
-        if m < 0:
+        if not enough:
             return at
     return ids.size
 
@@ -246,14 +311,3 @@ def take_tokens(arena, bounds, chosen, out, out_bounds):
             out[used] = arena[t]
             used += 1
         out_bounds[i + 1] = used
-
-
-@exact
-def add_token_rows(count, cells, found, sign, other_count, other_cells):
-    """count[found[i]] += sign · other_count[i], and the same for cells, which count rows."""
-    for i in range(found.size):
-        k = found[i]
-        for g in range(count.shape[1]):
-            count[k, g] += sign * other_count[i, g]
-        for f in range(cells.shape[1]):
-            cells[k, f] += sign * other_cells[i, f]

@@ -100,6 +100,10 @@ class Spec(ABC):
         """The part of this choice that does not use labels."""
         return schema
 
+    def completed(self, schema: Schema, source: ArraySource | TableSource) -> Schema:
+        """The part of this choice that needs all rows, as the model reads them, but no labels."""
+        return schema
+
     def chosen(self, schema: Schema, rows: Any) -> Schema:
         """The part of this choice that uses labels, from rows that were read already."""
         return schema

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Columns, Groups
+from verosim.axes import Axes, Columns, Groups, Vocabulary
 from verosim.data import ArraySource, Documents, Tokenizer
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.stats import Tokens
+from verosim.stats.term_rows import TermMatrix
 
 MOST_TERMS = 1 << 22  # with more terms in memory, the rarest are dropped
 BYTES_AT_ONCE = 1 << 26  # of texts that are read before the number of terms is checked
@@ -48,15 +49,33 @@ def choose_terms(
             least += 1
             total = total.frequent(least)
     total = total.frequent(min_count)
-    texts = total.arrays["cells"][0]  # (K,)
-    idf = 1 + np.log((1 + total.rows.sum()) / (1 + texts))
-    score = idf**2 * total.arrays["count"][0, 0]
-    names = np.array(total.count_names(), dtype=object)
+    return _leading(
+        total.codes, total.arrays["count"][0, 0], total.arrays["cells"][0], total.rows.sum(), most
+    )
+
+
+def leading_terms(rows: TermMatrix, most: int, min_count: float) -> tuple[str, ...]:
+    """The same terms, of texts that were divided into n-grams before."""
+    used = rows.indices[rows.indptr[0] : rows.indptr[-1]]
+    amounts = rows.data[rows.indptr[0] : rows.indptr[-1]]
+    squares = np.bincount(used, amounts**2, rows.vocabulary.size)
+    texts = rows.texts_with()
+    kept = texts >= max(min_count, 1)
+    return _leading(rows.vocabulary.keep(kept), squares[kept], texts[kept], len(rows), most)
+
+
+def _leading(
+    terms: Vocabulary, squares: np.ndarray, texts: np.ndarray, n: int, most: int
+) -> tuple[str, ...]:
+    """The `most` terms with the highest scores, sorted, from Σ x² and the texts with each term."""
+    idf = 1 + np.log((1 + n) / (1 + texts))
+    score = idf**2 * squares
+    near = np.arange(len(score))
     if len(score) > most:
         near = np.flatnonzero(score >= np.partition(score, -most)[-most])
-        order = sorted(near.tolist(), key=lambda j: (-score[j], names[j]))[:most]
-        names = names[order]
-    return tuple(sorted(names.tolist()))
+    names = {j: terms.token(j) for j in near.tolist()}
+    order = sorted(names, key=lambda j: (-score[j], names[j]))[:most]
+    return tuple(sorted(names[j] for j in order))
 
 
 def blocks_of(source: ArraySource | TableSource) -> Iterator[Documents]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verosim.data.adapters import opened_as
+from verosim.data.text import are_texts
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted
 from verosim.folds import inputs_of
@@ -20,6 +21,7 @@ from verosim.pool.estimator import Pool
 from verosim.pool.result import Candidates, Choice
 from verosim.pool.simple import best_model
 from verosim.pool.spec import EFFORTS
+from verosim.pool.text_pool import TextPool
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -41,7 +43,7 @@ def auto(
     models: Iterable[GenerativeClassifier] | None = None,
     by: Literal["held_out", "bic"] = "held_out",
     scoring: Literal["neg_log_loss", "accuracy"] = "neg_log_loss",
-    like: Pool | None = None,
+    like: Pool | TextPool | None = None,
     groups: ArrayLike | str | None = None,
     sample_weight: Weights | None = None,
     schema: Schema | None = None,
@@ -55,9 +57,10 @@ def auto(
 
     By default the result is a fitted :class:`~verosim.Pool`. Its experts are models of counts (KDB,
     AODE, weighted columns and pairs of columns), Gaussian models of the whole table (LDA and RDA),
-    LDA on random features (LiftedLDA), and NaiveBayes if there are columns of text. Every expert
-    predicts rows that it was not fitted on, and the pool learns from these predictions how much
-    weight each expert gets:
+    LDA on random features (LiftedLDA), and models of texts (TextNB and TextRidge) if there are
+    columns of text. Every expert predicts rows that it was not fitted on, and the pool learns from
+    these predictions how much weight each expert gets. If X is a sequence of strings, the result is
+    a fitted :class:`~verosim.TextPool`:
 
         log p(k | x) = b_k + Σ_e w_e ℓ_e(k) − log Σ_j exp( b_j + Σ_e w_e ℓ_e(j) ),   w_e ≥ 0
 
@@ -89,11 +92,12 @@ def auto(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or table of shape (n, d)
-        The rows: an array, a data frame, Arrow data, a DuckDB relation, `verosim.query`, a file, a
-        folder or an iterable of tables. A pool reads a file three or four times. It keeps the rows
-        in memory if they need less than about 1 GB. A pool can also read a source that can be read
-        only once: the weights are then learned from the first rows, and all rows are counted.
+    X : array-like, sparse matrix or table of shape (n, d), or n texts
+        The rows: a list, an array or a column of texts, an array, a data frame, Arrow data, a
+        DuckDB relation, `verosim.query`, a file, a folder or an iterable of tables. A pool reads a
+        file three or four times. It keeps the rows in memory if they need less than about 1 GB. A
+        pool can also read a source that can be read only once: the weights are then learned from
+        the first rows, and all rows are counted.
     y : array-like of shape (n,), str or None, default=None
         The labels, or the name of the target column of X.
     cv : int, splitter, array-like, str, iterable of pairs or None, default=None
@@ -105,8 +109,9 @@ def auto(
     effort : {"fast", "default", "max"}, default="default"
         The experts of a pool. "fast" uses models of counts and Gaussian models, which are small.
         "default" adds weighted columns and LDA on random features. "max" adds more of them, and MDA
-        for columns of numbers. A pool with MDA cannot add or forget rows. Textbook models do not
-        use this setting.
+        for columns of numbers. For texts, "fast" uses words only, "default" adds pairs of words,
+        characters and a ridge regression, and "max" adds a linear support vector machine. A pool
+        with MDA or this machine cannot add or forget rows. Textbook models do not use this setting.
     simple : bool, default=False
         Whether to choose one textbook model instead of a pool.
     models : iterable of generative classifiers or None, default=None
@@ -118,7 +123,7 @@ def auto(
         The score on held-out rows that chooses a textbook model. The table always shows both
         scores. The weights of a pool always minimise the log-loss. For a pool, "accuracy" sorts the
         table of experts by their accuracy, and "neg_log_loss" sorts it by their weight.
-    like : Pool or None, default=None
+    like : Pool, TextPool or None, default=None
         A fitted pool. The new pool then has the same schema and the same experts, so that the two
         pools can be merged. The settings effort, schema and na are those of the given pool.
     groups : array-like of shape (n,), str or None, default=None
@@ -163,6 +168,7 @@ def auto(
     See Also
     --------
     verosim.Pool : The estimator, with its own settings.
+    verosim.TextPool : The estimator for texts.
     verosim.cross_validate : The score of one model on held-out rows.
 
     References
@@ -210,7 +216,10 @@ def auto(
         folds = in_random_folds(cv, inputs, groups, random_state)
         return best_model(inputs, models, folds, groups, BIC if by == BIC else scoring, until)
     _check_like(like, schema, na)
-    pool = Pool(effort=effort, time_limit=time_limit, cv=cv, random_state=random_state)
+    kind = TextPool if isinstance(like, TextPool) or (like is None and are_texts(X)) else Pool
+    pool: Pool | TextPool = kind(
+        effort=effort, time_limit=time_limit, cv=cv, random_state=random_state
+    )
     model = pool.fit_like(inputs, like, groups)
     return Choice(model, by_accuracy(model.table_) if scoring == ACCURACY else model.table_)
 
@@ -233,7 +242,7 @@ def _check_like(like: Any, schema: Any, na: Any) -> None:
     """Check that `like` is a fitted pool, and that nothing contradicts it."""
     if like is None:
         return
-    if not isinstance(like, Pool):
+    if not isinstance(like, Pool | TextPool):
         raise VerosimError(
             f"like must be a fitted Pool; got {type(like).__name__}.",
             "Use the pool that auto returns: like=auto(…).model.",

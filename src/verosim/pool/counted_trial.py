@@ -13,6 +13,7 @@ from verosim.models import State
 from verosim.pool.experts import ExpertGroup
 from verosim.pool.pool_statistic import part_of_pool
 from verosim.pool.rows import PoolRows
+from verosim.pool.texts import lengths_of
 from verosim.pool.trial import Counted, Trial, evidence_of, predicted
 from verosim.pool.weighted_pairs import cross_fitted_weights
 from verosim.validate.weight_likelihood import Evidence
@@ -32,6 +33,7 @@ class CountedTrial(Trial):
         self.rows = rows.with_classes(self.classes)
         assert isinstance(self.rows.source, ArraySource)
         self.codes, self.weights = self.rows.source.groups, self.rows.source.weights
+        self.lengths = lengths_of(self.rows.source.X)
         n = len(self.codes)
         self._parts = np.random.default_rng(seed).permutation(n) % max(2, min(COUNTED_FOLDS, n))
 

@@ -3,53 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError
-from verosim.estimators.checked_method import RowUpdate
-from verosim.estimators.coded import CodedClassifier
-from verosim.folds import inputs_of
-from verosim.models import Inputs, State
-from verosim.pool.mixing import Mixing
-from verosim.pool.result import Candidates, ExpertScores
-from verosim.pool.spec import LIKE_HINT, PoolSpec
+from verosim.estimators.checks import generator
+from verosim.kinds.cell_sampling import table_of_cells
+from verosim.pool.pool_classifier import PoolClassifier
+from verosim.pool.spec import PoolSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
-
-    from verosim.data.schema import Schema
-    from verosim.estimators.base import GenerativeClassifier, StatisticClassifier
+    from verosim.estimators.base import GenerativeClassifier
     from verosim.typing import (
         CV,
         ColumnKind,
         FileOptions,
         Labels,
-        MissingMarks,
         Priors,
         RandomState,
         Source,
-        Weights,
     )
 
 
-class Pool(CodedClassifier):
+class Pool(PoolClassifier):
     """Several generative classifiers, combined by weights that are learned on held-out rows.
 
-    Use it when accuracy matters more than a simple model. It reads numbers, categories, dates and
-    missing values. Every expert is fitted to the same rows and predicts rows that it was not fitted
-    on. These predictions give the weights of the experts, and experts of weight 0 are dropped:
+    Use it when accuracy matters more than a simple model. It reads numbers, categories, dates,
+    texts and missing values. Every expert is fitted to the same rows and predicts rows that it was
+    not fitted on. These predictions give the weights of the experts, and experts of weight 0 are
+    dropped:
 
         log p(k | x) = b_k + Σ_e w_e ℓ_e(k) − log Σ_l exp(b_l + Σ_e w_e ℓ_e(l)),   w_e ≥ 0
 
         ℓ_e(k) = max( log softmax_k(τ_e log p_e(k | x)), −6 − log C )
 
     Here p_e(k | x) is the posterior of expert e, τ_e its temperature, w_e its weight, b_k an offset
-    of class k, and C the number of classes. The temperatures maximise the likelihood of the
-    held-out rows. The weights and offsets minimise
+    of class k, and C the number of classes. For an expert that reads texts, τ_e also depends on the
+    length of the text, as in `TextPool`. The temperatures maximise the likelihood of the held-out
+    rows. The weights and offsets minimise
 
         − Σ v log p(y | x) + 8 Σ_e (w_e − 1/E)² + Σ_k b_k²
 
@@ -58,10 +51,9 @@ class Pool(CodedClassifier):
     the number of held-out rows.
 
     With fewer than 10,000 rows, each row is held out once, in one of five folds (three from 2,000
-    rows on). Bins and parents
-    are chosen again without each fold, so that the held-out labels do not influence them. With
-    more rows, one part of the rows is held out. A file that does not fit into memory is read
-    several times.
+    rows on). Bins and parents are chosen again without each fold, so that the held-out labels do
+    not influence them. With more rows, one part of the rows is held out. A file that does not fit
+    into memory is read several times.
 
     Parameters
     ----------
@@ -74,7 +66,8 @@ class Pool(CodedClassifier):
     columns : {"auto", "gaussian", "histogram"} or dict, default="auto"
         How each column is read, by name: "gaussian", "histogram" and "poisson" are numbers.
         Others are "category", "boolean", "date", "date+trend" and "ignore". "auto" chooses by the
-        first rows. Columns of text are not read, and `table_` names them.
+        first rows. "text" is a column of texts. Several columns of texts are read as one text.
+        `table_` names the columns that no expert reads.
     priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
@@ -188,196 +181,6 @@ class Pool(CodedClassifier):
         known = self.state_.tuned["members"] if self.__sklearn_is_fitted__() else ()
         return PoolSpec(**self.settings(PoolSpec), given=self.experts, fitted_members=known)
 
-    # Learning --------------------------------------------------------------------------------
-
-    def fit_like(
-        self, inputs: Inputs, like: Pool | None = None, groups: ArrayLike | str | None = None
-    ) -> Self:
-        """Fit with the schema and the experts of another pool. `auto` calls this method.
-
-        Parameters
-        ----------
-        inputs : Inputs
-            The arguments of `fit` as one value.
-        like : Pool or None, default=None
-            A fitted pool. Both pools can then be merged. None chooses the experts for these rows.
-        groups : array-like of shape (n,), str or None, default=None
-            The group of each row, or the name of a column. Rows of one group are in the same fold.
-
-        Returns
-        -------
-        Self
-            The fitted pool itself.
-        """
-        from verosim.pool.learning import learn_pool
-
-        known = None if like is None else like.checked_state()
-        return self.set_state(learn_pool(self.spec(), inputs, groups, known))
-
-    @RowUpdate
-    def partial_fit(
-        self,
-        X: Source,
-        y: Labels | None = None,
-        classes: ArrayLike | None = None,
-        sample_weight: Weights | None = None,
-        *,
-        schema: Schema | None = None,
-        na: MissingMarks = (),
-        read: FileOptions | None = None,
-        unlabelled: Literal["error", "skip"] = "error",
-    ) -> Self:
-        """Add training rows to the pool, in place.
-
-        The first call chooses the experts and learns their weights, so it should have as many rows
-        as possible. Later calls add rows to the sums of all experts, and the weights stay. The
-        order and the size of later calls do not matter. New classes may appear in any call.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d) or table
-            The rows to add.
-        y : array-like of shape (n,) or str or None, default=None
-            The labels, or the name of the target column of a table. None is allowed if the model
-            or `schema` knows the name of the target.
-        classes : array-like of shape (C,) or None, default=None
-            Labels that may appear later. This argument is optional in every call.
-        sample_weight : array-like of shape (n,) or str or None, default=None
-            Non-negative weights of the rows, or the name of a column of weights. None gives every
-            row the weight 1.
-        schema : Schema or None, default=None
-            How each column of a table is read, for the first call. None means that the first call
-            looks at its rows itself.
-        na : iterable of str, default=()
-            Texts that mean "missing" in a table, in addition to the empty cell, for the first
-            call.
-        read : dict or None, default=None
-            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
-            `verosim.read`. None means that the files are examined.
-        unlabelled : {"error", "skip"}, default="error"
-            What to do with rows without a label. "error" raises an error that counts them. "skip"
-            leaves them out.
-
-        Returns
-        -------
-        Self
-            The updated pool itself.
-        """
-        updated: Self = super().partial_fit(
-            X, y, classes, sample_weight, schema=schema, na=na, read=read, unlabelled=unlabelled
-        )
-        return updated
-
-    def merge(self, other: StatisticClassifier) -> Self:
-        """Combine two fitted pools into a new pool of the rows of both.
-
-        `a + b` and `sum(pools)` do the same. The two pools stay unchanged. They must have the same
-        schema and the same experts: `auto(X, y, like=pool)` fits such a pool. The sums are exact.
-        The weights, temperatures and offsets are means, weighted by the rows of the two pools,
-        until `reweigh` learns them again.
-
-        Parameters
-        ----------
-        other : Pool
-            A fitted pool with the same schema and the same experts.
-
-        Returns
-        -------
-        Self
-            A new fitted pool with the parameters of this pool.
-        """
-        try:
-            return super().merge(other)
-        except VerosimError as error:
-            if error.hint in (ONE_SCHEMA_HINT, FITTED_SCHEMA_HINT):
-                raise VerosimError(error.what, LIKE_HINT) from None
-            raise
-
-    def reweigh(
-        self,
-        X: Source,
-        y: Labels | None = None,
-        sample_weight: Weights | None = None,
-        *,
-        counted: bool = True,
-    ) -> Self:
-        """Learn new weights of the experts, in place. The sums stay as they are.
-
-        Use it after many rows were added or removed, or after `merge`. Experts that were dropped
-        at `fit` do not come back.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d) or table
-            The rows to learn the weights from. A sample of recent rows is enough.
-        y : array-like of shape (n,) or str or None, default=None
-            Their labels, or the name of the target column of a table. None is allowed if the model
-            knows the name of the target.
-        sample_weight : array-like of shape (n,) or str or None, default=None
-            Non-negative weights of the rows, or the name of a column of weights. If the rows are
-            counted, these must be the weights with which they were added. None gives every row the
-            weight 1.
-        counted : bool, default=True
-            Whether the pool was fitted on these rows. Each fold of them is then subtracted from the
-            sums before it is predicted. False uses the sums as they are.
-
-        Returns
-        -------
-        Self
-            The updated pool itself.
-        """
-        from verosim.pool.learning import reweighed
-
-        state = self.checked_state()
-        self.check_columns(X)
-        inputs = inputs_of(X, y, sample_weight)
-        return self.set_state(reweighed(self.spec(), state, inputs, counted))
-
-    # The experts -----------------------------------------------------------------------------
-
-    @property
-    def table_(self) -> Candidates:
-        """The experts with their scores on held-out rows, weights, times and sizes."""
-        report: Candidates = self.fitted("table_").tuned["report"]
-        return report
-
-    @property
-    def weights_(self) -> dict[str, float]:
-        """The weight w_e of each expert, by name."""
-        mixing = _mixing(self.fitted("weights_"))
-        return dict(zip(mixing.names, mixing.weights.tolist(), strict=True))
-
-    @property
-    def rows_since_weights_(self) -> float:
-        """The weight of the rows added or removed since the weights were learned."""
-        return _mixing(self.fitted("rows_since_weights_")).since
-
-    @property
-    def reweigh_after_(self) -> float:
-        """The weight of changed rows after which the weights should be learned again."""
-        return _mixing(self.fitted("reweigh_after_")).rows
-
-    def expert_scores(self, X: Source) -> ExpertScores:
-        """Compute what each expert adds to the scores of the classes.
-
-            log p(k | x) / p(l | x) = b_k − b_l + Σ_e w_e (ℓ_e(k) − ℓ_e(l))
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d) or table
-            The rows to score.
-
-        Returns
-        -------
-        ExpertScores
-            The offsets b_k, and the parts w_e ℓ_e(k) of the experts.
-        """
-        state = self.checked_state()
-        parts = self.evaluate(X, lambda rule, rows: rule.params.parts(rows).transpose(1, 0, 2))
-        offsets = state.params.offsets(state.rule.log_prior)
-        names = _mixing(state).names
-        return ExpertScores(names, state.classes, offsets, parts.transpose(1, 0, 2))
-
     # The mixture of the experts that are densities -------------------------------------------
 
     def log_joint(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
@@ -452,10 +255,6 @@ class Pool(CodedClassifier):
         labels : ndarray of shape (n,)
             Their classes.
         """
-        return super().sample(n, y, random_state)
-
-
-def _mixing(state: State) -> Mixing:
-    """The mixing of a fitted pool."""
-    found: Mixing = state.tuned["mixing"]
-    return found
+        rng = generator(random_state)
+        cells, labels = super().sample(n, y, rng)
+        return table_of_cells(self.schema_, cells, rng), labels

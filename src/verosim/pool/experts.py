@@ -9,11 +9,13 @@ from typing import Any
 
 from verosim.data.schema import Schema
 from verosim.estimators import AODE, KDB, LDA, MDA, RDA, LiftedLDA, NaiveBayes
+from verosim.estimators.text import DocumentSpec
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.text import TEXT
 from verosim.models import Spec
 from verosim.models.spec import share_statistic
 from verosim.pool.pool_statistic import PartKey
+from verosim.pool.text_experts import text_experts
 from verosim.pool.weighted_pairs import WeightedPairs
 
 ROWS_FOR_CUTS = 1_000  # with fewer rows, bins chosen by the labels are worse than equal bins
@@ -98,12 +100,13 @@ def as_experts(models: Sequence[Any]) -> tuple[Expert, ...]:
     """The models as experts. Models that count the same share their statistic.
 
     A model without given priors gets those of Laplace, so that a class with few rows stays possible
-    in every fold.
+    in every fold. A model of texts reads all columns of texts.
     """
     specs = [
-        replace(spec, priors="laplace") if spec.priors is None else spec
+        replace(spec, priors="laplace") if spec.prior_setting is None else spec
         for spec in map(_spec, models)
     ]
+    specs = [replace(s, joins=True) if isinstance(s, DocumentSpec) else s for s in specs]
     names = [one_line(model) for model in models]
     first = {i: group[0] for group in share_statistic(specs) for i in group}
     return tuple(
@@ -122,15 +125,19 @@ def _spec(model: Any) -> Spec:
     return spec
 
 
-def experts_for(effort: str, rows: int, classes: int, schema: Schema) -> list[Any]:
+def experts_for(
+    effort: str, rows: int, classes: int, schema: Schema, text: float = 0.0
+) -> list[Any]:
     """The models of a pool, for a table with so many rows and classes and these columns.
 
-    Cheap experts come first, so that a time limit leaves out the expensive ones.
+    Cheap experts come first, so that a time limit leaves out the expensive ones. `text` is the mean
+    number of bytes of the texts.
     """
     return [
         *_counts(effort, rows, len(schema.used), classes),
         *_moments(),
-        *([NaiveBayes()] if schema.of(TEXT.name) or len(schema.used) >= VERY_WIDE else ()),
+        *([NaiveBayes()] if len(schema.used) >= VERY_WIDE else ()),
+        *(text_experts(effort, rows, text) if schema.of(TEXT.name) else ()),
         *(() if effort == "fast" else _lifted(effort, rows, len(schema.used) * classes)),
         *([MDA()] if effort == "max" and _only_numbers(schema) else ()),
     ]

@@ -6,7 +6,8 @@ counted once for all folds, and the rows of a fold are subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import combinations, pairwise
 from operator import add
@@ -22,10 +23,20 @@ from verosim.errors import VerosimError
 from verosim.models import Spec
 from verosim.pool.experts import AS_CELLS, Expert, ExpertGroup
 from verosim.pool.rows import PoolRows
-from verosim.pool.trial import Counted, Trial, choose_by_labels, evidence_of, plan_of, predicted
+from verosim.pool.texts import lengths_of
+from verosim.pool.trial import (
+    Counted,
+    Trial,
+    choose_by_labels,
+    evidence_of,
+    least_count,
+    plan_of,
+    predicted,
+)
 from verosim.pool.weighted_pairs import learned_weights
 from verosim.stats import Statistic
 from verosim.stats.statistic import sums_of_others
+from verosim.stats.term_rows import TermRows
 from verosim.validate.weight_likelihood import Evidence
 
 T = TypeVar("T")
@@ -56,6 +67,7 @@ class FoldTrial(Trial):
         at = np.concatenate(self.held)
         self.codes = rows.source.groups[at]
         self.weights = rows.source.weights[at] if len(rows.source.weights) else rows.source.weights
+        self.lengths = lengths_of(rows.source.X, at)
 
     @cached_property
     def _rest(self) -> list[PoolRows]:
@@ -91,14 +103,33 @@ class FoldTrial(Trial):
         plan = plan_of(group, self.schema, self.rows.groups, many)
         if group.spec.chooses_by_labels:
             _ = self._choices  # all threads make them
-            trainings = self._by_fold(lambda f: self._refitted(group, f))
-            return self._predicted(group, summarise(source, plan), trainings, source)
+            refits = self._by_fold(lambda f: self._refitted(group, f))
+            return self._predicted(group, summarise(source, plan), refits, source)
+        if isinstance(source.X, TermRows):
+            total = summarise(source, plan)
+            return self._predicted(group, total, self._outside(group, source, total), source)
         for batch in source.batches():
             plan.prepare(batch)  # all folds have the same pivots
             break
         each = self._by_fold(lambda f: summarise(source.take(self._members[f]), plan))
         trainings = list(sums_of_others(each))
         return self._predicted(group, each[0] + trainings[0], trainings, source, each)
+
+    def _outside(
+        self, group: ExpertGroup, source: ArraySource, total: Statistic
+    ) -> Iterator[Statistic]:
+        """For each fold, the statistic of the other texts, one at a time.
+
+        Terms are very many, and sums for all folds at once would need much memory.
+        """
+        if not total.grows:
+            for f in self._folds:
+                yield total - summarise(source.take(self._members[f]), total.zero())
+            return
+        least = least_count(expert.spec for expert in group.experts)
+        few = replace(source, X=source.X.limited(group.spec.tokenization, least))
+        for f in self._folds:
+            yield summarise(few.take(np.flatnonzero(self.numbers != f)), total.unplaced())
 
     def _refitted(self, group: ExpertGroup, f: int) -> Statistic:
         """The statistic of the rows outside a fold, with bins and parents that they choose."""
@@ -112,18 +143,24 @@ class FoldTrial(Trial):
         self,
         group: ExpertGroup,
         total: Statistic,
-        trainings: Sequence[Statistic],
+        trainings: Sequence[Statistic] | Iterator[Statistic],
         source: ArraySource,
         each: Sequence[Statistic] = (),
     ) -> Counted:
         blocks = [source.X[at] for at in self.held]
         plain = [expert for expert in group.experts if not expert.spec.learns_in_pool]
 
-        def predict(f: int) -> list[np.ndarray]:
-            specs = [self._without_fold(expert.spec, source, trainings[f], f) for expert in plain]
-            return predicted(specs, trainings[f], blocks[f])
+        def predict(f: int, training: Statistic) -> list[np.ndarray]:
+            specs = [self._without_fold(expert.spec, source, training, f) for expert in plain]
+            return predicted(specs, training, blocks[f])
 
-        found = [np.concatenate(folds) for folds in zip(*self._by_fold(predict), strict=True)]
+        if isinstance(trainings, Iterator):  # each is made with all threads
+            folds = [predict(f, training) for f, training in enumerate(trainings)]
+            trainings = ()
+        else:
+            known = trainings
+            folds = self._by_fold(lambda f: predict(f, known[f]))
+        found = [np.concatenate(own) for own in zip(*folds, strict=True)]
         log_p, specs = [], []
         for expert in group.experts:
             spec = expert.spec

@@ -26,10 +26,11 @@ from verosim.models import Inputs, State, derive, open_rows
 from verosim.models.learning import derived_from
 from verosim.models.structure import UNKNOWN_ROWS
 from verosim.pool.counted_trial import CountedTrial
-from verosim.pool.experts import Expert, ExpertGroup, as_experts, experts_for, grouped
+from verosim.pool.experts import Expert, ExpertGroup, as_experts, grouped
 from verosim.pool.rows import HeldOutPart, PoolRows, held_out_part, joined, read_rows
 from verosim.pool.spec import PoolSpec
 from verosim.pool.splitting import most_held_out, trial_of
+from verosim.pool.texts import completed, divided, mean_bytes
 from verosim.pool.trial import Trial
 from verosim.pool.tried_experts import TriedExperts, learn_mixing, no_expert, try_experts
 from verosim.pool.weighted_pairs import MOST_PAIRS
@@ -84,12 +85,16 @@ def _learned(
     schema, first, unreadable = _described(first, schema, source)
     source = replace(source, reader=first.reader(schema))
     rows, count = _rows_in_folds(spec, source, schema, groups)
-    asked = spec.members or _experts(spec, schema, rows.count, len(rows.groups.classes))
+    asked = spec.members or _experts(
+        spec, schema, rows.count, len(rows.groups.classes), mean_bytes(rows)
+    )
     left_out = {e.name: unreadable[e.reading] for e in asked if e.reading in unreadable}
     left_out |= _without_folds(asked)
     spec = replace(spec, members=tuple(e for e in asked if e.name not in left_out))
     if not spec.members:
         raise no_expert(left_out)
+    rows = divided(rows, spec.members)
+    schema = completed(schema, rows, spec.members)
     every = grouped(spec.members)
     trial = trial_of(every, schema, rows, spec.random_state, count)
     out = left_out | trial.left_out | _with_much_evidence(every, trial)
@@ -134,12 +139,12 @@ def _rows_in_folds(
 
 
 def _experts(
-    spec: PoolSpec, schema: Schema, rows: int = UNKNOWN_ROWS, classes: int = 2
+    spec: PoolSpec, schema: Schema, rows: int = UNKNOWN_ROWS, classes: int = 2, text: float = 0.0
 ) -> tuple[Expert, ...]:
-    """The given experts, or those for the table."""
+    """The given experts, or those for the table, with texts of this mean size."""
     models = spec.given
     if models is None:
-        models = experts_for(spec.effort, rows, classes, schema)
+        models = spec.usual_experts(schema, rows, classes, text)
     return as_experts(models)
 
 

@@ -1,9 +1,11 @@
 """How the experts of a pool are combined: a weighted sum of their tempered log-posteriors.
 
-    ℓ_e(k) = max( log softmax_k(τ_e log p_e(k | x)), −6 − log C )
+    ℓ_e(k) = max( log softmax_k(τ_e m^(−c_e) log p_e(k | x)), −6 − log C )
     log p(k | x) = b_k + Σ_e w_e ℓ_e(k) − log Σ_l exp(b_l + Σ_e w_e ℓ_e(l)),   w_e ≥ 0
 
-The temperatures τ_e, the weights w_e and the offsets b_k are learned on held-out rows:
+m is the number of words of a text, plus 1, and c_e = 0 for experts that do not read texts. The
+temperatures τ_e, the exponents c_e, the weights w_e and the offsets b_k are learned on held-out
+rows:
 
     minimise  − Σ v log p(y | x) + 8 ‖w − 1/E‖² + ‖b‖²
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -25,6 +27,7 @@ from scipy.optimize import minimize
 from verosim.axes.groups import union_of_labels
 from verosim.data.labels import values_of_classes
 from verosim.validate.calibration_maps import Temperature
+from verosim.validate.length_map import LengthMap
 
 LOWEST_BELOW_UNIFORM = 6.0  # nats below the uniform share at which a log-posterior is cut
 PENALTY = 8.0  # of a weight that differs from 1/E
@@ -42,6 +45,7 @@ class Mixing:
 
     names: tuple[str, ...]  # of the experts
     temperatures: np.ndarray  # (E,) τ_e
+    exponents: np.ndarray  # (E,) c_e of the lengths of texts
     weights: np.ndarray  # (E,) w_e
     offsets: np.ndarray  # (C,) b_k
     classes: np.ndarray  # (C,)
@@ -53,9 +57,11 @@ class Mixing:
         """Whether more rows have changed than the weights were learned on."""
         return self.since > self.rows
 
-    def clipped(self, log_p: np.ndarray, e: int) -> np.ndarray:
-        """(n, C) ℓ_e of the log-posteriors of expert e."""
-        return clipped(log_p, float(self.temperatures[e]))
+    def clipped(
+        self, log_p: np.ndarray, e: int, log_length: np.ndarray | None = None
+    ) -> np.ndarray:
+        """(n, C) ℓ_e of the log-posteriors of expert e, for texts with these log m (n,)."""
+        return clipped(log_p, _at_length(self.temperatures[e], self.exponents[e], log_length))
 
     def offsets_of(self, classes: np.ndarray) -> np.ndarray:
         """(C,) the offsets of some classes; a class that is new has none."""
@@ -66,9 +72,7 @@ class Mixing:
         at = np.flatnonzero(self.weights > LEAST_WEIGHT)
         at = at if len(at) else np.array([self.weights.argmax()])
         names = tuple(self.names[e] for e in at)
-        return replace(
-            self, names=names, temperatures=self.temperatures[at], weights=self.weights[at]
-        )
+        return self._taken(names, at)
 
     def averaged(self, other: Mixing, mine: float, theirs: float) -> Mixing:
         """The mean of two mixings of the same experts, weighted by the rows of the two models."""
@@ -77,6 +81,7 @@ class Mixing:
         return replace(
             self,
             temperatures=share * self.temperatures + (1 - share) * other.temperatures,
+            exponents=share * self.exponents + (1 - share) * other.exponents,
             weights=share * self.weights + (1 - share) * other.weights,
             offsets=share * self.offsets_of(classes) + (1 - share) * other.offsets_of(classes),
             classes=classes,
@@ -88,12 +93,25 @@ class Mixing:
     def ordered(self, names: Sequence[str]) -> Mixing:
         """The same mixing with the experts in another order."""
         at = [self.names.index(name) for name in names]
+        return self._taken(tuple(names), at)
+
+    def _taken(self, names: tuple[str, ...], at: Any) -> Mixing:
+        """The experts at some places."""
         return replace(
-            self, names=tuple(names), temperatures=self.temperatures[at], weights=self.weights[at]
-        )
+            self, names=names, temperatures=self.temperatures[at], exponents=self.exponents[at],
+            weights=self.weights[at],
+        )  # fmt: skip
 
 
-def clipped(log_p: np.ndarray, temperature: float) -> np.ndarray:
+def _at_length(tau: float, exponent: float, log_length: np.ndarray | None) -> float | np.ndarray:
+    """The temperature, or (n, 1) those of texts with these log m (n,)."""
+    if log_length is None or exponent == 0.0:
+        return float(tau)
+    found: np.ndarray = float(tau) * np.exp(-exponent * log_length)[:, None]
+    return found
+
+
+def clipped(log_p: np.ndarray, temperature: float | np.ndarray) -> np.ndarray:
     """(n, C) tempered log-posteriors, none far below the uniform share."""
     scaled: np.ndarray = temperature * np.maximum(log_p, LOWEST)
     scaled -= log_sum(scaled)
@@ -112,16 +130,32 @@ def log_sum(scores: np.ndarray) -> np.ndarray:
 class HeldOutFeatures:
     """The tempered log-posteriors ℓ_e of held-out rows, from which a mixing is learned."""
 
-    def __init__(self, log_p: Sequence[np.ndarray], codes: np.ndarray, weights: np.ndarray) -> None:
+    def __init__(
+        self,
+        log_p: Sequence[np.ndarray],
+        codes: np.ndarray,
+        weights: np.ndarray,
+        log_lengths: Sequence[np.ndarray | None] | None = None,
+    ) -> None:
+        """`log_lengths` has for each expert (n,) log m, or None if it does not read texts."""
         self.codes, self.weights = codes, as_row_counts(weights)
-        every = max(1, -(-len(codes) // ROWS_FOR_TEMPERATURES))
-        self.temperatures = np.array([
-            Temperature.fit(one[::every], codes[::every], self.weights[::every]).tau
-            for one in log_p
-        ])  # fmt: skip
-        self.features = np.stack(
-            [clipped(one, t) for one, t in zip(log_p, self.temperatures, strict=True)]
-        )  # (E, n, C)
+        lengths = [None] * len(log_p) if log_lengths is None else log_lengths
+        found = [self._temperature(*one) for one in zip(log_p, lengths, strict=True)]
+        self.temperatures, self.exponents = np.array(found).reshape(-1, 2).T
+        self.features = np.stack([
+            clipped(one, _at_length(*how, length))
+            for one, how, length in zip(log_p, found, lengths, strict=True)
+        ])  # (E, n, C)  # fmt: skip
+
+    def _temperature(self, log_p: np.ndarray, log_length: np.ndarray | None) -> tuple[float, float]:
+        """The temperature of one expert, and the exponent of the length of a text."""
+        some = slice(None, None, max(1, -(-len(self.codes) // ROWS_FOR_TEMPERATURES)))
+        codes, v = self.codes[some], self.weights[some]
+        if log_length is None:
+            return Temperature.fit(log_p[some], codes, v).tau, 0.0
+        rows = np.column_stack([log_p[some], log_length[some]])
+        found = LengthMap.fit(rows, codes, v, offsets=False)
+        return found.scale, found.exponent
 
     @cached_property
     def _solution(self) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +165,7 @@ class HeldOutFeatures:
     def mixing(self, names: Sequence[str], classes: np.ndarray, rows: float) -> Mixing:
         """The mixing of all held-out rows."""
         w, b = self._solution
-        return Mixing(tuple(names), self.temperatures, w, b, classes, rows)
+        return Mixing(tuple(names), self.temperatures, self.exponents, w, b, classes, rows)
 
     def score(self) -> ExpertScore:
         """The score of the pool: the rows of each part are predicted by the weights of the rest."""

@@ -22,6 +22,7 @@ from verosim.errors import VerosimError
 from verosim.pool.experts import ExpertGroup
 from verosim.pool.pool_statistic import part_of_pool, pool_statistic
 from verosim.pool.rows import PoolReader, PoolRows
+from verosim.pool.texts import lengths_of
 from verosim.pool.trial import Counted, Trial, choose_by_labels, evidence_of, plan_of, predicted
 from verosim.pool.weighted_pairs import cross_fitted_weights
 from verosim.stats import Statistic
@@ -44,6 +45,7 @@ class OnePartTrial(Trial):
         self.groups, self.rest, self.held = groups, rest, held
         assert isinstance(held.source, ArraySource)
         self.codes, self.weights = held.source.groups, held.source.weights
+        self.lengths = lengths_of(held.source.X)
         self.classes = held.groups.classes
         self._parts = np.random.default_rng(seed).permutation(len(self.codes)) % WEIGHT_PARTS
 

@@ -8,7 +8,7 @@ of rows is another model, the mixture of the members that are densities of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from verosim.errors import VerosimError, listed
 from verosim.estimators.density_method import NotADensity
 from verosim.pool.experts import AS_CELLS, Expert, grouped
 from verosim.pool.mixing import Mixing
+from verosim.pool.texts import log_lengths
 
 
 @dataclass(frozen=True)
@@ -69,25 +70,24 @@ class PoolParams(Params):
         offsets = self.mixing.offsets_of(self.classes)
         return np.where(np.isfinite(self.log_shares), offsets - self.log_shares, -np.inf)
 
-    def expert_posteriors(self, block: Parts) -> list[np.ndarray]:
-        """For every expert (n, C) log p_e(k | x)."""
-        names = set(self.mixing.names)
-        used = [expert for expert in self.members if expert.name in names]
-        found: dict[str, np.ndarray] = {}
-        with use_threads(1):  # the rows of a block are scored in one of several threads
-            for group in grouped(used):  # they read rows in the same way, so they share it
-                rules = [self.rules[name] for name in group.names]
-                log_p = log_posteriors(rules, block[group.reading])
-                found.update(zip(group.names, log_p, strict=True))
-        return [found[name] for name in self.mixing.names]
+    def weighted(self, block: Parts) -> Iterator[tuple[int, np.ndarray]]:
+        """The number of every expert with (n, C) w_e ℓ_e: what it adds to the scores."""
+        numbers = {name: e for e, name in enumerate(self.mixing.names)}
+        used = [expert for expert in self.members if expert.name in numbers]
+        lengths = {reading: log_lengths(rows) for reading, rows in block.items()}
+        for group in grouped(used):  # they read rows in the same way, so they share it
+            rules = [self.rules[name] for name in group.names]
+            with use_threads(1):  # the rows of a block are scored in one of several threads
+                found = log_posteriors(rules, block[group.reading])
+            for name, log_p in zip(group.names, found, strict=True):
+                e = numbers[name]
+                tempered = self.mixing.clipped(log_p, e, lengths[group.reading])
+                yield e, self.mixing.weights[e] * tempered
 
     def parts(self, block: Parts) -> np.ndarray:
-        """(E, n, C) w_e ℓ_e: what every expert adds to the scores."""
-        found = self.expert_posteriors(block)
-        return np.stack([
-            w * self.mixing.clipped(log_p, e)
-            for e, (log_p, w) in enumerate(zip(found, self.mixing.weights, strict=True))
-        ])  # fmt: skip
+        """(E, n, C) w_e ℓ_e of all experts."""
+        found = dict(self.weighted(block))
+        return np.stack([found[e] for e in range(len(found))])
 
     def offsets(self, log_prior: np.ndarray) -> np.ndarray:
         """(C,) b_k + log π_k − log π⁰_k, where a class without rows is impossible."""
@@ -96,8 +96,8 @@ class PoolParams(Params):
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (block.shape[0], len(self.classes)))
         out[...] = self._start
-        for e, log_p in enumerate(self.expert_posteriors(block)):
-            out += self.mixing.weights[e] * self.mixing.clipped(log_p, e)
+        for _, part in self.weighted(block):
+            out += part
         return out
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:

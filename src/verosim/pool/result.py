@@ -10,7 +10,7 @@ import numpy as np
 
 from verosim.estimators.base import GenerativeClassifier
 
-LONGEST_NAME = 80  # letters of a model in a table
+LONGEST_NAME = 104  # letters of a model in a table
 
 
 @dataclass(frozen=True)

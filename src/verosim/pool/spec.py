@@ -28,7 +28,7 @@ from verosim.kinds.reader import MixedReader
 from verosim.models import Inputs, Spec, State
 from verosim.models.settings import finite, one_of
 from verosim.models.spec import LabelledTable
-from verosim.pool.experts import Expert, as_experts, one_line
+from verosim.pool.experts import Expert, as_experts, experts_for, one_line
 from verosim.pool.mixing import Mixing
 from verosim.pool.params import PoolParams
 from verosim.pool.pool_statistic import PartKey, part_of_pool, pool_statistic
@@ -92,6 +92,19 @@ class PoolSpec(Spec):
         if self.members or self.fitted_members:
             return self.members or self.fitted_members
         return () if self.given is None else as_experts(self.given)
+
+    def as_model(self) -> Any:
+        """The pool that is not fitted, with the settings that its table shows."""
+        from verosim.pool.estimator import Pool
+
+        effort: Any = self.effort
+        keep: Any = self.keep
+        return Pool(self.given, effort, self.columns, keep=keep)
+
+    def usual_experts(self, schema: Schema, rows: int, classes: int, text: float) -> list[Any]:
+        """The models for a table of this size, if the user gives none. `text` is the mean number
+        of bytes of its texts."""
+        return experts_for(self.effort, rows, classes, schema, text)
 
     @property
     def statistic_settings(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ other rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,11 +44,17 @@ class Trial(ABC):
     left_out: dict[str, str]  # experts that cannot be used, with the reason
     classes: np.ndarray  # (C,)
     codes: np.ndarray  # (m,) class numbers of the held-out rows
+    lengths: dict[str, np.ndarray | None]  # by reading, (m,) log m of texts; None if no texts
     weights: np.ndarray  # (m,), empty if all are 1
 
     @abstractmethod
     def count(self, group: ExpertGroup) -> Counted:
         """The statistic that these experts share, and their predictions of the held-out rows."""
+
+    def log_lengths(self, experts: Sequence[Expert]) -> list[np.ndarray | None]:
+        """For each expert (m,) log of the lengths of the held-out texts, or None if it reads
+        none."""
+        return [self.lengths.get(expert.reading) for expert in experts]
 
     @property
     def row_weights(self) -> np.ndarray:
@@ -91,6 +97,11 @@ def plan_of(group: ExpertGroup, schema: Schema, classes: Groups, folds: int = 1)
     return plan
 
 
+def least_count(specs: Iterable[Spec]) -> float:
+    """The count below which all of these experts ignore a code."""
+    return min(spec.least_count for spec in specs)
+
+
 def predicted(specs: Sequence[Spec], training: Statistic, block: Any) -> list[np.ndarray]:
     """For each expert with this statistic (m, C) the log-posteriors of held-out rows.
 
@@ -99,7 +110,9 @@ def predicted(specs: Sequence[Spec], training: Statistic, block: Any) -> list[np
     if not specs:
         return []
     every = training.axes.groups.classes
-    seen = training if any(spec.needs_rows for spec in specs) else training.prune()
+    seen = training
+    if not any(spec.needs_rows for spec in specs):
+        seen = training.lean(least_count(specs)).prune()
     rules = derive_rules(specs, seen, quiet=True)
     places = positions(seen.axes.groups.classes, every)
     return [spread(log_p, places, len(every)) for log_p in log_posteriors(rules, block)]

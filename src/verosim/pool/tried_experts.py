@@ -8,14 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError
 from verosim.folds.scores import LOG_LOSS
-from verosim.pool.estimator import Pool
 from verosim.pool.experts import Expert, ExpertGroup
 from verosim.pool.mixing import ExpertScore, HeldOutFeatures, Mixing
 from verosim.pool.pool_statistic import PartKey, pool_statistic
@@ -117,7 +115,8 @@ def learn_mixing(
     trial = tried.trial
     names = [expert.name for expert in tried.experts]
     with one_blas_thread:
-        held = HeldOutFeatures(tried.log_p, trial.codes, trial.row_weights)
+        lengths = trial.log_lengths(tried.experts)
+        held = HeldOutFeatures(tried.log_p, trial.codes, trial.row_weights, lengths)
         rows = float(tried.statistic(tried.experts).weight.sum())
         mixing = held.mixing(names, trial.classes, rows)
         scores, own = held.scores(), held.score()
@@ -126,17 +125,14 @@ def learn_mixing(
         for expert, score, weight in zip(tried.experts, scores, mixing.weights, strict=True)
     ]
     lines.sort(key=lambda line: -line.weight)
-    effort: Any = spec.effort
-    keep: Any = spec.keep
     models = {expert.name: expert.model for expert in asked}
     untried = [
         Candidate(models[name], np.nan, np.nan, np.nan, why)
         for name, why in tried.left_out.items()
         if name in models
     ]
-    pool = Pool(spec.given, effort, spec.columns, keep=keep)
     total = Candidate(
-        pool, own.loss, own.error, own.accuracy, seconds=sum(tried.seconds.values()),
+        spec.as_model(), own.loss, own.error, own.accuracy, seconds=sum(tried.seconds.values()),
         size=sum(tried.size(expert) for expert in tried.experts),
     )  # fmt: skip
     report = Candidates([total, *lines, *untried], LOG_LOSS, tried.complete, dict(not_read))

@@ -15,6 +15,7 @@ import hashlib
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from operator import iadd, isub
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from verosim.errors import VerosimError
 from verosim.stats.fields import Field, G
 from verosim.stats.forgetting import check_not_negative, clear_residue, settled
 from verosim.stats.memory_limit import check_memory
+from verosim.stats.sparse_sums import SparseSums
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 UNCHECKED_NUMBERS = 1 << 20  # so few numbers always fit into memory
@@ -232,7 +234,7 @@ class ArrayStatistic(Statistic):
             elif field.kind == "peak":
                 np.maximum(array, added, out=array)
             elif field.kind != "pivot":
-                (np.add if sign > 0 else np.subtract)(array, added, out=array)
+                out.arrays[name] = (iadd if sign > 0 else isub)(array, added)
         out.note_peaks()
         return out
 
@@ -336,7 +338,7 @@ class ArrayStatistic(Statistic):
         for store in (self.arrays, self.lows):
             for name in sorted(store):
                 digest.update(name.encode())
-                digest.update(np.ascontiguousarray(store[name]).tobytes())
+                digest.update(store[name].tobytes())
         return digest.hexdigest()
 
     def state(self) -> dict[str, Any]:
@@ -344,7 +346,10 @@ class ArrayStatistic(Statistic):
             "kind": type(self).__name__,
             "options": self.options,
             "axes": self.axes.state(),
-            "arrays": dict(self.arrays),
+            "arrays": {
+                name: array.state() if isinstance(array, SparseSums) else array
+                for name, array in self.arrays.items()
+            },
             "lows": dict(self.lows),
         }
 
@@ -353,14 +358,18 @@ class ArrayStatistic(Statistic):
         out = cls(Axes.from_state(state["axes"]), **state["options"])
         for ours, given in ((out.arrays, state["arrays"]), (out.lows, state["lows"])):
             for name, array in ours.items():
-                if name not in given or np.shape(given[name]) != array.shape:
-                    found = np.shape(given[name]) if name in given else "no such array"
+                value = given.get(name)
+                if isinstance(array, SparseSums):
+                    value = SparseSums.from_state(array.shape, value)
+                if value is None or np.shape(value) != array.shape:
+                    found = "no such array" if value is None else np.shape(value)
                     raise VerosimError(
                         f"The array {name!r} of {cls.__name__} must have shape {array.shape}; the "
                         f"state has {found}.",
                         "Save the model again with this version of verosim.",
                     )
-                ours[name] = np.array(given[name], dtype=array.dtype)
+                ours[name] = value.copy() if isinstance(array, SparseSums) else (
+                    np.array(value, dtype=array.dtype))  # fmt: skip
         return out
 
     def __repr__(self) -> str:

@@ -63,6 +63,8 @@ class Contexts(GrowingCounts):
             row = table.read(batch, row, codes, self.axes.groups.folds)
         if codes.size != table.size:
             self.axes = self.axes.with_codes(codes.with_keys(table.keys[: table.size]))
+        C, F, K = (self.axes.size(dim) for dim in ("class", "fold", "code"))
+        self.arrays["count"] = table.count[:K].reshape(K, C, F).transpose(1, 2, 0)
         self.show(table)
         self.count_rows(batch)
 
@@ -71,7 +73,8 @@ class ContextTable(GrowingTable):
     """The keys of contexts, where they are found, and their counts."""
 
     def __init__(self, keys: np.ndarray, count: np.ndarray, cells: np.ndarray) -> None:
-        super().__init__(count, cells)
+        super().__init__(cells)
+        self.count = count
         self.keys, self._size = keys, len(keys)
         self.slots = np.empty(0, dtype=np.int32)
 

@@ -17,11 +17,12 @@ import numpy as np
 from scipy import sparse
 
 from verosim import kernels
-from verosim.axes import TokenCodes
+from verosim.axes import TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.kernels.constants import NO_ROOM, STATE_SIZE, WHY
 from verosim.stats.growing import longer
+from verosim.stats.term_rows import TermRows
 
 TextPlace = Callable[[int], str]  # the place of the i-th text in the user's table, for messages
 
@@ -29,7 +30,7 @@ BYTES_PER_TERM = 16  # of a text; a first estimate of the room that is needed
 
 
 def document_terms(
-    documents: Documents,
+    documents: Documents | TermRows,
     codes: TokenCodes,
     tokenizer: Tokenizer,
     weighting: str = "counts",
@@ -46,6 +47,10 @@ def document_terms(
     array([[1., 2.],
            [0., 0.]])
     """
+    if isinstance(documents, TermRows):
+        if weighting == "l2" and isinstance(codes, Vocabulary):
+            return documents.matrix(tokenizer).known(codes).as_csr()
+        documents = documents.documents
     n = len(documents)
     buckets, places, *vocabulary = codes.lookup()
     state = np.zeros(STATE_SIZE, dtype=np.int64)
@@ -60,8 +65,8 @@ def document_terms(
         while why == NO_ROOM:
             read = kernels.term_rows(
                 some.data, some.offsets, read, by.ascii, by.points, *tokenizer.ngrams,
-                tokenizer.characters, WEIGHTINGS[weighting], buckets, places, *vocabulary, state,
-                starts[first : first + len(some) + 1], found, amounts, *room,
+                tokenizer.characters, WEIGHTINGS[weighting], buckets, places, False, *vocabulary,
+                state, starts[first : first + len(some) + 1], found, amounts, *room,
             )  # fmt: skip
             why = int(state[WHY])
             if why == NO_ROOM:
@@ -78,7 +83,7 @@ def document_terms(
     return out
 
 
-def text_lengths(documents: Documents, tokenizer: Tokenizer) -> np.ndarray:
+def text_lengths(documents: Documents | TermRows, tokenizer: Tokenizer) -> np.ndarray:
     """(n,) the number of words of each text, or of characters if the n-grams are of characters.
 
     Examples
@@ -86,6 +91,8 @@ def text_lengths(documents: Documents, tokenizer: Tokenizer) -> np.ndarray:
     >>> text_lengths(Documents.of(["ham and spam, ham", "", "eggs"]), Tokenizer())
     array([4., 0., 1.])
     """
+    if isinstance(documents, TermRows):
+        documents = documents.documents
     out, state = np.empty(len(documents)), np.zeros(STATE_SIZE, dtype=np.int64)
 
     def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:

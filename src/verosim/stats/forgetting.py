@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verosim.errors import VerosimError
+from verosim.stats.sparse_sums import SparseSums
 
 if TYPE_CHECKING:
     from verosim.stats.arrays import ArrayStatistic
@@ -31,16 +32,14 @@ def check_not_negative(rest: ArrayStatistic, before: ArrayStatistic) -> None:
     for name, field in rest.fields.items():
         if field.kind != "sum" or field.dims[:2] != ("class", "fold"):
             continue
-        negative = np.nonzero(rest.arrays[name] < 0)  # few entries, at most by rounding
+        now, then = rest.arrays[name], before.arrays[name]
+        negative = _negative(now)  # few entries, at most by rounding
         if not len(negative[0]):
             continue
-        then = before.arrays[name]
-        others = tuple(range(2, then.ndim))
         # An entry that was itself only rounding is compared with the largest entry of its class.
-        measure = np.maximum(then.max(axis=others, initial=0), -then.min(axis=others, initial=0))
-        allowed = 1e-12 * (measure + np.abs(before.weight))[negative[:2]]
+        allowed = 1e-12 * (_largest(then) + np.abs(before.weight))[negative[:2]]
         allowed += RESIDUE * np.abs(then[negative])
-        bad = np.flatnonzero(rest.arrays[name][negative] < -allowed)
+        bad = np.flatnonzero(now[negative] < -allowed)
         if len(bad):
             at = tuple(int(i[bad[0]]) for i in negative)
             raise VerosimError(
@@ -48,6 +47,19 @@ def check_not_negative(rest: ArrayStatistic, before: ArrayStatistic) -> None:
                 "the weight would become negative.",
                 ONLY_KNOWN_ROWS,
             )
+
+
+def _negative(array: np.ndarray | SparseSums) -> tuple[np.ndarray, ...]:
+    """Where an array is below zero."""
+    return array.negative() if isinstance(array, SparseSums) else np.nonzero(array < 0)
+
+
+def _largest(array: np.ndarray | SparseSums) -> np.ndarray:
+    """(C, F) the largest absolute value of each group."""
+    if isinstance(array, SparseSums):
+        return array.largest()
+    others = tuple(range(2, array.ndim))
+    return np.maximum(array.max(axis=others, initial=0), -array.min(axis=others, initial=0))
 
 
 def _place(rest: ArrayStatistic, dims: tuple[str, ...], at: tuple[int, ...]) -> str:
@@ -68,9 +80,14 @@ def clear_residue(rest: ArrayStatistic, before: ArrayStatistic) -> None:
     for name, field in rest.fields.items():
         if field.kind != "sum" or field.dims[:2] != ("class", "fold") or len(field.dims) < 3:
             continue
-        then = before.arrays[name]
+        then, left = before.arrays[name], rest.arrays[name]
+        if isinstance(left, SparseSums):
+            group, left_sums = left.stored()
+            was = then.at_places_of(left)
+            weight = before.weight.reshape(-1)[group]
+            left.drop((left_sums != was) & (left_sums <= residue(was, weight)))
+            continue
         weight = before.weight.reshape(before.weight.shape + (1,) * (then.ndim - 2))
-        left = rest.arrays[name]
         left[(left != then) & (left <= residue(then, weight))] = 0.0
 
 
@@ -88,7 +105,7 @@ def settle_cells(rest: ArrayStatistic, before: ArrayStatistic) -> None:
 def existing_codes(statistic: ArrayStatistic) -> np.ndarray:
     """(K,) bool: the codes of at least one row. Other counts are set to zero, in place."""
     cells = statistic.arrays["cells"]  # (F, K)
-    np.copyto(statistic.arrays["count"], 0.0, where=cells[None] == 0)
+    statistic.arrays["count"][:, cells == 0] = 0.0
     kept: np.ndarray = (cells != 0).any(axis=0)
     return kept
 

@@ -3,7 +3,8 @@
     count (C, F, K) in memory order (K, C, F)
 
 The counts of one code are next to each other, because loops read them together. A growing table
-has longer arrays than it needs. The arrays of the statistic are views of its first K codes.
+has longer arrays than it needs. The arrays of the statistic are views of its first K codes. Counts
+that are mostly zero are `SparseSums`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import numpy as np
 from verosim.axes import Axes
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.forgetting import existing_codes, settle_cells
+from verosim.stats.sparse_sums import SparseSums
 
 
 class GrowingTable:
-    """Counts that only one statistic writes to: count (K, G) and cells (K, F), or longer."""
+    """Counts that only one statistic writes to: cells (K, F), or longer."""
 
-    def __init__(self, count: np.ndarray, cells: np.ndarray) -> None:
-        self.count, self.cells = count, cells
+    def __init__(self, cells: np.ndarray) -> None:
+        self.cells = cells
         self.shown: np.ndarray | None = None  # the array of the statistic that is a view of it
 
     @property
@@ -63,37 +65,38 @@ class GrowingCounts(ArrayStatistic):
     def growing(self) -> Any:
         """The table of this statistic, or None if it has to be made from the arrays."""
         table = self._table
-        return table if table is not None and table.shown is self.arrays["count"] else None
+        return table if table is not None and table.shown is self.arrays["cells"] else None
 
     def show(self, table: GrowingTable) -> None:
-        """Set the arrays to views of a table. The axis of codes must fit already."""
-        C, F, K = self.axes.size("class"), self.axes.size("fold"), table.size
-        self.arrays["count"] = table.count[:K].reshape(K, C, F).transpose(1, 2, 0)
-        self.arrays["cells"] = table.cells[:K].T
-        self._table, table.shown = table, self.arrays["count"]
+        """Set the cells to a view of a table. The axis of codes must fit already."""
+        self.arrays["cells"] = table.cells[: table.size].T
+        self._table, table.shown = table, self.arrays["cells"]
 
     # Algebra -----------------------------------------------------------------------------
 
     def align(self, axes: Axes) -> Self:
-        moved = None if axes is self.axes else self.axes.positions("code", axes)
-        if moved is None:
-            return super().align(axes)
-        out = self.like(axes.with_groups(self.axes.groups))
+        if axes is self.axes:
+            return self
+        classes, codes = (self.axes.positions(dim, axes) for dim in ("class", "code"))
+        if classes is None and codes is None:
+            return self.like(axes, self.arrays, self.lows)
+        out = self.like(axes)
         for name, field in self.fields.items():
-            if "code" in field.dims:
-                np.moveaxis(out.arrays[name], -1, 0)[moved] = np.moveaxis(self.arrays[name], -1, 0)
+            array = self.arrays[name]
+            if isinstance(array, SparseSums):
+                out.arrays[name] = array.placed(out.arrays[name].shape, classes, codes)
+            elif classes is None and "code" in field.dims:
+                np.moveaxis(out.arrays[name], -1, 0)[codes] = np.moveaxis(array, -1, 0)
             else:
-                out.arrays[name] = self.arrays[name].copy()
-        return ArrayStatistic.align(out, axes)
+                field.place(array, out.arrays[name], {"class": classes, "code": codes})
+        return out
 
     def keep(self, dim: str, kept: np.ndarray) -> Self:
         if dim != "code":
             return super().keep(dim, kept)
         assert self.axes.codes is not None
         arrays = {
-            name: np.moveaxis(np.moveaxis(array, -1, 0)[kept], 0, -1)
-            if "code" in self.fields[name].dims
-            else array
+            name: _kept_codes(array, kept) if "code" in self.fields[name].dims else array
             for name, array in self.arrays.items()
         }
         return self.like(self.axes.with_codes(self.axes.codes.keep(kept)), arrays, {})
@@ -111,6 +114,13 @@ class GrowingCounts(ArrayStatistic):
         assert out.axes.codes is not None
         kept = existing_codes(out)
         return out if kept.all() or out.axes.codes.fixed else out.keep("code", kept)
+
+
+def _kept_codes(array: Any, kept: np.ndarray) -> Any:
+    """The array (…, K) of some codes, in the same memory order."""
+    if isinstance(array, SparseSums):
+        return array.take(np.flatnonzero(kept), axis=2)
+    return np.moveaxis(np.moveaxis(array, -1, 0)[kept], 0, -1)
 
 
 def by_code(count: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.document_terms import TextPlace, document_terms
 from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.state import restorable
+from verosim.stats.term_rows import TermRows
 
 TERM_FIELDS = {
     **BASE_FIELDS,
@@ -77,7 +78,10 @@ class TermProducts(ArrayStatistic):
 
 
 def term_weights(
-    documents: Documents, terms: Vocabulary, tokenizer: Tokenizer, place: TextPlace | None = None
+    documents: Documents | TermRows,
+    terms: Vocabulary,
+    tokenizer: Tokenizer,
+    place: TextPlace | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows z of some texts in CSR form: data, indices and indptr.
 

@@ -19,6 +19,8 @@ the poor assumptions of naive Bayes text classifiers, Proceedings of ICML 2003.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import iadd, isub
 from typing import Any, Self
 
 import numpy as np
@@ -30,9 +32,11 @@ from verosim.data.prepared_texts import TokenFunction
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.growing import GrowingCounts, by_code
+from verosim.stats.growing import GrowingCounts
+from verosim.stats.sparse_sums import SparseSums
 from verosim.stats.state import restorable
 from verosim.stats.tally import Tally
+from verosim.stats.term_rows import TermRows
 
 TOKEN_FIELDS = {
     **BASE_FIELDS,
@@ -43,6 +47,7 @@ TOKEN_FIELDS = {
     # Tokens with a smaller count may have been removed. Decay multiplies it as it does counts.
     "pruned": Field((), "peak"),
 }
+MOST_DIFFERENT_TOKENS = 1 << 24  # a vocabulary of this size takes 2 to 4 GB
 COUNT_ROUNDING = 1e-9  # share of a count that is ignored when it is compared with a threshold
 
 
@@ -52,21 +57,24 @@ class Tokens(GrowingCounts):
 
     `weighting` is the amount of a token in a document: "counts", "presence", "l2" or "squares".
     "repeats" is the same as "counts", but its `cells` are numbers of documents.
+    With more than `max_tokens` tokens, the rarest are deleted.
     """
 
     sums_of = "tokens"
     threshold = 0.0
+    arrays: dict[str, Any]  # the counts are SparseSums
 
     def __init__(
         self,
         axes: Axes,
-        arrays: dict[str, np.ndarray] | None = None,
+        arrays: dict[str, Any] | None = None,
         lows: dict[str, np.ndarray] | None = None,
         *,
         ngrams: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         analyzer: str = "word",
         weighting: str = "counts",
+        max_tokens: int = MOST_DIFFERENT_TOKENS,
         stop_words: tuple[str, ...] = (),
         strip_accents: str | None = None,
         function: TokenFunction | None = None,
@@ -75,9 +83,11 @@ class Tokens(GrowingCounts):
         self.tokenizer = Tokenizer(
             (shortest, longest), lowercase, analyzer, tuple(stop_words), strip_accents, function
         )
-        self.weighting = weighting
+        self.weighting, self.max_tokens = weighting, max_tokens
         if axes.codes is None:
             axes = axes.with_codes(Vocabulary.empty())
+        if arrays is not None:
+            arrays = {**arrays, "count": SparseSums.of(arrays["count"])}
         super().__init__(axes, arrays, lows)
 
     @property
@@ -86,7 +96,9 @@ class Tokens(GrowingCounts):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {**self.tokenizer.options, "weighting": self.weighting}
+        return {
+            **self.tokenizer.options, "weighting": self.weighting, "max_tokens": self.max_tokens,
+        }  # fmt: skip
 
     @property
     def what(self) -> str:
@@ -123,6 +135,17 @@ class Tokens(GrowingCounts):
 
     # Building ----------------------------------------------------------------------------
 
+    def _check_memory(self) -> None:
+        """No check: most counts are zero, and these are not stored."""
+
+    def _zeros(self, axes: Axes) -> dict[str, Any]:
+        C, F, K = (axes.size(dim) for dim in ("class", "fold", "code"))
+        sparse = {"count": SparseSums.zeros((C, F, K)), "cells": np.zeros((K, F), np.int64).T}
+        return {
+            name: sparse[name] if name in sparse else field.zeros(axes)
+            for name, field in self.fields.items()
+        }
+
     def unplaced(self) -> Self:
         """The zero without tokens; the next texts add their own."""
         return self.like(
@@ -134,9 +157,17 @@ class Tokens(GrowingCounts):
     def absorb(self, batch: Batch) -> None:
         if not len(batch):
             return
+        if isinstance(batch.block, TermRows):
+            if self.weighting == "l2" and isinstance(self.codes, Vocabulary):
+                self._absorb_terms(batch)
+                return
+            batch = replace(batch, block=batch.block.documents)
         tally, documents = self._own_tally(), batch.block
+        sums = self.arrays["count"]
         if tally.grows and not tally.size:  # a first estimate of the room that is needed
-            tally.grow(min(documents.size // 64, 1 << 17), documents.size // 16)
+            shortest, longest = self.tokenizer.ngrams
+            lengths = longest - shortest + 1
+            tally.grow(lengths * min(documents.size // 64, 1 << 17), documents.size // 16)
         room = self.tokenizer.room(documents, self.lists_tokens)
         folds, weighting = self.axes.groups.folds, WEIGHTINGS[self.weighting]
 
@@ -146,26 +177,55 @@ class Tokens(GrowingCounts):
                 room = self.tokenizer.room(some, self.lists_tokens)
             part = slice(first, first + len(some))
             groups, weights = batch.groups[part], batch.weights[part]
-            return tally.read(some, by, self.tokenizer, groups, weights, folds, weighting, room)
+            return tally.read(
+                some, by, self.tokenizer, groups, weights, folds, weighting, sums, room
+            )
 
         name = self.axes.columns.name(0)
         self.tokenizer.visit(documents, work, lambda i: f"column {name!r}, {batch.place(i)}")
         self.count_rows(batch)
         self._publish(tally)
+        self._limit()
+
+    def _absorb_terms(self, batch: Batch) -> None:
+        """Add texts that were divided into n-grams before. They may bring n-grams of zero texts."""
+        rows = batch.block.matrix(self.tokenizer)
+        codes = self.codes
+        if not codes.fixed and not codes.size:
+            self.axes = self.axes.with_codes(rows.vocabulary)
+            self.arrays |= {name: self._zeros(self.axes)[name] for name in ("count", "cells")}
+        elif codes.fixed:
+            rows = rows.known(codes)
+        elif codes is not rows.vocabulary:
+            more = self.like(self.axes.with_codes(rows.vocabulary))
+            more._absorb_terms(batch)
+            found: np.ndarray = more.arrays["cells"].sum(axis=0) > 0  # (K,)
+            self._combined(more.keep("code", found), 1, owned=True)
+            return
+        part = slice(rows.indptr[0], rows.indptr[-1])
+        starts, amounts = rows.indptr - part.start, rows.data[part]
+        if len(batch.weights):
+            amounts = amounts * np.repeat(batch.weights, np.diff(starts))
+        self.arrays["count"].log_rows(starts, batch.groups, rows.indices[part], amounts)
+        cells = self.arrays["cells"].T
+        kernels.count_terms(starts, rows.indices[part], batch.groups, self.axes.groups.folds, cells)
+        self.count_rows(batch)
+        self._limit()
 
     def _own_tally(self) -> Tally:
         """The table of this statistic, made from its arrays if it does not exist."""
         tally: Tally | None = self.growing()
         if tally is None:
-            count, cells = by_code(self.arrays["count"]), self.arrays["cells"].T
-            tally = Tally(self.codes, count, np.ascontiguousarray(cells))
+            tally = Tally(self.codes, np.ascontiguousarray(self.arrays["cells"].T))
+            self.arrays["count"] = self.arrays["count"].copy()
         return tally
 
     def _publish(self, tally: Tally) -> None:
-        """Set the axes and arrays to views of the table."""
+        """Set the axes and the cells to views of the table."""
         K = tally.size
         if self.codes.size != K:
             self.axes = self.axes.with_codes(Vocabulary(tally.arena, tally.bounds[: K + 1]))
+        self.arrays["count"].widen(K)
         self.show(tally)
 
     # Algebra -----------------------------------------------------------------------------
@@ -189,14 +249,21 @@ class Tokens(GrowingCounts):
         added = other.align(Axes(groups, axes.columns, theirs))
         tally = out._own_tally()
         found = tally.meet(theirs)
-        kernels.add_token_rows(
-            tally.count, tally.cells, found, sign,
-            by_code(added.arrays["count"]), np.ascontiguousarray(added.arrays["cells"].T),
-        )  # fmt: skip
+        tally.cells[found] += sign * added.arrays["cells"].T
+        count = out.arrays["count"]
+        count.widen(tally.size)
+        moved = added.arrays["count"].placed(count.shape, None, found)
+        out.arrays["count"] = (iadd if sign > 0 else isub)(count, moved)
         for name in ("rows", "weight"):
             out.arrays[name] += sign * added.arrays[name]
         np.maximum(out.arrays["pruned"], added.arrays["pruned"], out=out.arrays["pruned"])
         out._publish(tally)
+        out._limit()
+        return out
+
+    def complement(self, dim: str = "fold") -> Self:
+        out = super().complement(dim)
+        out.arrays["count"] = SparseSums.of(out.arrays["count"])
         return out
 
     # Rare tokens -------------------------------------------------------------------------
@@ -266,6 +333,25 @@ class Tokens(GrowingCounts):
         np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])
         return out
 
+    def _limit(self) -> None:
+        """Delete the rarest tokens if there are more than `max_tokens`, in place."""
+        if self.codes.fixed or self.codes.size <= self.max_tokens:
+            return
+        if (self.arrays["cells"] > 0).any(axis=0).sum() <= self.max_tokens:
+            return  # a part of a model has the tokens of the model, and few of them occur in it
+        least = max(2, int(self.arrays["pruned"]))
+        while self.reaching(least).sum() > self.max_tokens:
+            least += 1
+        kept = self.pruned(least)
+        self.axes, self.arrays = kept.axes, kept.arrays
+        counted = "occurrences" if self.weighting in ("counts", "repeats") else "texts"
+        warn(
+            f"The texts have more than max_tokens={self.max_tokens} different tokens, so tokens "
+            f"with fewer than {least} {counted} so far were deleted. "
+            "Set max_tokens to a larger number if there is enough memory, or set hashed.",
+            VerosimWarning,
+        )
+
     def without(self, part: Self) -> Self:
         if self.arrays["pruned"] > 0 and not self.codes.fixed:
             part = self._remembered(part)
@@ -279,13 +365,17 @@ class Tokens(GrowingCounts):
         """
         assert isinstance(part.codes, Vocabulary)
         assert isinstance(self.codes, Vocabulary)
-        part = part.keep("code", self.codes.find(part.codes) >= 0)
-        mine, theirs = self.on_common_axes(part)
-        excess = np.maximum(theirs.arrays["count"] - mine.arrays["count"], 0.0)
+        found = self.codes.find(part.codes)
+        shared = np.zeros(self.codes.size, dtype=bool)
+        shared[found[found >= 0]] = True
+        # Dense counts of the tokens of the part only.
+        mine, theirs = self.keep("code", shared).on_common_axes(part.keep("code", found >= 0))
+        learned, count = np.asarray(mine.arrays["count"]), np.asarray(theirs.arrays["count"])
+        excess = np.maximum(count - learned, 0.0)
         spare = np.maximum(theirs.arrays["cells"] - mine.arrays["cells"], 0)
         lacking = spare.sum(axis=0) if self.weighed else excess.sum(axis=(0, 1))
         light = lacking < self.arrays["pruned"]  # (K,)
         out = theirs.copy()
-        np.subtract(out.arrays["count"], excess, out=out.arrays["count"], where=light)
+        out.arrays["count"] = SparseSums.of(np.where(light, count - excess, count))
         np.subtract(out.arrays["cells"], spare, out=out.arrays["cells"], where=light)
         return out

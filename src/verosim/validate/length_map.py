@@ -54,11 +54,14 @@ class LengthMap(PosteriorMap):
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
 
     @classmethod
-    def fit(cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray) -> LengthMap:
+    def fit(
+        cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray, offsets: bool = True
+    ) -> LengthMap:
         """The minimum of Σ w (−log p̂_y) + (τ − log τ) + c² + ‖b‖².
 
         τ is the temperature at the mean of log ℓ. The last terms are priors with the strength of
-        about one row. Without them, t is infinite if every row is predicted correctly.
+        about one row. Without them, t is infinite if every row is predicted correctly. b is 0 if
+        there are no `offsets`.
         """
         C = inputs.shape[1] - 1
         usable = np.isfinite(inputs[np.arange(len(codes)), codes]) & (w > 0)
@@ -68,7 +71,7 @@ class LengthMap(PosteriorMap):
         theta = np.zeros(C + 2)  # log τ, c and b
         loss = _loss(rows, theta, codes, w)
         for _ in range(MOST_SCORING_STEPS):
-            step = _step(rows, theta, codes, w)
+            step = _step(rows, theta, codes, w, len(theta) if offsets else 2)
             move = step * min(1.0, LARGEST_MOVE / max(np.abs(step).max(), LARGEST_MOVE))
             while True:
                 new = _loss(rows, theta + move, codes, w)
@@ -115,8 +118,10 @@ def _loss(rows: _Scores, theta: np.ndarray, codes: np.ndarray, w: np.ndarray) ->
     return found if np.isfinite(found) else np.inf
 
 
-def _step(rows: _Scores, theta: np.ndarray, codes: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The step of Fisher scoring from theta = (log τ, c, b)."""
+def _step(
+    rows: _Scores, theta: np.ndarray, codes: np.ndarray, w: np.ndarray, free: int
+) -> np.ndarray:
+    """The step of Fisher scoring from theta = (log τ, c, b). The first `free` numbers change."""
     a, c, b = theta[0], theta[1], theta[2:]
     Z = rows.scaled(a, c)  # (n, C)
     eta = rows.eta(a, c, b)
@@ -135,4 +140,6 @@ def _step(rows: _Scores, theta: np.ndarray, codes: np.ndarray, w: np.ndarray) ->
     H[2:, 2:] = np.diag(w @ P) - P.T @ (w[:, None] * P)
     H[1:, 0], H[2:, 1] = H[0, 1:], H[1, 2:]
     H.flat[:: len(H) + 1] += PRIOR_ROWS * np.concatenate([[np.exp(a)], np.full(len(b) + 1, 2.0)])
-    return -np.linalg.solve(H, slope)
+    step = np.zeros(len(theta))
+    step[:free] = -np.linalg.solve(H[:free, :free], slope[:free])
+    return step
