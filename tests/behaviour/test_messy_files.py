@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import pickle
 import zipfile
 
 import duckdb
@@ -14,7 +15,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from verosim import NaiveBayes, VerosimError, cross_validate
+import verosim
+from verosim import NaiveBayes, Schema, VerosimError, cross_validate
+from verosim.testing import assert_same
 
 N = 300
 OPTIONS = {"sample_weight": "veces", "unlabelled": "skip"}
@@ -136,3 +139,60 @@ def test_time_folds_of_a_messy_source_are_those_of_its_clean_twin(name, sources)
 def test_a_missing_mark_has_no_place_in_time(sources):
     with pytest.raises(VerosimError, match=r"'alta' is missing in row .* has no place in time"):
         cross_validate(NaiveBayes(), sources["windows.zip"], "clase", cv="time:alta", **OPTIONS)
+
+
+def test_messy_rows_are_added_and_forgotten(sources, model, twin):
+    for name in NAMES:
+        found, expected = (pickle.loads(pickle.dumps(one)) for one in (model, twin))
+        found.partial_fit(sources[name], **OPTIONS)  # the model knows its target
+        expected.partial_fit(CLEAN, **OPTIONS)
+        assert found.stats_.fingerprint() == expected.stats_.fingerprint(), name
+        found.forget(sources[name], **OPTIONS)
+        assert_same(found.stats_, twin.stats_)
+
+
+def test_score_leaves_rows_without_a_target_out_if_asked(sources, model, twin):
+    for weights in (None, "veces"):
+        expected = twin.score(LABELLED, sample_weight=weights)
+        for name in NAMES:
+            found = model.score(sources[name], sample_weight=weights, unlabelled="skip")
+            assert found == expected, name
+    assert model.score(MESSY, CLEAN["clase"], unlabelled="skip") == twin.score(LABELLED)
+    with pytest.raises(VerosimError, match=r"'clase' is missing .* with unlabelled=\"skip\""):
+        model.score(sources["windows.zip"])
+    marked = CLEAN.assign(clase=CLEAN["clase"].fillna("?"))
+    assert twin.score(marked, na=["?"], unlabelled="skip") == twin.score(LABELLED)
+    for wrap in (verosim.Calibrated, verosim.Reject):
+        wrapped = wrap(NaiveBayes()).fit(sources["windows.zip"], "clase", **OPTIONS)
+        found = wrapped.score(sources["book.xlsx"], unlabelled="skip")
+        assert found == wrapped.score(sources["arrow"], CLEAN["clase"], unlabelled="skip")
+
+
+def test_later_rows_without_a_target_are_known_by_the_marks_of_the_fit(model):
+    marked = MESSY.assign(clase=MESSY["clase"].replace("", "s/d"))
+    found = NaiveBayes().fit(marked, "clase", na=["s/d"], **OPTIONS)
+    found.partial_fit(marked, "clase", **OPTIONS)
+    assert_same(
+        found.stats_, pickle.loads(pickle.dumps(model)).partial_fit(MESSY, **OPTIONS).stats_
+    )
+    found.forget(marked, **OPTIONS)
+    assert_same(found.stats_, model.stats_)
+
+
+def test_the_schema_of_a_messy_file_is_saved_for_files_of_other_kinds(
+    sources, model, twin, tmp_path
+):
+    model.schema_.save(tmp_path / "schema.json")
+    schema = Schema.load(tmp_path / "schema.json")
+    assert schema == model.schema_
+    for name in NAMES:
+        found = NaiveBayes().fit(sources[name], "clase", schema=schema, **OPTIONS)
+        assert found.stats_.fingerprint() == twin.stats_.fingerprint(), name
+
+
+def test_auto_of_a_messy_file_is_auto_of_its_clean_twin(sources):
+    found, expected = (
+        verosim.auto(table, "clase", effort="fast", **OPTIONS).model.predict_proba(table)
+        for table in (sources["windows.zip"], CLEAN)
+    )
+    np.testing.assert_array_equal(found, expected)
