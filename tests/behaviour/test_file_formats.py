@@ -551,6 +551,17 @@ def test_a_key_that_appears_late_in_json_lines_is_a_warning(tmp_path):
         assert verosim.GaussianNB().fit(path, "y").class_count_.sum() == 300_001
 
 
+def test_texts_of_json_lines_that_are_dates_stay_texts(tmp_path):
+    rows = [{"x": i % 3 + 0.5, "month": f"2024-0{i % 2 + 1}-01", "z": i} for i in range(40)]
+    path = file(tmp_path, "t.jsonl", pd.DataFrame(rows).to_json(orient="records", lines=True))
+    schema = verosim.look(path, columns={"month": "category"})
+    assert schema.names == ("x", "month", "z")
+    assert schema["month"].frequent == ("2024-01-01", "2024-02-01")
+    assert verosim.look(path)["month"].role == "date/time"
+    labels = ["2024-01-01", "2024-02-01"]
+    assert verosim.NaiveBayes().fit(path, "month").classes_.tolist() == labels
+
+
 def test_a_column_of_json_lines_may_mix_types(tmp_path):
     lines = '{"x": 1, "k": 1}\n{"x": "b", "k": 2, "w": null}\n{"k": 1}\n{"x": 1.0, "k": 2}\n'
     model = verosim.NaiveBayes(columns={"x": "category"}).fit(file(tmp_path, "a.jsonl", lines), "k")
