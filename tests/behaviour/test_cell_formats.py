@@ -326,6 +326,13 @@ def test_the_order_of_day_and_month_is_decided_by_the_column():
     assert (given.format, given.note, given.reason) == ("12/31/2024", "", "set by the user")
 
 
+def test_a_separator_without_a_deciding_value_is_listed():
+    column = look({"x": ["10.06.1986", "04/09/1984", "17.10.1994"] * 10})["x"]
+    assert column.format == "31/12/2024 or 31.12.2024"
+    assert "The day is read before the month, but no value with '/' decides this." in column.note
+    assert "columns={'x': 'date \"12/31/2024 or 31.12.2024\"'}" in column.note
+
+
 @pytest.mark.parametrize(
     ("texts", "format_", "note"),
     [

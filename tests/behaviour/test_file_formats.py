@@ -213,6 +213,28 @@ def test_what_is_given_overrides_what_is_found(tmp_path):
     assert verosim.look(path, read={"format": "csv"}).names == ("x", "y")
 
 
+@pytest.mark.parametrize(
+    ("data", "names", "shown"),
+    [
+        ("price, eur;size\n1,5;2\n", ("price, eur", "size"),
+         "';' (the other reading is read=dict(sep=','))"),
+        ("price, eur;size, m\n1,5;2,5\n3,5;4,5\n", ("price, eur", "size, m"), "';' (the other"),
+        ("price, eur\tsize\n1,5\t2\n", ("price, eur", "size"), "tab (the other"),
+        ("price, eur;size\n1,5;2\n2;3\n", ("price, eur", "size"), "';'"),
+        ("a,b,place lat;lon\n1,2,40;3\n3,4,41;2\n", ("a", "b", "place lat;lon"),
+         "',' (the other reading is read=dict(sep=';'))"),
+        ("a,lat;lon,y\n1,40.5;3,u\n2,41;2,v\n", ("a", "lat;lon", "y"), "',' (the other"),
+    ],
+)  # fmt: skip
+def test_a_comma_between_digits_is_not_a_delimiter_if_another_one_fits(
+    tmp_path, data, names, shown
+):
+    schema = verosim.look(file(tmp_path, "a.csv", data))
+    assert schema.names == names
+    assert schema.dialect.startswith(f"delimiter {shown}")
+    assert ("other reading" in schema.dialect) == ("other" in shown)
+
+
 def test_every_method_takes_read(tmp_path):
     """`read` of a method is `verosim.read` of its rows."""
     rng = np.random.default_rng(0)
@@ -527,6 +549,17 @@ def test_a_key_that_appears_late_in_json_lines_is_a_warning(tmp_path):
     path = file(tmp_path, "late.jsonl", lines)
     with pytest.warns(verosim.VerosimWarning, match="key 'z' of the file"):
         assert verosim.GaussianNB().fit(path, "y").class_count_.sum() == 300_001
+
+
+def test_texts_of_json_lines_that_are_dates_stay_texts(tmp_path):
+    rows = [{"x": i % 3 + 0.5, "month": f"2024-0{i % 2 + 1}-01", "z": i} for i in range(40)]
+    path = file(tmp_path, "t.jsonl", pd.DataFrame(rows).to_json(orient="records", lines=True))
+    schema = verosim.look(path, columns={"month": "category"})
+    assert schema.names == ("x", "month", "z")
+    assert schema["month"].frequent == ("2024-01-01", "2024-02-01")
+    assert verosim.look(path)["month"].role == "date/time"
+    labels = ["2024-01-01", "2024-02-01"]
+    assert verosim.NaiveBayes().fit(path, "month").classes_.tolist() == labels
 
 
 def test_a_column_of_json_lines_may_mix_types(tmp_path):

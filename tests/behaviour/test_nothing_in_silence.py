@@ -204,6 +204,29 @@ def test_labels_of_another_type_are_matched_or_refused(rng):
             model.score(x, labels)
 
 
+def test_a_label_with_leading_zeros_is_not_an_integer(rng):
+    y = np.arange(40) % 2 + 7
+    table = {"x": rng.normal(size=40), "y": y}
+    texts = {**table, "y": [f"{label:03d}" for label in y]}
+    model = NaiveBayes().fit(table, "y")
+    for call in (model.score, model.partial_fit):
+        with pytest.raises(VerosimError, match="The target 'y' is '007' in row 0"):
+            call(texts, "y")
+    with pytest.raises(VerosimError, match=r"\{'007', '008'\} share no label .* \{7, 8\}"):
+        model.score(table, texts["y"])
+    plain = {**table, "y": y.astype(str)}
+    assert model.score(plain) == model.score(table)
+
+
+def test_weights_with_a_decimal_comma_are_read_or_named(rng, tmp_path):
+    table = pd.DataFrame({"x": rng.normal(size=40), "w": 1.5, "y": np.arange(40) % 2})
+    table.to_csv(tmp_path / "w.csv", sep=";", decimal=",", index=False)
+    with pytest.raises(VerosimError, match=r"weight 'w' is '1,5' .*read=dict\(decimal=','\)"):
+        NaiveBayes().fit(tmp_path / "w.csv", "y", sample_weight="w")
+    model = NaiveBayes().fit(tmp_path / "w.csv", "y", sample_weight="w", read={"decimal": ","})
+    assert model.class_count_.tolist() == [30, 30]
+
+
 def test_labels_of_a_table_that_the_model_does_not_have_are_refused(rng, tmp_path):
     frame = pd.DataFrame({"x": rng.normal(size=30)})
     frame["y"] = np.where(frame["x"] > 0, "007", "006")
@@ -422,6 +445,10 @@ def test_types_that_are_not_read_are_named():
     assert notes == ["intervals", "periods", "lists", "bytes"]
     assert "extension" not in str(look(frame))
     assert [c.type for c in look(frame)][:2] == ["interval", "period"]
+    for name in "ip":
+        for columns in ("auto", {name: "category"}):
+            with pytest.raises(VerosimError, match="Convert the column to numbers, dates or text"):
+                NaiveBayes(columns=columns).fit(frame[[name]], [0, 0, 1, 1])
 
 
 BAD_SCHEMAS = [

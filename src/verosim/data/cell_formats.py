@@ -197,9 +197,10 @@ def _date_note(found: FoundDates, name: str) -> str:
         other = type(style)(style.separator, not style.day_first, style.short)
         order = ("day", "month") if style.day_first else ("month", "day")
         text = str(found.format).replace(str(style), str(other))
+        which = f" with {style.separator!r}" if len(found.format.styles) > 1 else ""
         notes.append(
-            f"The {order[0]} is read before the {order[1]}, but no value decides this. If the "
-            f"{order[1]} comes first, use columns={{{name!r}: 'date \"{text}\"'}}."
+            f"The {order[0]} is read before the {order[1]}, but no value{which} decides this. If "
+            f"the {order[1]} comes first, use columns={{{name!r}: 'date \"{text}\"'}}."
         )
     if found.short:
         notes.append("Years with two digits are read as 1969 to 2068.")

@@ -29,6 +29,15 @@ DAY = 86_400_000_000  # microseconds
 TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of a duration per second
 
 
+CONVERT_HINT = "Convert the column to numbers, dates or text."
+HINTS = {  # where the cell is not the reason, by what was wanted
+    "a numeric type": CONVERT_HINT,
+    "a date type": CONVERT_HINT,
+    "a supported type of category": CONVERT_HINT,
+    "valid UTF-8": "Save the file as UTF-8.",
+}
+
+
 class Unreadable(VerosimError):
     """A cell cannot be read as the kind of its column. Row 0 is the first row of the array."""
 

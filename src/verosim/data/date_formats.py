@@ -141,7 +141,7 @@ class FoundDates:
 
     format: DateFormat
     fits: np.ndarray  # (t,) of the distinct texts
-    unsure: tuple[DateStyle, ...] = ()  # no value decides the order of day and month
+    unsure: tuple[DateStyle, ...] = ()  # no value with the separator decides its order
     short: bool = False  # whether a year has two digits
 
 
@@ -172,7 +172,7 @@ def find_date_format(texts: pa.Array) -> FoundDates | None:
         vote = votes[style.separator]
         day_first = vote > 0 if vote else decided != {False}
         styles.append(DateStyle(style.separator, day_first, style.short))
-        if not vote and len(decided) != 1 and differs:
+        if not vote and differs:
             unsure.append(styles[-1])
     found = DateFormat(tuple(styles))
     fits = found.read(texts)[1]

@@ -32,6 +32,7 @@ UNUSED_IN_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 MULTIBYTE = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
+COMMA_OF_A_TEXT = re.compile(r"(?<!\d),|,(?!\d)|,\d+,")  # a comma that is not a decimal mark
 HIGH = re.compile(rb"[\x80-\xff]")
 
 
@@ -43,12 +44,15 @@ class Dialect:
     quote: str = '"'
     encoding: str = "utf-8"
     decimal: str | None = None  # None if the columns decide it
+    other: str = ""  # a delimiter that splits all rows alike too
 
     def __str__(self) -> str:
         """What differs from a plain CSV file, for the printed schema; "" if nothing does."""
         out = []
-        if self.sep != ",":
+        if self.sep != "," or self.other:
             out.append(f"delimiter {DELIMITER_NAMES.get(self.sep) or repr(self.sep)}")
+        if self.other:
+            out[-1] += f" (the other reading is read=dict(sep={self.other!r}))"
         if self.quote != '"':
             out.append(f"quote {self.quote!r}" if self.quote else "no quotes")
         if self.decimal is not None:
@@ -102,27 +106,36 @@ def as_utf8(start: bytes, encoding: str) -> bytes:
 def find_dialect(start: bytes, name: str, encoding: str, options: ReadOptions) -> Dialect:
     """The dialect of a text that begins with the UTF-8 bytes `start`."""
     quote = '"' if options.quote is None else options.quote
-    sep = options.sep or _delimiter(start, name, quote)
+    sep, other = (options.sep, "") if options.sep else _delimiter(start, name, quote)
     if options.quote is None and _single_quoted(start, sep):
         quote = "'"
-        sep = options.sep or _delimiter(start, name, quote)
-    return Dialect(sep, quote, encoding, options.decimal)
+        sep, other = (options.sep, "") if options.sep else _delimiter(start, name, quote)
+    return Dialect(sep, quote, encoding, options.decimal, other)
 
 
-def _delimiter(start: bytes, name: str, quote: str) -> str:
-    """The delimiter that gives the most rows of equal length, then the most columns."""
+def _delimiter(start: bytes, name: str, quote: str) -> tuple[str, str]:
+    """The delimiter that gives the most rows of equal length, then the most columns.
+
+    If another delimiter gives as many rows of equal length, it is the second value. Then a comma
+    that is only between digits is a decimal mark.
+    """
     text = _sample(start)
     line, _, body = text.partition("\n")
     outside = "".join(line.split(quote)[::2]) if quote else line
     found = [sep for sep in DELIMITERS if sep in outside]
     if "\t" in found and ".tsv" in name.lower():
-        return "\t"
+        return "\t", ""
     if not found:
-        return _delimiter_of_one_column(text, body, quote)
+        return _delimiter_of_one_column(text, body, quote), ""
     if len(found) == 1:
-        return found[0]
+        return found[0], ""
     regular = {sep: _regular_rows(text, Dialect(sep, quote))[0] for sep in found}
-    return max(found, key=lambda sep: (regular[sep], outside.count(sep)))
+    best = [sep for sep in found if regular[sep] == max(regular.values())]
+    if len(best) > 1 and not COMMA_OF_A_TEXT.search(body):
+        best = [*best[1:], ","] if "," in best else best
+    else:
+        best.sort(key=lambda sep: -outside.count(sep))
+    return best[0], best[1] if len(best) > 1 else ""
 
 
 def _delimiter_of_one_column(text: str, body: str, quote: str) -> str:

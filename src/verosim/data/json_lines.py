@@ -1,7 +1,8 @@
 """JSON lines: one object per line. Arrow reads a block of lines at a time.
 
 Each block has its own types, so a column may be whole numbers in one block and fractions in the
-next. Where a column mixes numbers and texts in one block, Python's parser reads the block.
+next. A text stays a text, even if it is a date. Where a column mixes numbers and texts in one
+block, Python's parser reads the block.
 """
 
 from __future__ import annotations
@@ -78,12 +79,12 @@ class JsonLinesFile(File):
 
     def _parsed(self, block: bytes, done: int) -> pa.Table:
         """The rows of some whole lines."""
-        from pyarrow import json as arrow_json
-
         try:
-            return arrow_json.read_json(
-                pa.BufferReader(block), arrow_json.ReadOptions(block_size=len(block) + 1)
-            )
+            table = _parsed_by_arrow(block, None)
+            dates = [(f.name, pa.string()) for f in table.schema if pa.types.is_timestamp(f.type)]
+            if not dates:
+                return table
+            return _parsed_by_arrow(block, pa.schema(dates)).select(table.column_names)
         except pa.ArrowInvalid:
             return self._parsed_by_python(block, done)
 
@@ -118,6 +119,17 @@ class JsonLinesFile(File):
                 VerosimWarning,
             )
         return found
+
+
+def _parsed_by_arrow(block: bytes, types: pa.Schema | None) -> pa.Table:
+    """The rows of some whole lines. Arrow makes texts dates, unless their type is given."""
+    from pyarrow import json as arrow_json
+
+    return arrow_json.read_json(
+        pa.BufferReader(block),
+        arrow_json.ReadOptions(block_size=len(block) + 1),
+        arrow_json.ParseOptions(explicit_schema=types),
+    )
 
 
 def _batch(table: pa.Table, columns: list[str]) -> pa.RecordBatch:

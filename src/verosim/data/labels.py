@@ -12,9 +12,7 @@ from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labe
 from verosim.errors import VerosimError
 
 LABEL_TABLE_SPAN = 1 << 20  # the widest range of integer labels that is coded with a table
-MISSING_LABEL_HINT = (
-    'Leave these rows out, in fit with unlabelled="skip", or use them with SemiSupervised.'
-)
+MISSING_LABEL_HINT = 'Leave these rows out with unlabelled="skip", or use them with SemiSupervised.'
 
 
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

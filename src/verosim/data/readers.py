@@ -25,6 +25,7 @@ from verosim.data.tables import Rows
 from verosim.data.text import Documents
 from verosim.errors import VerosimError
 
+NOT_SUPPORTED = "is not supported"  # the end of the reason why a type is ignored
 STRIP = 1 << 15  # cells
 READ = {"number": cells.numbers, "boolean": cells.flags}  # the roles read as numbers
 
@@ -80,7 +81,7 @@ class Reader(ABC):
                 f"Use na=[{str(error.value)!r}] if it means missing, or fit "
                 f"{self.other_way(column)}"
             )
-            hint = "Save the file as UTF-8." if error.wanted == "valid UTF-8" else hint
+            hint = cells.HINTS.get(error.wanted, hint)
             place = f"Column {column.name!r}, {rows.place(error.row)}"
             raise error.named(place, hint) from None
         if self.watch is not None and column.role == "category":
@@ -214,9 +215,10 @@ def no_columns(schema: Schema) -> VerosimError:
     why = "; ".join(f"{c.name}: {c.reason}" for c in schema.columns[:5])
     hint = "Give a table with other columns than its target."
     if schema.columns:
-        hint = (
+        unsupported = schema.columns[0].reason.endswith(NOT_SUPPORTED)
+        hint = cells.CONVERT_HINT if unsupported else (
             f"Set how a column is read, such as columns={{{schema.columns[0].name!r}: 'category'}}."
-        )
+        )  # fmt: skip
     return VerosimError(
         f"The model has no column to learn from ({why or 'the table has only its target'}).", hint
     )

@@ -19,7 +19,7 @@ from verosim.data.labels import continuous_label, missing_labels
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.tables import Rows, Table
-from verosim.data.weights import WEIGHTS_HINT
+from verosim.data.weights import WEIGHTS_HINT, WRITTEN_WEIGHTS_HINT
 from verosim.errors import VerosimError
 
 LABEL_HINT = "Use texts, whole numbers or booleans as labels."
@@ -219,8 +219,9 @@ def as_label(text: str, kind: str) -> Any:
     """The label that a text means: an integer, a boolean or the text."""
     if kind == "integer":
         whole = cells.WHOLE_PATTERN.fullmatch(text)
-        label = int(whole[1] if whole else text)
-        if not -(2**63) <= label < 2**64:
+        written = whole[1] if whole else text
+        label = int(written)
+        if str(label) != written or not -(2**63) <= label < 2**64:  # 007 is not the label 7
             raise ValueError(text)
         return label
     if kind == "boolean":
@@ -255,7 +256,7 @@ def weights_of(weights: Any, rows: Rows) -> np.ndarray:
         raise VerosimError(
             f"The weight {weights!r} is {error.value!r} in {rows.place(error.row)}, which is not a "
             "number.",
-            WEIGHTS_HINT,
+            WRITTEN_WEIGHTS_HINT,
         ) from None
     bad = np.flatnonzero(~np.isfinite(out) | (out < 0))
     if len(bad):

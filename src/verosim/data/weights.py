@@ -14,6 +14,9 @@ from verosim.errors import VerosimError
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100  # beyond these limits, weighted squares overflow
 WEIGHTS_HINT = "Use finite weights of zero or more; use forget(X, y) to remove rows from a model."
+WRITTEN_WEIGHTS_HINT = (
+    "Write the weights like 1234.56; read=dict(decimal=',') reads decimal commas of a file."
+)
 
 
 def as_weights(sample_weight: Any, n: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from verosim.data.tables import check_names
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
+from verosim.folds.inputs import inputs_of
 from verosim.kinds.look import check_columns
 from verosim.models import State
 from verosim.models.learning import no_weighted_rows
@@ -106,6 +107,17 @@ def known_target(state: State, y: Any) -> Any:
             "Use score(X, y), or score(table, 'name of the target').",
         )
     return state.schema.target
+
+
+def rows_to_score(
+    state: State, X: Any, y: Any, sample_weight: Any, unlabelled: str
+) -> tuple[Any, Any, Any]:
+    """The rows, labels and weights of `score`, without the rows that have no label if asked."""
+    y = known_target(state, y)
+    if unlabelled == "error":
+        return X, y, sample_weight
+    found = inputs_of(X, y, sample_weight, unlabelled=unlabelled, known=state.schema)
+    return found.X, found.y, found.sample_weight
 
 
 def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:

@@ -23,7 +23,7 @@ from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.checked_method import RowUpdate
 from verosim.estimators.checks import check_features
-from verosim.estimators.predictions import known_target, table_accuracy
+from verosim.estimators.predictions import rows_to_score, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin
 from verosim.folds.inputs import inputs_of
 from verosim.folds.tuning import fit
@@ -184,7 +184,8 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         if self.__sklearn_is_fitted__():
             self.check_columns(X)
             known = self.checked_state()
-        inputs = inputs_of(X, y, sample_weight, schema, na, unlabelled)
+        fixed = None if known is None else known.schema
+        inputs = inputs_of(X, y, sample_weight, schema, na, unlabelled, fixed)
         return self.set_state(add_rows(self.spec(), known, inputs, classes))
 
     @RowUpdate
@@ -195,6 +196,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         sample_weight: Weights | None = None,
         *,
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> Self:
         """Remove training rows from the model, in place.
 
@@ -212,6 +214,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -221,7 +226,8 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         known = self.checked_state()
         X = opened_as(X, read)
         self.check_columns(X)
-        return self.set_state(forget_rows(self.spec(), known, inputs_of(X, y, sample_weight)))
+        inputs = inputs_of(X, y, sample_weight, unlabelled=unlabelled, known=known.schema)
+        return self.set_state(forget_rows(self.spec(), known, inputs))
 
     def decay(self, factor: float) -> Self:
         """Multiply the weight of all earlier training rows by a factor, in place.
@@ -427,6 +433,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         *,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> float:
         """Compute the accuracy: the share of rows with a correct prediction.
 
@@ -445,6 +452,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -452,7 +462,8 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             The accuracy, from 0 to 1.
         """
         state = self.checked_state()
-        y, X = known_target(state, y), with_marks(opened_as(X, read), na)
+        X = with_marks(opened_as(X, read), na)
+        X, y, sample_weight = rows_to_score(state, X, y, sample_weight, unlabelled)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return table_accuracy(state, X, y, sample_weight)

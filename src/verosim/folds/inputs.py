@@ -23,13 +23,15 @@ def inputs_of(
     schema: Any = None,
     na: Any = (),
     unlabelled: str = "error",
+    known: Schema | None = None,
 ) -> Inputs:
     """The arguments of `fit` as one value, with the labels as a vector.
 
-    With `unlabelled="skip"`, the rows without a label are left out.
+    With `unlabelled="skip"`, the rows without a label are left out. `known` is the schema of a
+    fitted model.
     """
     labels = y if y is None or isinstance(y, str) else one_column(y)
-    return with_labels(Inputs(X, labels, sample_weight, schema, na), unlabelled)
+    return with_labels(Inputs(X, labels, sample_weight, schema, na), unlabelled, known)
 
 
 def target_of(model: Any, y: Any) -> Any:

@@ -22,16 +22,20 @@ from verosim.models.settings import one_of
 UNLABELLED = ("error", "skip")
 
 
-def with_labels(inputs: Inputs, unlabelled: str) -> Inputs:
-    """The inputs, without the rows that have no label if `unlabelled` is "skip"."""
+def with_labels(inputs: Inputs, unlabelled: str, known: Schema | None = None) -> Inputs:
+    """The inputs, without the rows that have no label if `unlabelled` is "skip".
+
+    `known` is the schema of a fitted model, which has the target and the missing marks.
+    """
     one_of("unlabelled", unlabelled, UNLABELLED)
     if unlabelled == "error":
         return inputs
-    schema, target = inputs.schema, inputs.y
+    schema, target = inputs.schema if known is None else known, inputs.y
     if target is None and isinstance(schema, Schema):
         target = schema.target
     if isinstance(target, str):
         na = frozenset(schema.na if isinstance(schema, Schema) else as_na(inputs.na))
+        na |= frozenset(getattr(inputs.X, "na", ()))
         return _of_column(inputs, target, na)
     return inputs if target is None else _of_labels(inputs)
 

@@ -229,7 +229,7 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     if in_time is not None:
         _no_groups(groups)
         weights = source.weights if source.weights is None else row_weights(source, 0)
-        return time_blocks(source.table, *in_time, na, UNWEIGHTED if weights is None else weights)
+        return time_blocks(source, *in_time, UNWEIGHTED if weights is None else weights)
     for name, what in ((cv, "column of folds"), (groups, "column of groups")):
         if isinstance(name, str):
             check_in_table(name, names, what)

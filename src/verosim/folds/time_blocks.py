@@ -10,16 +10,21 @@ evaluation, Information Sciences 191, 192–213.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from verosim.data import cells
 from verosim.data.blocks import BlockFolds, blocks_in_order
+from verosim.data.cell_formats import FORMATTED_ROLES, Read, by_format
 from verosim.data.libraries import pa
-from verosim.data.schema import near
+from verosim.data.schema import Column, near
+from verosim.data.stream import TableSource
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
+from verosim.kinds.look import look
 
 IN_TIME = "time:"
 FOLDS_IN_TIME = 10
@@ -44,11 +49,14 @@ def time_column(cv: Any, names: tuple[str, ...]) -> tuple[str, int] | None:
     return column, count
 
 
-def time_blocks(
-    table: Table, column: str, count: int, na: frozenset[str], weights: np.ndarray
-) -> BlockFolds:
-    """The blocks of rows by the values of a column. Rows of weight zero do not move their edges."""
-    found = [_times(column, rows, na) for rows in table.batches({column})]
+def time_blocks(source: TableSource, column: str, count: int, weights: np.ndarray) -> BlockFolds:
+    """The blocks of rows by the values of a column. Rows of weight zero do not move their edges.
+
+    Dates and numbers are read by the format of the schema.
+    """
+    table, na = source.table, source.reader.na
+    read = by_format(_column_of(source, column), _dates_or_numbers)
+    found = [_times(column, rows, read, na) for rows in table.batches({column})]
     times = np.concatenate(found) if found else np.empty(0)
     counted = times[weights > 0] if len(weights) == len(times) else times
     values, mass = np.unique(counted, return_counts=True)
@@ -75,11 +83,27 @@ def _blocks_of_values(mass: np.ndarray, count: int) -> np.ndarray:
     return np.unique(blocks, return_inverse=True)[1]
 
 
-def _times(column: str, rows: Rows, na: frozenset[str]) -> np.ndarray:
+def _column_of(source: TableSource, name: str) -> Column:
+    """How the column of time is read. If the model ignores it, a first look at it decides."""
+    schema = source.reader.schema
+    if name in schema.names and schema[name].role in FORMATTED_ROLES:
+        return schema[name]
+    table = source.table
+    read = partial(_only, table, name)
+    alone = Table((name,), read, native=table.native, typed=table.typed, coded=table.coded)
+    return look(alone, na=source.reader.na)[name]
+
+
+def _only(table: Table, name: str, columns: Iterable[str] | None) -> Iterator[Rows]:
+    """The rows of a table with one column."""
+    return (rows.select([name]) for rows in table.batches({name}))
+
+
+def _times(column: str, rows: Rows, read: Read, na: frozenset[str]) -> np.ndarray:
     """(n,) the times of some rows as numbers."""
     array = cells.without_dictionary(rows.batch.column(column))
     try:
-        times = _dates_or_numbers(array, na)
+        times = read(array, na)
     except cells.Unreadable as error:
         raise VerosimError(
             f"Column {column!r}, {rows.place(error.row)}: {error.value!r} is not a date or a "

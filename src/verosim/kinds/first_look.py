@@ -24,6 +24,7 @@ from verosim.data.cell_formats import (
 )
 from verosim.data.column_kinds import IGNORE
 from verosim.data.libraries import pa
+from verosim.data.readers import NOT_SUPPORTED
 from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_kind
 from verosim.data.text_folding import in_ascii_digits
 from verosim.kinds.boolean import BOOLEAN
@@ -84,6 +85,7 @@ class FirstLook:
             if given is not None:
                 hint = other_format_hint(Column(name, as_kind(given, name).name), error.value)
                 hint = hint or f"Use na=[{error.value!r}] if it means missing."
+            hint = cells.HINTS.get(error.wanted, hint)
             raise error.named(f"Column {name!r}, row {error.row}", hint) from None
         return replace(found, type=_short(shown))
 
@@ -129,7 +131,7 @@ class FirstLook:
         return Column(
             name,
             IGNORE.name,
-            reason=f"the type {_short(str(array.type))} is not supported",
+            reason=f"the type {_short(str(array.type))} {NOT_SUPPORTED}",
             note=f"The column is ignored, because {_plural(array.type)} are not supported. "
             "Convert it to numbers, dates or text to use it.",
         )

@@ -24,6 +24,7 @@ from verosim.data.adapters import opened_as
 from verosim.data.stream import check_length
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
+from verosim.estimators.predictions import rows_to_score
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.inputs import target_of
 from verosim.folds.scores import weighted_mean
@@ -342,6 +343,7 @@ class Reject(Wrapper):
         *,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> float:
         """The accuracy over all rows; a rejected row is correct only if its true label is `label`.
 
@@ -359,6 +361,9 @@ class Reject(Wrapper):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -367,7 +372,8 @@ class Reject(Wrapper):
         """
         X = opened_as(X, read)
         if y is None or isinstance(y, str):
-            return super().score(X, y, sample_weight, na=na)
+            return super().score(X, y, sample_weight, na=na, unlabelled=unlabelled)
+        X, y, sample_weight = rows_to_score(self.checked_state(), X, y, sample_weight, unlabelled)
         predicted, y = self.predict(X, na=na).astype(object), np.asarray(y, dtype=object)
         check_length(len(y), len(predicted), "labels")
         return weighted_mean(predicted == y, as_weights(sample_weight, len(y)))

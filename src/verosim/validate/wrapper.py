@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -22,7 +22,7 @@ from verosim.bayes.rule import Rule
 from verosim.data.adapters import opened_as
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.density_method import check_density
-from verosim.estimators.predictions import known_target, prediction_reader
+from verosim.estimators.predictions import prediction_reader, rows_to_score
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import (
     in_random_folds,
@@ -249,6 +249,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         *,
         na: MissingMarks = (),
         read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
     ) -> float:
         """The accuracy: the share of rows with a correct prediction.
 
@@ -266,6 +267,9 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         read : dict or None, default=None
             Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
             `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
 
         Returns
         -------
@@ -273,7 +277,8 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             The accuracy, from 0 to 1.
         """
         state = self.checked_state()
-        y, X = known_target(state, y), with_marks(opened_as(X, read), na)
+        X = with_marks(opened_as(X, read), na)
+        X, y, sample_weight = rows_to_score(state, X, y, sample_weight, unlabelled)
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return table_accuracy(state, X, y, sample_weight, self.rule(), self.answers)
