@@ -10,6 +10,7 @@ import numpy as np
 from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError
 from verosim.estimators.checked_method import RowUpdate
 from verosim.estimators.coded import CodedClassifier
+from verosim.estimators.one_state import reads, updates
 from verosim.folds import inputs_of
 from verosim.models import Inputs, State
 from verosim.pool.mixing import Mixing
@@ -190,6 +191,7 @@ class Pool(CodedClassifier):
 
     # Learning --------------------------------------------------------------------------------
 
+    @updates
     def fit_like(
         self, inputs: Inputs, like: Pool | None = None, groups: ArrayLike | str | None = None
     ) -> Self:
@@ -293,6 +295,7 @@ class Pool(CodedClassifier):
                 raise VerosimError(error.what, LIKE_HINT) from None
             raise
 
+    @updates
     def reweigh(
         self,
         X: Source,
@@ -357,6 +360,7 @@ class Pool(CodedClassifier):
         """The weight of changed rows after which the weights should be learned again."""
         return _mixing(self.fitted("reweigh_after_")).rows
 
+    @reads
     def expert_scores(self, X: Source) -> ExpertScores:
         """Compute what each expert adds to the scores of the classes.
 

@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from verosim.bayes.rule import Rule
 from verosim.errors import VerosimError
+from verosim.estimators.one_state import updates
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.table import NaiveBayes
 from verosim.folds.inputs import target_of
@@ -168,6 +169,7 @@ class Calibrated(Wrapper):
         self.bins = bins
         self.pairs = pairs
 
+    @updates
     def fit(
         self,
         X: Source,
