@@ -81,6 +81,7 @@ class Reader(ABC):
                 f"{self.other_way(column)}"
             )
             hint = "Save the file as UTF-8." if error.wanted == "valid UTF-8" else hint
+            hint = cells.DATE_RANGE_HINT if error.wanted == cells.DATE_RANGE else hint
             place = f"Column {column.name!r}, {rows.place(error.row)}"
             raise error.named(place, hint) from None
         if self.watch is not None and column.role == "category":

@@ -79,11 +79,14 @@ class FirstLook:
             found = self._found(name, array, kind)
             if given is not None:
                 found = replace(self._as_given(found, array, given), reason=SET_BY_USER)
+            if found.density != IGNORE.name:
+                cells.check_times(array)
         except cells.Unreadable as error:
             hint = None
             if given is not None:
                 hint = other_format_hint(Column(name, as_kind(given, name).name), error.value)
                 hint = hint or f"Use na=[{error.value!r}] if it means missing."
+            hint = cells.DATE_RANGE_HINT if error.wanted == cells.DATE_RANGE else hint
             raise error.named(f"Column {name!r}, row {error.row}", hint) from None
         return replace(found, type=_short(shown))
 
