@@ -26,6 +26,9 @@ WHOLE_PATTERN = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 DATE_PATTERN = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
 TRUTHS = {"true": 1.0, "false": 0.0}
 DAY = 86_400_000_000  # microseconds
+DAYS_OF_YEARS = (-719_162, 2_932_896)  # 0001-01-01 and 9999-12-31, in days since 1970
+DATE_RANGE = "a date between the years 1 and 9999"
+DATE_RANGE_HINT = "Replace the value by a missing value, or leave the column out."
 TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of a duration per second
 
 
@@ -35,6 +38,7 @@ HINTS = {  # where the cell is not the reason, by what was wanted
     "a date type": CONVERT_HINT,
     "a supported type of category": CONVERT_HINT,
     "valid UTF-8": "Save the file as UTF-8.",
+    DATE_RANGE: DATE_RANGE_HINT,
 }
 
 
@@ -186,6 +190,7 @@ def keys(
     """
     if isinstance(array, pa.ChunkedArray):
         array = without_dictionary(array)
+    check_times(array.dictionary if pa.types.is_dictionary(array.type) else array)
     if not pa.types.is_dictionary(array.type):
         if kind_of_type(array.type) == "nothing":
             return np.zeros(len(array), dtype=np.int32), [None]
@@ -273,12 +278,37 @@ def clock_parts(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, 
     return {name: np.where(gone, -1, part).astype(np.int32) for name, part in parts.items()}
 
 
+def check_times(array: pa.Array) -> None:
+    """Raise an error for a date that is infinite or outside the years 1 to 9999.
+
+    Databases store an infinite date as the largest integer, which would be read as a number.
+    """
+    array = without_dictionary(array)
+    if kind_of_type(array.type) != "time" or not len(array):
+        return
+    days_only = pa.types.is_date(array.type)
+    whole = pa.int32() if pa.types.is_date32(array.type) else pa.int64()
+    unit: Any = ("D" if whole == pa.int32() else "ms") if days_only else array.type.unit
+    values = pc.fill_null(array.cast(whole), 0).to_numpy(zero_copy_only=False)
+    per_day = 1 if unit == "D" else int(86_400 * TICKS[unit])
+    first, last = DAYS_OF_YEARS
+    limit = int(np.iinfo(values.dtype).max)  # nanoseconds have fewer years than the range
+    least, most = max(first * per_day, 1 - limit), min((last + 1) * per_day, limit) - 1
+    wrong = (values < least) | (values > most)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        value = int(values[row])
+        shown = str(np.datetime64(value, unit)) if abs(value) < limit else "infinity"
+        raise Unreadable(row, "-infinity" if value <= -limit else shown, DATE_RANGE)
+
+
 def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray]:
     array = without_dictionary(array)
     if kind_of_type(array.type) == "text":
         array = _parsed_times(array, na)
     elif kind_of_type(array.type) not in ("time", "nothing"):
         raise Unreadable(0, array.type, "a date type")
+    check_times(array)
     if pa.types.is_timestamp(array.type) and array.type.tz is not None:
         array = pc.local_timestamp(array)
     moments = array.cast(pa.timestamp("us"), safe=False)

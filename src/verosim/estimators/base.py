@@ -21,6 +21,7 @@ from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
 from verosim.estimators.density_method import DensityMethod
+from verosim.estimators.one_state import reads
 from verosim.estimators.predictions import prediction_reader, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
@@ -45,6 +46,7 @@ __all__ = [
 class GenerativeClassifier(StatisticClassifier):
     """A classifier by priors and densities."""
 
+    @reads
     def with_priors(self, priors: Priors) -> Self:
         """Create a copy of the fitted model with other class priors.
 
@@ -127,6 +129,7 @@ class GenerativeClassifier(StatisticClassifier):
         """
         return self.evaluate(opened_as(X, read), Rule.evidence, na)
 
+    @reads
     def predict_table(
         self,
         source: Source,
@@ -164,6 +167,7 @@ class GenerativeClassifier(StatisticClassifier):
         return prediction_reader(state.rule, state.classes, opened, keep, state.spec.is_density)
 
     @DensityMethod
+    @reads
     def sample(
         self, n: int = 1, y: Labels | None = None, random_state: RandomState = None
     ) -> tuple[Any, np.ndarray]:
@@ -203,6 +207,7 @@ class GenerativeClassifier(StatisticClassifier):
         rows, classes = state.rule.sample(n, classes, rng)
         return rows, self.classes_[classes]
 
+    @reads
     def check_has_rows(self, labels: np.ndarray) -> None:
         """Check that the model has seen rows of each label. Other methods call this method.
 

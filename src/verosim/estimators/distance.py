@@ -11,11 +11,13 @@ from verosim.bayes.rule import Decision
 from verosim.densities import not_a_number
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
+from verosim.estimators.one_state import reads
 
 if TYPE_CHECKING:
     from verosim.typing import Source
 
 
+@reads
 def signed_distance(self: Any, X: Source) -> np.ndarray:
     """Compute the distance of each row to the decision boundary, in the units of the columns.
 

@@ -23,6 +23,7 @@ from verosim.densities import DiagonalGaussian, LinearForm
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.one_state import reads
 from verosim.estimators.robust import Refused, screened
 from verosim.models import Spec, State
 from verosim.models.settings import finite, one_of
@@ -145,6 +146,7 @@ class GaussianClassifier(GenerativeClassifier):
         """
         return self.evaluate(X, _mahalanobis)
 
+    @reads
     def boundary(self, i: Any, j: Any) -> Quadratic:
         """Compute the decision boundary between two classes: δ_i(x) − δ_j(x) = 0.
 

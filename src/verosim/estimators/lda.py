@@ -13,6 +13,7 @@ from verosim.estimators.discriminant import LDASpec, convergence
 from verosim.estimators.distance import signed_distance
 from verosim.estimators.encoded import EncodedLDASpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier, gaussian_coef, gaussian_intercept
+from verosim.estimators.one_state import reads
 
 if TYPE_CHECKING:
     from verosim.typing import Priors, Source
@@ -186,12 +187,14 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         return self._fisher()[0]
 
     @property
+    @reads
     def explained_variance_ratio_(self) -> np.ndarray:
         """(m,) the share of the variance between the classes along each direction."""
         spread = self._fisher()[1] ** 2
         total = spread.sum()
         return (spread / total if total > 0 else spread)[: self._n_features_out]
 
+    @reads
     def _fisher(self) -> tuple[np.ndarray, np.ndarray]:
         """The directions, and the singular values of the class means in whitened space."""
         params = self.checked_state().params
@@ -211,6 +214,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         most = max(min(classes - 1, len(self.stats_.axes.columns)), 1)
         return most if self.n_components is None else min(int(self.n_components), most)
 
+    @reads
     def transform(self, X: Source) -> np.ndarray:
         """Project rows onto Fisher's directions: z = Vᵀ(x − μ), with V = `scalings_`.
 
@@ -229,6 +233,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         """
         return self.along(X, self._fisher()[0])
 
+    @reads
     def along(self, X: Source, directions: np.ndarray) -> np.ndarray:
         """Project rows onto given directions: z = Vᵀ(x − μ). `transform` calls this method.
 

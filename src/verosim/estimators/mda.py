@@ -190,7 +190,9 @@ class MDA(GenerativeClassifier):
     @property
     def component_classes_(self) -> np.ndarray:
         """(G,) the class label of each component."""
-        return self.classes_[self._mixture("component_classes_").owner]
+        state = self.fitted("component_classes_")
+        found: FoundMixture = state.tuned["found"]
+        return state.classes[found.params.owner]
 
     @property
     def weights_(self) -> np.ndarray:

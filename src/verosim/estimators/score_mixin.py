@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -21,6 +21,7 @@ from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
+from verosim.estimators.one_state import reads, updates
 from verosim.models.opening import with_marks
 
 if TYPE_CHECKING:
@@ -48,6 +49,34 @@ class ScoreMixin:
     classes_: np.ndarray
     gives_probabilities = True
 
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters of the model. If one of them is refused, none of them changes.
+
+        Parameters
+        ----------
+        **parameters : Any
+            The new values, by name. `model__alpha` is the parameter `alpha` of the parameter
+            `model`.
+
+        Returns
+        -------
+        Self
+            The model itself.
+        """
+        inside = [one for one in vars(self).values() if isinstance(one, ScoreMixin)]
+        before = [vars(one) for one in inside]  # an update gives a model a new dict
+        try:
+            self._set_each(parameters)
+        except BaseException:
+            for one, known in zip(inside, before, strict=True):
+                one.__dict__ = known
+            raise
+        return self
+
+    @updates
+    def _set_each(self, parameters: dict[str, Any]) -> None:
+        super().set_params(**parameters)  # type: ignore[misc]
+
     @abstractmethod
     def opened_to_score(self, X: Source) -> tuple[Any, Any]:
         """Prepare rows for scoring. The predicting methods call this method.
@@ -64,6 +93,7 @@ class ScoreMixin:
             read in pieces.
         """
 
+    @reads
     def evaluate(
         self, X: Source, score: Callable[[Any, Any], np.ndarray], na: MissingMarks = ()
     ) -> np.ndarray:
@@ -93,6 +123,7 @@ class ScoreMixin:
             raise empty_table()
         return np.concatenate(parts)
 
+    @reads
     def predict(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -143,6 +174,7 @@ class ScoreMixin:
         scores = self.evaluate(opened_as(X, read), lambda rule, rows: rule.discriminants(rows), na)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    @reads
     def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
         """Compute the accuracy: the share of rows with a correct prediction.
 

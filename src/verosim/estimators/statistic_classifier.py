@@ -23,6 +23,7 @@ from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.checked_method import RowUpdate
 from verosim.estimators.checks import check_features
+from verosim.estimators.one_state import reads, updates
 from verosim.estimators.predictions import rows_to_score, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin
 from verosim.folds.inputs import inputs_of
@@ -85,6 +86,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
 
     # Learning --------------------------------------------------------------------------------
 
+    @updates
     def fit(
         self,
         X: Source,
@@ -133,6 +135,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         return self.set_state(fit(self.spec(), inputs))
 
     @RowUpdate
+    @updates
     def partial_fit(
         self,
         X: Source,
@@ -189,6 +192,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         return self.set_state(add_rows(self.spec(), known, inputs, classes))
 
     @RowUpdate
+    @updates
     def forget(
         self,
         X: Source,
@@ -229,6 +233,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         inputs = inputs_of(X, y, sample_weight, unlabelled=unlabelled, known=known.schema)
         return self.set_state(forget_rows(self.spec(), known, inputs))
 
+    @updates
     def decay(self, factor: float) -> Self:
         """Multiply the weight of all earlier training rows by a factor, in place.
 
@@ -246,6 +251,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         """
         return self.set_state(decay(self.spec(), self.checked_state(), factor))
 
+    @reads
     def merge(self, other: StatisticClassifier) -> Self:
         """Combine two fitted models into a new model of the rows of both.
 
@@ -294,6 +300,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.state_ = state
         return self
 
+    @reads
     def checked_state(self) -> State:
         """Return the fitted state after two checks. The library uses this method internally.
 
@@ -319,6 +326,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             )
         return self.state_
 
+    @updates
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters of the model.
 
@@ -335,16 +343,11 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         Self
             The model itself.
         """
-        before = {name: getattr(self, name, None) for name in self.get_params(deep=False)}
-        try:
-            super().set_params(**parameters)
-            if self.__sklearn_is_fitted__():
-                state, spec = self.state_, self.spec()
-                if not state.stale(spec):
-                    self.set_state(derive(spec, state.statistic, state.schema, state.tuned))
-        except Exception:  # restore the old values
-            super().set_params(**before)
-            raise
+        super().set_params(**parameters)
+        if self.__sklearn_is_fitted__():
+            state, spec = self.state_, self.spec()
+            if not state.stale(spec):
+                self.set_state(derive(spec, state.statistic, state.schema, state.tuned))
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -425,6 +428,7 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.check_columns(X)
         return state.rule, open_to_score(state, X)
 
+    @reads
     def score(
         self,
         X: Source,

@@ -18,6 +18,7 @@ from verosim.densities import ProductDensity
 from verosim.errors import listed
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
+from verosim.estimators.one_state import reads
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.look import check_same_kinds, look
 from verosim.models import Spec
@@ -198,6 +199,7 @@ class NaiveBayes(GenerativeClassifier):
     def spec(self) -> TableSpec:
         return TableSpec(**self.settings(TableSpec))
 
+    @reads
     def sample(
         self,
         n: int = 1,

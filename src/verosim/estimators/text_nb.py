@@ -9,6 +9,7 @@ import numpy as np
 
 from verosim.axes import Vocabulary
 from verosim.errors import VerosimError
+from verosim.estimators.one_state import reads, updates
 from verosim.estimators.text import TextSpec
 from verosim.estimators.text_classifier import TextClassifier
 from verosim.models import derive
@@ -205,6 +206,7 @@ class TextNB(TextClassifier):
 
     # Tokens ------------------------------------------------------------------------------
 
+    @updates
     def prune(self, min_count: float) -> Self:
         """Remove rare tokens from the model permanently, in place.
 
@@ -246,6 +248,7 @@ class TextNB(TextClassifier):
         """(C, V) log φ, the log probability of each token in each class."""
         return self.fitted("feature_log_prob_").params.log_mass.T
 
+    @reads
     def top_tokens(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """List the tokens that are most typical of each class.
 

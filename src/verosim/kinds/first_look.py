@@ -80,6 +80,8 @@ class FirstLook:
             found = self._found(name, array, kind)
             if given is not None:
                 found = replace(self._as_given(found, array, given), reason=SET_BY_USER)
+            if found.density != IGNORE.name:
+                cells.check_times(array)
         except cells.Unreadable as error:
             hint = None
             if given is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checked_method import RowUpdate
+from verosim.estimators.one_state import reads, updates
 from verosim.folds import inputs_of
 from verosim.models import Inputs, State
 from verosim.pool.mixing import Mixing
@@ -30,6 +31,7 @@ class PoolClassifier(GenerativeClassifier):
 
     # Learning --------------------------------------------------------------------------------
 
+    @updates
     def fit_like(
         self,
         inputs: Inputs,
@@ -136,6 +138,7 @@ class PoolClassifier(GenerativeClassifier):
                 raise VerosimError(error.what, LIKE_HINT) from None
             raise
 
+    @updates
     def reweigh(
         self,
         X: Source,
@@ -200,6 +203,7 @@ class PoolClassifier(GenerativeClassifier):
         """The weight of changed rows after which the weights should be learned again."""
         return _mixing(self.fitted("reweigh_after_")).rows
 
+    @reads
     def expert_scores(self, X: Source) -> ExpertScores:
         """Compute what each expert adds to the scores of the classes.
 

@@ -238,5 +238,5 @@ class LeastSquares(StatisticClassifier):
     @property
     def n_parameters_(self) -> int:
         """The number of free parameters. The functions sum to one, so C − 1 of them are free."""
-        self.fitted("n_parameters_")
-        return (len(self.classes_) - 1) * (self.rank_ + 1)
+        state = self.fitted("n_parameters_")
+        return (len(state.classes) - 1) * (int(state.params.solved.rank) + 1)

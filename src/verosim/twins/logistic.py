@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from verosim.data.labels import check_known
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
+from verosim.estimators.one_state import updates
 from verosim.linalg import EPS
 from verosim.models.settings import finite, one_of, whole
 from verosim.twins.linear import LinearClassifier
@@ -185,6 +186,7 @@ class LogisticRegression(LinearClassifier):
 
     # Learning ------------------------------------------------------------------------------
 
+    @updates
     def fit(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Fit the model. With `warm_start=True`, start from the weights of the previous fit.
 
@@ -223,6 +225,7 @@ class LogisticRegression(LinearClassifier):
         return self._found(rows, objective, found)
 
     @available_if(_steps)
+    @updates
     def partial_fit(
         self,
         X: Source,

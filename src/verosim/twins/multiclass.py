@@ -25,6 +25,7 @@ from verosim.data import as_weights, encode_labels
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
 from verosim.estimators.checks import only_one_class
+from verosim.estimators.one_state import reads, updates
 from verosim.folds.inputs import one_column
 from verosim.twins.comparison.resampling import rows_of
 
@@ -48,6 +49,7 @@ class _Multiclass:
     estimators_: Any
     classes_: np.ndarray  # (C,)
 
+    @updates
     def fit(self, X: Source, y: Labels, **fit_params: Any) -> Self:
         """Fit the binary classifiers.
 
@@ -176,6 +178,7 @@ class OneVsRest(_Multiclass, OneVsRestClassifier):
     ) -> None:
         super().__init__(estimator, n_jobs=n_jobs, verbose=verbose)
 
+    @reads
     def claims(self, X: Source) -> np.ndarray:
         """Which classes claim each row: y_k(x) > 0.
 
@@ -277,6 +280,7 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
     def __init__(self, estimator: BaseEstimator, *, n_jobs: int | None = None) -> None:
         super().__init__(estimator, n_jobs=n_jobs)
 
+    @reads
     def votes(self, X: Source) -> np.ndarray:
         """Number of votes for each class, v_k(x) = #{j ≠ k: y_kj(x) > 0}.
 
@@ -308,6 +312,7 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
         votes = self.votes(X)
         return (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
 
+    @reads
     def decision_function(self, X: Source) -> np.ndarray:
         """Votes of each class, with the sum of its functions as a tie-breaker.
 
@@ -327,6 +332,7 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
         values = votes + sums / (3 * (np.abs(sums) + 1))
         return values[:, 1] if len(self.classes_) == 2 else values
 
+    @reads
     def predict(self, X: Source) -> np.ndarray:
         """Class with the most votes; a tie goes to the largest sum of functions.
 

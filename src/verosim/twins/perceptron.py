@@ -12,6 +12,7 @@ organization in the brain.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -27,6 +28,7 @@ from verosim.data.names import feature_names
 from verosim.data.sources import as_block
 from verosim.errors import ConvergenceWarning, warn
 from verosim.estimators.checks import check_features, generator
+from verosim.estimators.one_state import updates
 from verosim.linalg import padded
 from verosim.models.settings import finite, whole
 from verosim.twins.features import as_given, feature_map, is_named_map
@@ -204,6 +206,7 @@ class Perceptron(LinearClassifier):
 
     # Learning ------------------------------------------------------------------------------
 
+    @updates
     def fit(self, X: Source, y: Labels) -> Self:
         """Start from θ = 0 and run epochs until one has no mistake, at most `max_iter`.
 
@@ -236,6 +239,7 @@ class Perceptron(LinearClassifier):
             )
         return self
 
+    @updates
     def partial_fit(
         self,
         X: Source,
@@ -313,7 +317,7 @@ class Perceptron(LinearClassifier):
         return rows, Columns(width, None if names is None else tuple(names.tolist()))
 
     def _learn(self, rows: TrainingRows, columns: Columns, epochs: int) -> Self:
-        course = self._course
+        course = self._course = deepcopy(self._course)  # the kernels change it in place
         mistakes, criterion = course.run(
             rows, epochs, float(self.eta), float(self.fit_intercept), self.shuffle
         )

@@ -19,6 +19,7 @@ from verosim.data import SparseRows
 from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.checks import generator
+from verosim.estimators.one_state import updates
 from verosim.models.settings import finite, one_of, whole
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent, squared_norms
@@ -157,6 +158,7 @@ class LinearSVM(LinearClassifier):
         self.solver = solver
         self.random_state = random_state
 
+    @updates
     def fit(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> Self:
         """Fit the model.
 

@@ -27,6 +27,7 @@ from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
+from verosim.estimators.one_state import snapshot, updates
 from verosim.folds import inputs_of
 from verosim.models import open_rows
 from verosim.twins.logistic import LogisticRegression, LogisticSolver
@@ -139,6 +140,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
 
     # Learning ------------------------------------------------------------------------------
 
+    @updates
     def fit(self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Fit the weights by logistic regression, starting from the weights of the model.
 
@@ -177,6 +179,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         coef[:, met] = logistic.coef_
         return self._take(coef, logistic.intercept_, logistic)
 
+    @updates
     def start_from(self, model: GenerativeClassifier) -> Self:
         """Use the weights of a fitted generative model.
 
@@ -195,9 +198,10 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         VerosimError
             If a class has no rows or a prior of zero.
         """
+        model = snapshot(model)  # later updates of the model do not change the twin
         state = model.checked_state()
-        rule = state.rule
-        self.model_, self._by = model, rule.params.expansion(state.current)
+        rule, self.model_ = state.rule, model
+        self._by = rule.params.expansion(state.current)
         if not np.isfinite(rule.log_prior).all():
             lost = model.classes_[~np.isfinite(rule.log_prior)][0]
             raise VerosimError(

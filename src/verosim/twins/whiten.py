@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from verosim.errors import VerosimError
 from verosim.estimators import LDA
+from verosim.estimators.one_state import reads, updates
 
 if TYPE_CHECKING:
     from verosim.typing import Labels, Source, Weights
@@ -83,6 +84,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.covariance = covariance
         self.shrinkage = shrinkage
 
+    @updates
     def fit(self, X: Source, y: Labels | None = None, sample_weight: Weights | None = None) -> Self:
         """Estimate the mean and the covariance in one pass over the rows.
 
@@ -121,6 +123,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = model.feature_names_in_
         return self
 
+    @reads
     def transform(self, X: Source) -> np.ndarray:
         """Whiten rows: z = Σ^(−½) (x − μ).
 

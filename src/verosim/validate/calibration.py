@@ -16,12 +16,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
+from verosim.axes import Groups
 from verosim.bayes.rule import Rule
-from verosim.errors import VerosimError
+from verosim.data import encode_labels
+from verosim.errors import VerosimError, VerosimWarning, warn
+from verosim.estimators.one_state import reads, shallow, snapshot, updates
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.table import NaiveBayes
 from verosim.folds.inputs import target_of
+from verosim.models import derive
 from verosim.models.settings import one_of, whole
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights
@@ -29,9 +34,11 @@ from verosim.validate.cross_validation import LOO, check_generative
 from verosim.validate.held_out_maps import MapType, fitted_map
 from verosim.validate.length_map import LengthMap
 from verosim.validate.reliability import Reliability, reliability
-from verosim.validate.wrapper import Training, Wrapper, fit_model
+from verosim.validate.wrapper import Training, Wrapper, fit_model, generative
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from verosim.data.schema import Schema
     from verosim.estimators.base import GenerativeClassifier
     from verosim.typing import CV, FileOptions, Labels, MissingMarks, Source, Weights
@@ -54,6 +61,22 @@ class CalibratedSettings(TypedDict, total=False):
     method: Method
     bins: int
     pairs: int
+
+
+def _can_update(wrapper: Calibrated) -> bool:
+    """Whether rows can be added to the model inside; the error of the model if not."""
+    generative(wrapper.model, "Calibrated").spec().check_updates("partial_fit")
+    return True
+
+
+def _with_classes(model: GenerativeClassifier, classes: Any) -> GenerativeClassifier:
+    """The fitted model with more classes, which have no rows yet."""
+    state = model.checked_state()
+    axes = state.statistic.axes
+    wider = axes.groups.union(Groups(encode_labels(classes)[1]))
+    statistic = state.statistic.align(axes.with_groups(wider))
+    derived = derive(model.spec(), statistic, state.schema, state.tuned, streaming=True)
+    return snapshot(model).set_state(derived)
 
 
 class Calibrated(Wrapper):
@@ -121,6 +144,11 @@ class Calibrated(Wrapper):
     after_ : Reliability
         The reliability of the held-out posteriors after calibration. The map of each fold is fitted
         on the other folds, so this is the reliability to expect for new rows.
+    rows_since_map_ : float
+        The weight of the rows that were added, removed or merged since the map was fitted.
+    refit_after_ : float
+        The weight of the rows that the map was fitted on. After more changed rows than this, fit
+        the calibrated model again. One warning is issued at that point.
     classes_ : ndarray of shape (C,)
         The class labels, sorted.
     n_features_in_ : int
@@ -153,6 +181,8 @@ class Calibrated(Wrapper):
     map_: Map
     before_: Reliability
     after_: Reliability
+    rows_since_map_: float
+    refit_after_: float
 
     def __init__(
         self,
@@ -168,6 +198,7 @@ class Calibrated(Wrapper):
         self.bins = bins
         self.pairs = pairs
 
+    @updates
     def fit(
         self,
         X: Source,
@@ -241,6 +272,147 @@ class Calibrated(Wrapper):
             for log_p in (found.before, found.after)
         )  # fmt: skip
         self.model_ = model
+        self.rows_since_map_, self.refit_after_ = 0.0, float(model.class_count_.sum())
+        return self
+
+    # Updates: the model changes exactly, and the map stays ---------------------------------------
+
+    @available_if(_can_update)
+    @updates
+    def partial_fit(
+        self,
+        X: Source,
+        y: Labels | None = None,
+        classes: ArrayLike | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        schema: Schema | None = None,
+        na: MissingMarks = (),
+        read: FileOptions | None = None,
+        unlabelled: Literal["error", "skip"] = "error",
+    ) -> Self:
+        """Add training rows to the model inside, in place. The map stays.
+
+        The first call is `fit`, so it should have as many rows as possible. A later call can have
+        new classes, which isotonic maps refuse. `before_` and `after_` stay those of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows to add.
+        y : array-like of shape (n,), str or None, default=None
+            The labels, or the name of the target column of a table. None uses the target of the
+            fit or of `schema`.
+        classes : array-like of shape (C,) or None, default=None
+            Labels that may appear later. This argument is optional in every call.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weight of each row, or the name of a column of weights.
+        schema : Schema or None, default=None
+            The kinds of the columns, for the first call.
+        na : iterable of str, default=()
+            Texts that mean a missing value in a table, in addition to the empty cell, for the
+            first call.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
+        unlabelled : {"error", "skip"}, default="error"
+            What to do with rows without a label. "error" raises an error that counts them. "skip"
+            leaves them out.
+
+        Returns
+        -------
+        Calibrated
+            The updated object itself.
+        """
+        given: dict[str, Any] = {
+            "schema": schema, "na": na, "read": read, "unlabelled": unlabelled
+        }  # fmt: skip
+        if not self.__sklearn_is_fitted__():
+            self.fit(X, y, sample_weight, **given)
+            if classes is not None:
+                self._keep(_with_classes(self.model_, classes))
+            return self
+        model = snapshot(self.checked_model())
+        return self._keep(model.partial_fit(X, y, classes, sample_weight, **given))
+
+    @available_if(_can_update)
+    @updates
+    def forget(
+        self,
+        X: Source,
+        y: Labels | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        read: FileOptions | None = None,
+    ) -> Self:
+        """Remove training rows from the model inside, in place. The map stays.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), sparse matrix or table
+            The rows to remove. The model must have been fitted on them.
+        y : array-like of shape (n,), str or None, default=None
+            Their labels, or the name of the target column of a table.
+        sample_weight : array-like of shape (n,), str or None, default=None
+            The weights that the rows had when they were added. None means the weight 1.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
+
+        Returns
+        -------
+        Calibrated
+            The updated object itself.
+        """
+        model = snapshot(self.checked_model())
+        return self._keep(model.forget(X, y, sample_weight, read=read))
+
+    @reads
+    def merge(self, other: Calibrated) -> Self:
+        """Combine two calibrated models into a new one of the rows of both.
+
+        `a + b` and `sum(models)` do the same. The two models stay unchanged. The new object has the
+        parameters, the map and the reliability of the first.
+
+        Parameters
+        ----------
+        other : Calibrated
+            A fitted, calibrated model with a model inside of the same kind.
+
+        Returns
+        -------
+        Calibrated
+            The new fitted object.
+        """
+        if not isinstance(other, Calibrated):
+            raise VerosimError(
+                "A calibrated model can be merged only with another calibrated model; got "
+                f"{type(other).__name__}.",
+                "Calibrate both models, or merge the models inside, `model_`.",
+            )
+        merged = shallow(self)
+        return merged._keep(self.checked_model().merge(other.checked_model()))
+
+    def __add__(self, other: Calibrated) -> Self:
+        return self.merge(other)
+
+    def __radd__(self, other: Any) -> Self:
+        """0 + model, so that sum(models) is the model of all their rows."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _keep(self, model: Any) -> Self:
+        """Take an updated model, count the changed rows, and warn once if they are many."""
+        known, now = self.model_, float(model.class_count_.sum())
+        before, changed = self.rows_since_map_, abs(now - float(known.class_count_.sum()))
+        self.map_ = self.map_.for_classes(known.classes_, model.classes_)
+        self.model_, self.rows_since_map_ = model, before + changed
+        if before <= self.refit_after_ < self.rows_since_map_:
+            warn(
+                f"Rows with a total weight of {self.rows_since_map_:,.0f} were added or removed "
+                f"since the calibration map was fitted on {self.refit_after_:,.0f}. Fit the "
+                "calibrated model again.",
+                VerosimWarning,
+            )
         return self
 
     def rule_of(self, rule: Rule) -> Rule:

@@ -20,7 +20,10 @@ from scipy.special import logsumexp
 from sklearn.isotonic import IsotonicRegression
 
 from verosim import kernels
+from verosim.axes.groups import plain_label
 from verosim.bayes.rule import Rule
+from verosim.data.labels import positions
+from verosim.errors import VerosimError
 
 MOST_LOG_ODDS = 1e9  # the limit of log-odds; a class without training rows has −∞
 TIE_BREAK = 1e-9  # share of the posterior of the model in an isotonic posterior
@@ -37,6 +40,9 @@ class Map(Protocol):
 
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with calibrated posteriors."""
+
+    def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Self:
+        """The map for other classes (C,). `known` are the classes of this map."""
 
 
 class PosteriorMap:
@@ -68,6 +74,10 @@ class PosteriorMap:
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with this map."""
 
+    @abstractmethod
+    def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Self:
+        """The map for other classes (C,). `known` are the classes of this map."""
+
     @classmethod
     def cross_fitted(
         cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
@@ -94,6 +104,10 @@ class Temperature(PosteriorMap):
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with this temperature."""
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
+
+    def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Temperature:
+        """The same temperature: it does not depend on the classes."""
+        return self
 
     @classmethod
     def fit(cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Temperature:
@@ -151,6 +165,17 @@ class Isotonic(PosteriorMap):
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with these maps."""
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
+
+    def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Isotonic:
+        """The maps of these classes; an error for a class that has no map."""
+        at = positions(classes, known)
+        if (at < 0).any():
+            raise VerosimError(
+                f"Class {plain_label(classes[at < 0][0])!r} is new, and the isotonic maps were "
+                "fitted without it.",
+                'Fit the calibrated model again, or use method="temperature".',
+            )
+        return Isotonic(tuple(self.knots[k] for k in at.tolist()))
 
     @classmethod
     def fit(cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray) -> Isotonic:

@@ -30,6 +30,7 @@ from scipy.special import logsumexp
 
 from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
+from verosim.data.labels import values_of_classes
 from verosim.data.sources import CELLS_PART
 from verosim.densities.interactions import Interactions
 from verosim.engines import one_blas_thread
@@ -97,6 +98,10 @@ class ColumnWeights:
         if found is not None:
             found = found.weighted(self.of_pairs(found.names))
         return WeightedRule(log_prior, inner.params, inner.columns, inner, self.weights, found)
+
+    def for_classes(self, known: np.ndarray, classes: np.ndarray) -> ColumnWeights:
+        """The weights for other classes. The offset of a new class is 0."""
+        return replace(self, offsets=values_of_classes(self.offsets, known, classes))
 
     def __str__(self) -> str:
         order = np.argsort(-self.pair_weights, kind="stable")

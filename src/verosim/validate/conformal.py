@@ -21,6 +21,7 @@ from verosim.data.labels import positions
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
+from verosim.estimators.one_state import reads, updates
 from verosim.folds import HoldOut, reweighted
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.inputs import target_of, without_ignored_columns
@@ -146,6 +147,7 @@ class Conformal(Wrapper):
         self.by_class = by_class
         self.random_state = random_state
 
+    @updates
     def fit(
         self,
         X: Source,
@@ -281,6 +283,7 @@ class Conformal(Wrapper):
 
     # Sets -------------------------------------------------------------------------------------
 
+    @reads
     def p_values(self, X: Source) -> np.ndarray:
         """The p-value of each class for each row.
 
@@ -315,6 +318,7 @@ class Conformal(Wrapper):
 
         return self.evaluate(X, of_rows)
 
+    @reads
     def predict_set(
         self, X: Source, coverage: float | None = None, labels: bool = False
     ) -> np.ndarray | list[np.ndarray]:

@@ -11,13 +11,14 @@ Reference: Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from verosim.bayes.rule import Rule
+from verosim.data.labels import values_of_classes
 from verosim.validate.calibration_maps import PRIOR_ROWS, CalibratedRule, PosteriorMap
 
 MOST_SCORING_STEPS = 50
@@ -52,6 +53,10 @@ class LengthMap(PosteriorMap):
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with this map."""
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
+
+    def for_classes(self, known: np.ndarray, classes: np.ndarray) -> LengthMap:
+        """The map for other classes. The offset of a new class is 0."""
+        return replace(self, offsets=values_of_classes(self.offsets, known, classes))
 
     @classmethod
     def fit(

@@ -24,6 +24,7 @@ from verosim.data.adapters import opened_as
 from verosim.data.stream import check_length
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
+from verosim.estimators.one_state import reads, updates
 from verosim.estimators.predictions import rows_to_score
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.inputs import target_of
@@ -172,6 +173,7 @@ class Reject(Wrapper):
         self.label = label
         self.cv = cv
 
+    @updates
     def fit(
         self,
         X: Source,
@@ -252,12 +254,14 @@ class Reject(Wrapper):
         )  # fmt: skip
 
     @property
+    @reads
     def answers(self) -> np.ndarray:
         """The classes, then the label of rejected rows."""
         alike = self.label is not None and kind_of(np.array([self.label])) == kind_of(self.classes_)
         dtype = np.result_type(self.classes_, np.array(self.label)) if alike else object
         return as_labels([*self.classes_.tolist(), self.label], dtype)
 
+    @reads
     def predict(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -282,6 +286,7 @@ class Reject(Wrapper):
         any_rejected = (decided == len(self.classes_)).any()
         return (self.answers if any_rejected else self.classes_)[decided]
 
+    @reads
     def predict_table(
         self,
         source: Source,
@@ -335,6 +340,7 @@ class Reject(Wrapper):
         schema = schema.insert(at + 1, pa.field("reason", pa.string()))
         return pa.RecordBatchReader.from_batches(schema, map(with_reasons, reader))
 
+    @reads
     def score(
         self,
         X: Source,

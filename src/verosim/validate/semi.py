@@ -25,6 +25,7 @@ from verosim.densities import Convergence
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.density_method import check_density
+from verosim.estimators.one_state import updates
 from verosim.folds import inputs_of
 from verosim.models import derive
 from verosim.models.settings import finite
@@ -119,6 +120,7 @@ class SemiSupervised(Wrapper):
         self.max_iter = max_iter
         self.tol = tol
 
+    @updates
     def fit(
         self,
         X: Source,

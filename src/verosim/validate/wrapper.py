@@ -22,6 +22,7 @@ from verosim.bayes.rule import Rule
 from verosim.data.adapters import opened_as
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.density_method import check_density
+from verosim.estimators.one_state import reads
 from verosim.estimators.predictions import prediction_reader, rows_to_score
 from verosim.folds import HeldOutEngine, inputs_of
 from verosim.folds.inputs import (
@@ -80,6 +81,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise NotFitted.of(self)
         return self.model_
 
+    @reads
     def checked_state(self) -> State:
         """The state of the innermost model, which reads the rows; an error before fit.
 
@@ -91,6 +93,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         state: State = self.checked_model().checked_state()
         return state
 
+    @reads
     def rule(self) -> Rule:
         """The rule that predicts.
 
@@ -174,6 +177,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         return super().decision_function(X, na=na, read=read)
 
+    @reads
     def log_density(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -201,6 +205,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_density(self._spec(), "log_density")
         return self.evaluate(opened_as(X, read), lambda rule, rows: rule.evidence(rows), na)
 
+    @reads
     def predict_table(
         self,
         source: Source,
@@ -241,6 +246,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """The settings of the innermost model."""
         return generative(self.model, type(self).__name__).spec()
 
+    @reads
     def score(
         self,
         X: Source,
