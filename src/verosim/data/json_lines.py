@@ -31,6 +31,7 @@ class JsonLinesFile(File):
 
     encoding: str = "utf-8"
     compression: str | None = None
+    dates: tuple[str, ...] = ()  # columns of texts that Arrow would read as dates
     kind = "jsonl"
     options = ("encoding",)
     streams = True
@@ -51,7 +52,11 @@ class JsonLinesFile(File):
             raise empty_file(data.place)
         found = cls(data, (), encoding=encoding, compression=compression)
         names = tuple(found._parsed(block, 0).column_names)
-        return cls(data, names, encoding=encoding, compression=compression)
+        try:
+            dates = _dates(_parsed_by_arrow(block))
+        except pa.ArrowInvalid:  # the blocks are read by Python's parser
+            dates = ()
+        return cls(data, names, encoding=encoding, compression=compression, dates=dates)
 
     @property
     def described(self) -> str:
@@ -80,11 +85,11 @@ class JsonLinesFile(File):
     def _parsed(self, block: bytes, done: int) -> pa.Table:
         """The rows of some whole lines."""
         try:
-            table = _parsed_by_arrow(block, None)
-            dates = [(f.name, pa.string()) for f in table.schema if pa.types.is_timestamp(f.type)]
+            table = _parsed_by_arrow(block, self.dates)
+            dates = _dates(table)
             if not dates:
                 return table
-            return _parsed_by_arrow(block, pa.schema(dates)).select(table.column_names)
+            return _parsed_by_arrow(block, (*self.dates, *dates)).select(table.column_names)
         except pa.ArrowInvalid:
             return self._parsed_by_python(block, done)
 
@@ -121,15 +126,19 @@ class JsonLinesFile(File):
         return found
 
 
-def _parsed_by_arrow(block: bytes, types: pa.Schema | None) -> pa.Table:
-    """The rows of some whole lines. Arrow makes texts dates, unless their type is given."""
+def _parsed_by_arrow(block: bytes, texts: tuple[str, ...] = ()) -> pa.Table:
+    """The rows of some whole lines. Arrow makes texts dates, except in the columns `texts`."""
     from pyarrow import json as arrow_json
 
     return arrow_json.read_json(
         pa.BufferReader(block),
         arrow_json.ReadOptions(block_size=len(block) + 1),
-        arrow_json.ParseOptions(explicit_schema=types),
+        arrow_json.ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in texts])),
     )
+
+
+def _dates(table: pa.Table) -> tuple[str, ...]:
+    return tuple(field.name for field in table.schema if pa.types.is_timestamp(field.type))
 
 
 def _batch(table: pa.Table, columns: list[str]) -> pa.RecordBatch:
