@@ -7,6 +7,7 @@ The correlation R is factored instead of Σ, so that thresholds do not depend on
 
 from __future__ import annotations
 
+import os
 from contextlib import ContextDecorator
 from dataclasses import dataclass
 from functools import cache
@@ -214,21 +215,29 @@ class _OneBlasThread(ContextDecorator):
     """
 
     def __init__(self) -> None:
-        self.lock, self.inside, self.limit = Lock(), 0, None
+        self.lock, self.inside = Lock(), 0
+        self.limit: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forked)
+
+    def forked(self) -> None:
+        """A forked child process does not have the threads that hold the lock or are inside."""
+        self.lock, self.inside = Lock(), 0
 
     def __enter__(self) -> None:
         with self.lock:
-            if self.inside == 0:
+            if self.limit is None:
                 _let_anyone_limit()
                 self.limit = _blas().limit(limits=1)
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
-            self.inside -= 1
+            self.inside = max(self.inside - 1, 0)
             if self.inside == 0 and self.limit is not None:
                 _let_anyone_limit()
-                self.limit.restore_original_limits()
+                limit, self.limit = self.limit, None
+                limit.restore_original_limits()
 
 
 one_blas_thread = _OneBlasThread()

@@ -9,6 +9,7 @@ Reference: Bickel & Doksum (2001), Mathematical Statistics, §1.5–1.6.
 
 from __future__ import annotations
 
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
     from verosim.densities.interactions import Interactions
 
 _filters = Lock()  # the filters of warnings are global, so only one thread changes them at a time
+
+
+def _new_lock() -> None:
+    """A forked child process does not have the thread that holds the lock."""
+    global _filters
+    _filters = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ cannot be written, read or trusted, the loop is compiled again.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +14,7 @@ from typing import Any
 
 from numba import config
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import Event, Listener, register
 from numba.core.registry import CPUDispatcher
 
@@ -80,6 +82,13 @@ class CompilingNotice(Listener):
 
 
 register("numba:compile", CompilingNotice())
+
+if hasattr(os, "register_at_fork"):  # no fork while another thread compiles: a child could not
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def exact(function: Callable[..., Any]) -> Any:
