@@ -360,6 +360,13 @@ def test_a_column_that_equals_the_target_one_to_one_is_reported(rng, tmp_path):
     assert not warned(lambda: NaiveBayes().fit(frame, "y"))[1]
 
 
+def test_an_array_of_texts_that_gives_the_label_away_is_reported(rng):
+    y = rng.choice(["yes", "no"], 40)
+    X = np.column_stack([rng.choice(["a", "b"], 40), np.where(y == "yes", "j", "n")]).astype(object)
+    (message,) = warned(lambda: verosim.CategoricalNB().fit(X, y))[1]
+    assert "The column 'x1' has one value for each class" in message
+
+
 def test_a_class_that_often_means_missing_is_reported():
     table = {"x": [1.0, 2, 3, 4, 5, 6], "y": ["a", "b", "NA", "a", "b", "NA"]}
     (message,) = warned(lambda: NaiveBayes().fit(table, "y"))[1]

@@ -29,7 +29,7 @@ def number_block(
     numbers = [type_.id for type_ in schema.types]
     plain = np.isin(np.array([*numbers, -1])[at], list(_plain_types()))
     if plain.any():
-        return np.flatnonzero(plain), _without_marks(_matrix(batch, at[plain]), na)
+        return np.flatnonzero(plain), cells.without_marks(_matrix(batch, at[plain]), na)
     is_text = np.isin(np.array([*numbers, -1])[at], [pa.string().id, pa.large_string().id])
     if is_text.sum() >= MANY_TEXTS and batch.num_rows:
         kept, matrix = numbers_of_texts([batch.column(i) for i in at[is_text].tolist()], na)
@@ -54,7 +54,7 @@ def numbers_of_texts(
         each = [_numbers(flat.slice(j * n, n)) for j in range(len(arrays))]
         kept = np.flatnonzero([one is not None for one in each])
         found = np.concatenate([np.empty(0), *(one for one in each if one is not None)])
-    return kept, _without_marks(np.ascontiguousarray(found.reshape(-1, n).T), na)
+    return kept, cells.without_marks(np.ascontiguousarray(found.reshape(-1, n).T), na)
 
 
 def _numbers(texts: pa.Array) -> np.ndarray | None:
@@ -86,8 +86,3 @@ def _plain_types() -> tuple[int, ...]:
     """The numbers of the types that can be converted at once."""
     whole = (pa.int8, pa.int16, pa.int32, pa.int64, pa.uint8, pa.uint16, pa.uint32, pa.uint64)
     return tuple(make().id for make in (*whole, pa.float32, pa.float64))
-
-
-def _without_marks(matrix: np.ndarray, na: frozenset[str]) -> np.ndarray:
-    """The numbers, with NaN where a number is one of the texts that mean missing."""
-    return cells.without_marks(matrix, na) if na else matrix

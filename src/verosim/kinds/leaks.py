@@ -66,14 +66,23 @@ def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
     if n < LEAST_ROWS_OF_LEAK or not isinstance(X, np.ndarray) or X.ndim != 2:
         return []
     rows, labels = X[_spread(n)], codes[_spread(n)]
-    if X.dtype.kind not in "fiub":
-        return []
     two = (rows[labels == k] for k in (labels[0], labels[np.argmax(labels != labels[0])]))
-    # fmin and fmax leave missing values out. A column without values is NaN, which equals nothing.
-    (low, high), (least, most) = ((np.fmin.reduce(x), np.fmax.reduce(x)) for x in two)
+    (low, high), (least, most) = map(_limits, two)
     found = np.flatnonzero((low == high) & (least == most) & (low != least)).tolist()
     present = {j: X[:, j] == X[:, j] for j in found}
     return [j for j in found if one_to_one(X[present[j], j], codes[present[j]])]
+
+
+def _limits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two values of each column, which are equal if the column has one value.
+
+    fmin and fmax leave missing numbers out. A column without values is NaN, which equals nothing.
+    """
+    if rows.dtype.kind in "fiub":
+        return np.fmin.reduce(rows), np.fmax.reduce(rows)
+    other = rows[0].astype(object)
+    other[~(rows == rows[0]).all(axis=0)] = None
+    return rows[0], other
 
 
 def one_to_one(values: np.ndarray, labels: np.ndarray) -> bool:
