@@ -485,6 +485,8 @@ def test_a_pool_with_a_model_of_rows_refuses_updates():
         with pytest.raises(VerosimError, match=r"not available.*expert MDA\(.*out of experts"):
             update()
     assert set(model.reweigh(X, y, counted=False).weights_) == {repr(mixture), "AODE(bins=5)"}
+    assert {row.name for row in model.table_ if row.needs_all_rows} == {repr(mixture)}
+    assert "not sums: MDA: this pool cannot merge" in str(model.table_)
 
 
 def test_the_largest_effort_allows_no_updates_before_it_is_fitted(rng):

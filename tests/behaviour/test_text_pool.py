@@ -365,6 +365,7 @@ def test_the_largest_effort_adds_a_machine_that_refuses_updates(rng):
             update()
     new = model.reweigh(X, y, counted=False)
     assert list(new.weights_) == list(model.weights_)
+    assert [type(row.model) for row in model.table_ if row.needs_all_rows] == [TextSVM]
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 

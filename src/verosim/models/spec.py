@@ -312,6 +312,15 @@ class Spec(ABC):
     def check_updates(self, verb: str) -> None:  # noqa: B027  most models allow updates
         """Raise an error if rows cannot be added to the model or removed from it."""
 
+    @property
+    def allows_updates(self) -> bool:
+        """Whether rows can be added to the model and removed from it."""
+        try:
+            self.check_updates("partial_fit")
+        except VerosimError:
+            return False
+        return True
+
 
 def share_statistic(specs: Sequence[Spec]) -> list[list[int]]:
     """The positions of the specs in groups. The specs of a group share one statistic."""

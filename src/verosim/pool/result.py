@@ -44,6 +44,9 @@ class Candidate:
         measured.
     size : int
         The memory of the sums of an expert, in bytes. It is 0 if it was not measured.
+    needs_all_rows : bool
+        Whether the model needs all rows at once. A pool with such an expert cannot merge, and it
+        cannot add or forget rows.
     name : str
         The `repr` of the model in one line.
 
@@ -70,6 +73,7 @@ class Candidate:
     weight: float = np.nan
     seconds: float = np.nan
     size: int = 0
+    needs_all_rows: bool = False
 
     @property
     def name(self) -> str:
@@ -142,6 +146,13 @@ class Candidates:
         for name, why in self.not_read.items():
             reasons.setdefault(why, []).append(repr(name))
         out += [f"not read: {', '.join(names)}: {why}" for why, names in reasons.items()]
+        fixed = dict.fromkeys(
+            type(row.model).__name__ for row in tried if row.needs_all_rows and row.weight > 0
+        )
+        if fixed:
+            out.append(
+                f"not sums: {', '.join(fixed)}: this pool cannot merge, add rows or forget rows"
+            )
         if not self.complete:
             out.append("interrupted: only the models scored so far are compared")
         return "\n".join(out)

@@ -142,7 +142,7 @@ def learn_mixing(
 def _line(expert: Expert, score: ExpertScore, weight: float, tried: TriedExperts) -> Candidate:
     return Candidate(
         expert.model, *score, weight=float(weight), seconds=tried.seconds[expert.name],
-        size=tried.size(expert),
+        size=tried.size(expert), needs_all_rows=not expert.spec.allows_updates,
     )  # fmt: skip
 
 
