@@ -71,7 +71,7 @@ def test_a_declared_value_without_rows_has_probability_zero_without_smoothing():
 def test_a_value_outside_the_list_is_refused_at_fit(model):
     table = shirts()
     table["size"][17] = "XL"
-    with pytest.raises(VerosimError, match="'size'.*row 17.*'XL'.*'S', 'M', 'L'.*add 'XL'"):
+    with pytest.raises(VerosimError, match=r"'size'.*row 17.*'XL'.*'S', 'M', 'L'.*add 'XL'"):
         model(columns=DECLARED).fit(table, "y")
 
 
@@ -154,7 +154,7 @@ def test_declared_values_are_stored_in_the_schema(tmp_path):
     by_schema = NaiveBayes().fit(ONE, "y", schema=loaded)
     by_columns = NaiveBayes(columns=DECLARED).fit(ONE, "y")
     assert by_schema.stats_.fingerprint() == by_columns.stats_.fingerprint()
-    with pytest.raises(VerosimError, match="'size'.*same possible values"):
+    with pytest.raises(VerosimError, match=r"'size'.*same possible values"):
         NaiveBayes(columns={"size": ["S", "M"]}).fit(ONE, "y", schema=loaded)
 
 

@@ -226,6 +226,10 @@ class CappedCategories(Categories):
             tuple(self.possible[j] for j in pick),
         )
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle, also an older one, in which no values are declared."""
+        self.__dict__.update({"possible": ((),) * len(state["caps"])} | state)
+
     def state(self) -> Any:
         state = self.values, self.caps, self.frequent, self.last
         return (*state, self.possible) if any(self.possible) else state

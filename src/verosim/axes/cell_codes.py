@@ -96,6 +96,10 @@ class CellCodes(Codes):
         at = int(code - self.first[j])
         return columns.name(j), "missing" if at == self.sizes[j] - 1 else f"code {at}"
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle, also an older one, in which no values are declared."""
+        self.__dict__.update({"listed": np.zeros(len(state["sizes"]), np.int64)} | state)
+
     def state(self) -> Any:
         state = [
             self.sizes.tolist(), self.maps.tobytes(), self.log_widths.tolist(), self.cells.tolist(),

@@ -1,8 +1,8 @@
 """Keys of hash tables in memory: secret numbers, drawn once per process.
 
-If everybody knew the hash, a text could be written in which all tokens have the same slot, and n
-tokens would cost O(n²) steps. With an unknown key, chosen tokens are no worse than random ones. A
-key decides only where a table keeps its entries. Codes, their order and everything that is saved or
+If the hash were public, a text could be written in which all tokens have the same slot, and n
+tokens would cost O(n²) steps. With an unknown key, chosen tokens cost as much as random ones. A key
+decides only where a table keeps its entries. Codes, their order and everything that is saved or
 sent to another process do not depend on it.
 """
 
@@ -25,6 +25,6 @@ CONTEXT_KEY = random_key(CONTEXT_KEY_PARTS // 2)  # of all tables of contexts
 
 # The buckets of hashed tokens are saved with a model, so their hash is public and never changes.
 BUCKET_KEY = np.array(
-    [0x9E3779B97F4A7C15, 0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD, 0], dtype=np.uint64
+    [0x9E3779B97F4A7C15, 0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD, PROCESS_KEY[SPREAD]],
+    dtype=np.uint64,
 )
-BUCKET_KEY[SPREAD] = PROCESS_KEY[SPREAD]

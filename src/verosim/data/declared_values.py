@@ -25,7 +25,7 @@ MOST_SHOWN = 8  # values in a message
 
 
 def declared_values(given: Any, column: str) -> tuple[str, ...]:
-    """The texts of the values that a user has declared, or () if `given` is the name of a kind."""
+    """The texts of the values that a user has declared, or () if `given` names a kind."""
     if not isinstance(given, list | tuple):
         return ()
     if not given:
@@ -40,7 +40,7 @@ def declared_values(given: Any, column: str) -> tuple[str, ...]:
         if text is None:
             raise VerosimError(
                 f"Column {column!r}: {value!r} cannot be one of its possible values.",
-                "List texts, numbers or booleans. A missing cell is not a value.",
+                "List texts, numbers or booleans, without missing values.",
             )
         if text in texts:
             raise VerosimError(

@@ -6,7 +6,7 @@ An entry is the hash of a token, its length, and its number + 1. For a short tok
 length mean that the token is the same. For a longer token, the bytes are compared.
 
 The last KEY_WORDS words of the slots are the key of the hash. The key of a table in memory is
-secret (`axes/hash_keys.py`), so that nobody can choose texts for which many tokens have one slot.
+secret (`axes/hash_keys.py`), so that texts in which many tokens have one slot cannot be written.
 Codes and their order do not depend on it. Buckets use a public key, so models from different
 machines agree.
 References: Knuth, The Art of Computer Programming, vol. 3, §6.4. Dietzfelbinger et al. (1997), A

@@ -115,7 +115,8 @@ def _expected(state: State, name: str) -> float:
             return (once + in_bucket + 1) / (float(count.sum()) + 1)
     assert state.schema is not None
     rows, column = max(state.schema.looked, 1), state.schema[name]
-    return (len(column.values or column.frequent) + 1) / (rows + 1)  # at most all of them occur once
+    values = column.values or column.frequent
+    return (len(values) + 1) / (rows + 1)  # at most all of them occur once
 
 
 def _warn(
