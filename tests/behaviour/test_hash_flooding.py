@@ -7,12 +7,15 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from verosim import TextNB
 from verosim.axes.contexts import filled_slots
 from verosim.axes.hash_keys import BUCKET_KEY, PROCESS_KEY, random_key
 from verosim.axes.vocabulary import Hashed, Vocabulary, empty_slots
+from verosim.data.cells import keys
+from verosim.data.dictionaries import dictionary_encoded
 from verosim.data.tokens import Tokenizer
 from verosim.kernels import fill_slots
 from verosim.kernels.constants import CONTEXT_KEY_PARTS, KEY_WORDS, SLACK
@@ -142,6 +145,28 @@ def test_contexts_made_for_the_old_hash_or_a_guessed_key_cost_no_more_than_rando
     for step in (1, 1 << 8, 1 << 24, 1 << 40):
         apart = np.arange(MANY, dtype=np.int64) * step
         assert context_run(apart) < MANY / 4
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_texts_of_long_columns_are_numbered_as_by_arrow(kind):
+    """With missing and empty texts, in a slice."""
+    rng = np.random.default_rng(2)
+    texts = [None if v == 3 else "" if v == 4 else f"ñ{v}" * (v % 9) for v in
+             rng.integers(0, 3000, 12_000).tolist()]  # fmt: skip
+    array = pa.array(texts, kind)[7:]
+    found = dictionary_encoded(array)
+    assert found.to_pylist() == array.to_pylist()
+    assert found.dictionary.to_pylist() == list(
+        dict.fromkeys(t for t in texts[7:] if t is not None)
+    )
+
+
+def test_texts_made_for_the_hash_of_arrow_are_found_with_a_secret_key(monkeypatch):
+    """A long column of texts is not encoded by Arrow, which has a public hash."""
+    texts = [f"text {i}" for i in range(5000)]
+    monkeypatch.setattr("verosim.data.dictionaries.pc", None)
+    index, values = keys(pa.array(texts, pa.large_string()))
+    assert [values[i] for i in index.tolist()] == texts
 
 
 def words_in_one_bucket(n: int, bits: int) -> list[str]:
