@@ -105,18 +105,23 @@ Scoring: TypeAlias = str | Callable[..., float] | Sequence[Any] | Mapping[str, A
 """Scores: the name of a scikit-learn scoring, a scorer, several of them, or a mapping from name
 to scorer."""
 
-ColumnKind: TypeAlias = Literal[
-    "gaussian",
-    "histogram",
-    "poisson",
-    "category",
-    "boolean",
-    "date",
-    "date+trend",
-    "text",
-    "ignore",
-]
-"""How `NaiveBayes` describes a column."""
+ColumnKind: TypeAlias = (
+    Literal[
+        "gaussian",
+        "histogram",
+        "poisson",
+        "category",
+        "boolean",
+        "date",
+        "date+trend",
+        "text",
+        "ignore",
+    ]
+    | list[Any]
+    | tuple[Any, ...]
+)
+"""How `NaiveBayes` describes a column: the name of its kind, or a list of the possible values of a
+category."""
 
 FileOptions: TypeAlias = Mapping[str, Any]
 """Options for files: the keyword arguments of `verosim.read`, as a dict."""

@@ -81,17 +81,35 @@ class CappedCategories(Categories):
         caps: tuple[int, ...],
         frequent: tuple[tuple[str, ...], ...],
         last: tuple[Rank | None, ...] | None = None,
+        possible: tuple[tuple[str, ...], ...] | None = None,
     ) -> None:
         super().__init__(values)
+        # The declared values of each column, which rows do not add to; () if there are none.
+        self.possible = ((),) * len(caps) if possible is None else possible
         self.caps, self.frequent = caps, frequent
         # Values with a larger rank than this one go to OTHER.
         self.last = (None,) * len(caps) if last is None else last
 
     @classmethod
     def none_yet(
-        cls, caps: tuple[int, ...], frequent: tuple[tuple[str, ...], ...]
+        cls,
+        caps: tuple[int, ...],
+        frequent: tuple[tuple[str, ...], ...],
+        possible: tuple[tuple[str, ...], ...] | None = None,
     ) -> CappedCategories:
-        return cls(((),) * len(caps), caps, frequent)
+        """The categories before the first row: only those that were declared."""
+        possible = ((),) * len(caps) if possible is None else possible
+        caps = tuple(max(cap, len(one)) for cap, one in zip(caps, possible, strict=True))
+        return cls(possible, caps, frequent, possible=possible)
+
+    @cached_property
+    def declared(self) -> np.ndarray:
+        found = [v in one for one, vs in zip(self._possible, self.values, strict=True) for v in vs]
+        return np.array(found, dtype=bool)
+
+    @cached_property
+    def _possible(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(texts) for texts in self.possible)
 
     @cached_property
     def _frequent(self) -> tuple[frozenset[str], ...]:
@@ -140,7 +158,7 @@ class CappedCategories(Categories):
                 present[index] = True
                 fresh = sorted({texts[at] for at in unknown if present[at]})
                 values[j], last[j] = self._capped(j, values[j] + tuple(fresh), last[j])
-        return CappedCategories(values, self.caps, self.frequent, tuple(last))
+        return CappedCategories(values, self.caps, self.frequent, tuple(last), self.possible)
 
     def _capped(
         self, j: int, texts: tuple[str, ...], last: Rank | None
@@ -158,8 +176,11 @@ class CappedCategories(Categories):
         assert isinstance(other, CappedCategories)
         frequent = tuple(self._agreed(j, other, columns.name(j)) for j in range(len(self.caps)))
         if frequent != self.frequent:
-            return CappedCategories(self.values, self.caps, frequent, self.last)._joined(other)
+            return self._with_frequent(frequent)._joined(other)
         return self._joined(other)
+
+    def _with_frequent(self, frequent: tuple[tuple[str, ...], ...]) -> CappedCategories:
+        return CappedCategories(self.values, self.caps, frequent, self.last, self.possible)
 
     def _agreed(self, j: int, other: CappedCategories, name: str) -> tuple[str, ...]:
         """The values that column j keeps first. They may differ as long as nothing overflows."""
@@ -186,14 +207,14 @@ class CappedCategories(Categories):
             kept, bound = self._capped(j, both, min(bounds) if bounds else None)
             values.append(kept)
             last.append(bound)
-        return CappedCategories(values, self.caps, self.frequent, tuple(last))
+        return CappedCategories(values, self.caps, self.frequent, tuple(last), self.possible)
 
     def code_of(self, j: int, value: str) -> int:
         return super().code_of(j, value if value in self.index[j] else OTHER)
 
     def keep(self, kept: np.ndarray) -> CappedCategories:
         values = super().keep(kept).values
-        return CappedCategories(values, self.caps, self.frequent, self.last)
+        return CappedCategories(values, self.caps, self.frequent, self.last, self.possible)
 
     def narrowed(self, columns: np.ndarray) -> CappedCategories:
         pick = [int(j) for j in columns]
@@ -202,17 +223,24 @@ class CappedCategories(Categories):
             tuple(self.caps[j] for j in pick),
             tuple(self.frequent[j] for j in pick),
             tuple(self.last[j] for j in pick),
+            tuple(self.possible[j] for j in pick),
         )
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle, also an older one, in which no values are declared."""
+        self.__dict__.update({"possible": ((),) * len(state["caps"])} | state)
+
     def state(self) -> Any:
-        return self.values, self.caps, self.frequent, self.last
+        state = self.values, self.caps, self.frequent, self.last
+        return (*state, self.possible) if any(self.possible) else state
 
     @classmethod
     def from_state(cls, state: Any) -> CappedCategories:
-        values, caps, frequent, last = state
+        values, caps, frequent, last, *declared = state
         return cls(
             (tuple(texts) for texts in values),
             tuple(caps),
             tuple(tuple(texts) for texts in frequent),
             tuple(None if rank is None else (rank[0], rank[1], rank[2]) for rank in last),
+            tuple(tuple(texts) for texts in declared[0]) if declared else None,
         )

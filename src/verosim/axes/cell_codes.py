@@ -31,6 +31,7 @@ class CellCodes(Codes):
         sizes: np.ndarray,
         log_widths: np.ndarray | None = None,
         cells: np.ndarray | None = None,
+        listed: np.ndarray | None = None,
     ) -> None:
         self.maps = np.ascontiguousarray(maps, dtype=np.uint8)  # (d, CELLS)
         self.sizes = np.asarray(sizes, dtype=np.int64)  # (d,) codes of every column
@@ -40,6 +41,14 @@ class CellCodes(Codes):
         self.log_widths = np.zeros(self.size) if log_widths is None else log_widths
         # (d,) how many cells every column has
         self.cells = np.full(len(self.sizes), CELLS) if cells is None else np.asarray(cells)
+        # (d,) how many codes of every column are declared values: the first ones
+        self.listed = np.zeros(len(self.sizes), np.int64) if listed is None else listed
+
+    @cached_property
+    def declared(self) -> np.ndarray:
+        within = np.arange(self.size) - np.repeat(self.first[:-1], self.sizes)
+        out: np.ndarray = within < np.repeat(self.listed, self.sizes)
+        return out
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -67,8 +76,9 @@ class CellCodes(Codes):
     def narrowed(self, columns: np.ndarray) -> CellCodes:
         at = np.concatenate([np.arange(self.first[j], self.first[j + 1]) for j in columns])
         return CellCodes(
-            self.maps[columns], self.sizes[columns], self.log_widths[at], self.cells[columns]
-        )
+            self.maps[columns], self.sizes[columns], self.log_widths[at], self.cells[columns],
+            self.listed[columns],
+        )  # fmt: skip
 
     def cells_of(self, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(n, d) for every code (n, d) one of its cells, drawn at random."""
@@ -86,13 +96,21 @@ class CellCodes(Codes):
         at = int(code - self.first[j])
         return columns.name(j), "missing" if at == self.sizes[j] - 1 else f"code {at}"
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle, also an older one, in which no values are declared."""
+        self.__dict__.update({"listed": np.zeros(len(state["sizes"]), np.int64)} | state)
+
     def state(self) -> Any:
-        return [
+        state = [
             self.sizes.tolist(), self.maps.tobytes(), self.log_widths.tolist(), self.cells.tolist(),
         ]  # fmt: skip
+        return [*state, self.listed.tolist()] if self.listed.any() else state
 
     @classmethod
     def from_state(cls, state: Any) -> CellCodes:
-        sizes, maps, widths, cells = state
+        sizes, maps, widths, cells, *listed = state
         table = np.frombuffer(maps, dtype=np.uint8).reshape(len(sizes), CELLS).copy()
-        return cls(table, np.array(sizes), np.array(widths, dtype=float), np.array(cells))
+        return cls(
+            table, np.array(sizes), np.array(widths, dtype=float), np.array(cells),
+            np.array(listed[0]) if listed else None,
+        )  # fmt: skip

@@ -68,6 +68,11 @@ class Codes(ABC):
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
 
+    @cached_property
+    def declared(self) -> np.ndarray:
+        """(K,) bool: the codes that exist also if no row has them."""
+        return np.zeros(self.size, dtype=bool)
+
     def column_of(self) -> np.ndarray:
         """(K,) the column of each code."""
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))

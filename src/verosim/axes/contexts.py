@@ -16,8 +16,9 @@ from verosim import kernels
 from verosim.axes.cell_codes import CellCodes
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
+from verosim.axes.hash_keys import CONTEXT_KEY
 from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
-from verosim.kernels.constants import COLUMN_SHIFT
+from verosim.kernels.constants import COLUMN_SHIFT, CONTEXT_KEY_PARTS
 
 MOST_PARENTS = 5  # a key has one byte for each of them
 
@@ -101,11 +102,17 @@ class ContextCodes(Codes):
         )  # fmt: skip
 
 
-def filled_slots(keys: np.ndarray, size: int, room: int = 0) -> np.ndarray:
-    """A hash table of the first `size` keys, at most half full when `room` keys are in it."""
+def filled_slots(
+    keys: np.ndarray, size: int, room: int = 0, secret: np.ndarray = CONTEXT_KEY
+) -> np.ndarray:
+    """A hash table of the first `size` keys, at most half full when `room` keys are in it.
+
+    The key of the hash is at its end.
+    """
     count = 4
     while count < 2 * max(size, room) + 2:
         count *= 2
-    slots = np.full(count, -1, dtype=np.int32)
+    slots = np.full(count + CONTEXT_KEY_PARTS, -1, dtype=np.int32)
+    slots[count:] = secret.astype("<u8").view("<i4")
     kernels.fill_key_slots(keys[:size], slots)
     return slots

@@ -18,17 +18,23 @@ import numpy as np
 from verosim import kernels
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
+from verosim.axes.hash_keys import BUCKET_KEY, PROCESS_KEY
 from verosim.errors import VerosimError
-from verosim.kernels.constants import SLACK, STATE_SIZE
+from verosim.kernels.constants import KEY_WORDS, SLACK, STATE_SIZE
 
 LEAST_SLOTS = 16
 AT_A_TIME = 512  # tokens that are looked up together, so that their slots stay in the cache
 
 
-def empty_slots(tokens: int) -> np.ndarray:
-    """An empty hash table that this many tokens fill at most by half; its size is a power of 2."""
+def empty_slots(tokens: int, key: np.ndarray = PROCESS_KEY) -> np.ndarray:
+    """An empty hash table that this many tokens fill at most by half, and its key at the end.
+
+    The number of slots is a power of 2, and a slot has two words.
+    """
     count = max(LEAST_SLOTS, 1 << (2 * tokens - 1).bit_length())
-    return np.zeros(2 * count, dtype=np.uint64)
+    slots = np.zeros(2 * count + KEY_WORDS, dtype=np.uint64)
+    slots[2 * count :] = key
+    return slots
 
 
 def at_a_time() -> np.ndarray:
@@ -233,7 +239,8 @@ class Hashed(TokenCodes):
 
     def lookup(self) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         nothing = Vocabulary.empty()
-        return self.buckets, self.places, nothing._room, nothing.bounds, nothing.slots
+        slots = empty_slots(0, BUCKET_KEY)
+        return self.buckets, self.places, nothing._room, nothing.bounds, slots
 
     def union(self, other: Any, columns: Columns) -> Hashed:
         if not isinstance(other, Hashed) or self.buckets != other.buckets:

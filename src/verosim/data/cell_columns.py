@@ -25,6 +25,7 @@ class CellColumn:
     part: str  # the part of the row that has its values; "" for such a group
     edges: tuple[float, ...] = ()  # of the bins of a number, outer edges included
     values: tuple[str, ...] = ()  # of a category
+    declared: bool = False  # whether the user has declared the values
 
     @property
     def is_number(self) -> bool:

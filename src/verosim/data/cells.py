@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data.dictionaries import dictionary_encoded
 from verosim.data.libraries import pa, pc
 from verosim.errors import VerosimError
 
@@ -141,7 +142,7 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
             return without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass
-    coded = pc.dictionary_encode(trimmed)
+    coded = dictionary_encoded(trimmed)
     texts = coded.dictionary.to_pylist()
     index = pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)
     fits = np.array([bool(NUMBER_PATTERN.fullmatch(text)) for text in texts] + [True])[index]
@@ -197,7 +198,7 @@ def keys(
         if pa.types.is_float16(array.type):
             array = array.cast(pa.float64())
         try:
-            array = pc.dictionary_encode(array)
+            array = dictionary_encoded(array)
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
             raise Unreadable(0, str(array.type), "a supported type of category") from None
     values = [

@@ -25,6 +25,7 @@ from verosim.data.column_kinds import (
     kind_named,
     known_kinds,
 )
+from verosim.data.declared_values import MOST_SHOWN, check_same_values, declared_values
 from verosim.data.design_columns import DesignColumn
 from verosim.data.schema_checks import check_fields
 from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, listed
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
-WORD_ROLES = ("category", "text")  # in these roles, every text is a value
+CATEGORY_NAME = "category"  # the kind of a column with declared values
+WORD_ROLES = (CATEGORY_NAME, "text")  # in these roles, every text is a value
 SCHEMA_FORMAT = 2  # of a saved schema; in format 1, which has no number, every date has a trend
 
 
@@ -67,6 +69,8 @@ class Column:
     missing : tuple of str
         The texts of a number, a date or a boolean that are read as missing in this column, in
         addition to the `na` of the schema.
+    values : tuple of str
+        The possible values of a category, if the user has declared them, or ().
     kind : KindDescription
         The properties of the kind.
     role : str
@@ -83,6 +87,7 @@ class Column:
     frequent: tuple[str, ...] = ()
     format: str = ""
     missing: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
 
     @property
     def kind(self) -> KindDescription:
@@ -117,8 +122,9 @@ class Schema:
         "category", "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this
         kind), `note` (a point to check, or ""), `whole` (whether all values are whole numbers),
         `edges` (the edges of the bins of a numeric column), `frequent` (the most frequent
-        categories), `format` (how the texts of a number or a date are written, or "") and
-        `missing` (the texts that are read as missing in this column).
+        categories), `format` (how the texts of a number or a date are written, or ""),
+        `missing` (the texts that are read as missing in this column) and `values` (the possible
+        values of a category, if they were declared).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}
@@ -242,12 +248,12 @@ class Schema:
 
         Parameters
         ----------
-        columns : dict from str to str
+        columns : dict from str to str or list
             The new kind by the name of the column: "gaussian", "histogram", "poisson",
             "category", "boolean", "date", "date+trend", "text" or "ignore". A number or a date can
-            have a format in quotation marks: 'number "1.234,56"' or 'date "31/12/2024"'. If the
-            name of the
-            target is given, its labels are read as text.
+            have a format in quotation marks: 'number "1.234,56"' or 'date "31/12/2024"'. A list
+            is a category with exactly these possible values. If the name of the target is given,
+            its labels are read as text.
 
         Returns
         -------
@@ -284,6 +290,7 @@ class Schema:
                 c, density=kinds[c.name].name, note="", reason=SET_BY_USER,
                 format=str(formats[c.name] or c.format),
                 missing=() if kinds[c.name].role in WORD_ROLES else c.missing,
+                values=declared_values(columns[c.name], c.name),
             )
             if c.name in kinds
             else c
@@ -408,6 +415,7 @@ class Schema:
                     f"Column {name!r} is {here} in this model and {there} in the other model.",
                     ONE_SCHEMA_HINT,
                 )
+            check_same_values(mine[name].values, theirs[name].values, name)
         if self.cells and other.cells and self.cells != other.cells:
             known = {column.name: column for column in other.cells}
             apart = next((c.name for c in self.cells if c != known.get(c.name)), "")
@@ -453,6 +461,11 @@ class Schema:
             f"read as one category: {c.name} ({len(c.columns)} columns with exactly one 1 per row)"
             for c in self.cells
             if len(c.columns) > 1
+        ]
+        out += [
+            f"possible values of {c.name}: {listed(list(c.values), MOST_SHOWN)}"
+            for c in self.columns
+            if c.values
         ]
         if self.target is not None:
             out.append(f"target: {self.target!r} ({self.target_type})")
@@ -547,7 +560,12 @@ def _tuples(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_kind(name: Any, column: str) -> KindDescription:
-    """The kind with a name that `columns=` accepts, with or without a format."""
+    """The kind with a name that `columns=` accepts, with or without a format.
+
+    A list of possible values is a category.
+    """
+    if declared_values(name, column):
+        name = CATEGORY_NAME
     plain, format_ = split_kind(name, column)
     kind = kind_named(plain) if isinstance(plain, str) else None
     if kind is not None and format_ is not None and kind.role != format_.role:
@@ -558,7 +576,8 @@ def as_kind(name: Any, column: str) -> KindDescription:
     if kind is None:
         raise VerosimError(
             f"Column {column!r}: {name!r} is not a kind of column.",
-            f"Use one of {', '.join(kind.name for kind in known_kinds())}.",
+            f"Use one of {', '.join(kind.name for kind in known_kinds())}, or a list of the "
+            "possible values of a category.",
         )
     return kind
 

@@ -18,7 +18,7 @@ def check_fields(schema: Any) -> None:
             isinstance(e, int | float) and isfinite(e) for e in edges
         )
         _check_field(column, "edges", numbers, "a list of finite numbers")
-        for name in ("frequent", "missing"):
+        for name in ("frequent", "missing", "values"):
             _check_field(column, name, _are_texts(getattr(column, name)), "a list of texts")
         _check_field(column, "name", _is_valid(column.name), "valid text")
     if len(set(schema.names)) < len(schema.names):

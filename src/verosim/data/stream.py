@@ -14,6 +14,7 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
+from verosim.data.declared_values import check_declared
 from verosim.data.folds import RowSample, TableFolds
 from verosim.data.labels import continuous_label, missing_labels
 from verosim.data.readers import Reader
@@ -153,6 +154,7 @@ class Chunk:
             weights = weights[kept] if len(weights) else weights
         codes, labels = target_codes(target, rows, self.reader.schema)
         block = self.reader.block(rows)
+        check_declared(rows, self.reader.schema)
         groups = codes if folds is None else codes * np.int32(folds.count) + folds.of(rows, block)
         return Batch(block, groups, weights, numbers, labels, rows.origin)
 

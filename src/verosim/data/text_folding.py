@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from verosim.data.dictionaries import dictionary_encoded
 from verosim.data.libraries import pa, pc
 
 SPACES = r"[\x{00A0}\x{2007}\x{2009}\x{202F}]+"  # no-break, figure and thin spaces
@@ -27,7 +28,7 @@ def folded(texts: pa.Array) -> pa.Array:
     texts = pc.replace_substring_regex(texts, SPACES, " ")
     texts = pc.replace_substring(pc.replace_substring(texts, "−", "-"), "’", "'")
     if pc.any(pc.match_substring_regex(texts, OTHER_DIGITS)).as_py():
-        coded = pc.dictionary_encode(texts)  # only the distinct texts are changed in Python
+        coded = dictionary_encoded(texts)  # only the distinct texts are changed in Python
         ascii_ = pa.array([in_ascii_digits(text) for text in coded.dictionary.to_pylist()])
         texts = ascii_.cast(texts.type).take(coded.indices)
     return texts

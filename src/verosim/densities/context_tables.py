@@ -163,6 +163,7 @@ def _levels(codes: ContextCodes, count: np.ndarray) -> list[_Level]:
         rest = _added(numbers, rest, len(keys))
         lower.append((keys, rest))
     lower.reverse()  # level 0 first
+    lower[0] = _with_declared(codes, *lower[0])
     for t, (own, counted) in enumerate(lower):
         deep = codes.depth[own >> np.int64(COLUMN_SHIFT)] >= t
         own, counted = own[deep], counted[deep]
@@ -178,6 +179,18 @@ def _levels(codes: ContextCodes, count: np.ndarray) -> list[_Level]:
         left = codes.depth[context_keys >> np.int64(COLUMN_SHIFT)] - t
         out.append(_Level(own, counted, below, context, context_keys, inside, left))
     return out
+
+
+def _with_declared(
+    codes: ContextCodes, keys: np.ndarray, count: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The keys and counts of level 0, and a count of zero for declared values that no row has."""
+    at = np.flatnonzero(codes.cells.declared)
+    column = codes.cells.column_of()[at]
+    every = (column.astype(np.int64) << np.int64(COLUMN_SHIFT)) | np.int64(ALL_PARENTS)
+    every |= at - codes.cells.first[column]
+    new = every[~np.isin(every, keys)]
+    return np.concatenate([keys, new]), np.pad(count, ((0, len(new)), (0, 0)))
 
 
 LogTables = list[tuple[np.ndarray, np.ndarray]]  # keys (K,) and their logarithms (K, C)

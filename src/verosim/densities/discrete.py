@@ -177,10 +177,10 @@ class Categorical(Density):
         return params(codes, table, kinds, nowhere[: codes.size])
 
     def kinds(self, statistic: Counts) -> np.ndarray:
-        """(d,) B_i, the number of values of each column that occur in at least one row."""
+        """(d,) B_i, the number of values of each column that rows have or that were declared."""
         codes = statistic.axes.codes
         assert codes is not None
-        exists = statistic.arrays["cells"].sum(axis=0) > 0
+        exists = (statistic.arrays["cells"].sum(axis=0) > 0) | codes.declared
         columns = len(codes.first) - 1
         return np.bincount(codes.column_of()[exists], minlength=columns).astype(float)
 

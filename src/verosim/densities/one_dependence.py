@@ -5,8 +5,8 @@
     p(x_j | k, x_i) = (N(k, x_i, x_j) + p(x_j | k)) / (N(k, x_i) + 1)
     p(x_j | k)      = (N(k, x_j) + 1/B_j) / (N(k) + 1)
 
-B_j is the number of values of column j in the rows. A value that no row had adds nothing, and its
-column is not a parent.
+B_j is the number of values of column j that rows have or that were declared. Any other value adds
+nothing, and its column is not a parent.
 References: Webb, Boughton & Wang (2005), Not so naive Bayes: aggregating one-dependence
 estimators; Jiang & Zhang (2006), Weightily averaged one-dependence estimators.
 """
@@ -78,17 +78,23 @@ class OneDependenceParams(CodedRowParams):
 
 
 def log_code_shares(pairs: Pairs) -> np.ndarray:
-    """(J, C) log p(x_j | k), 0 for codes that no row has."""
+    """(J, C) log p(x_j | k), 0 for codes that are not known."""
     single = pairs.single()[:, 0].T  # (J, C)
     single = np.maximum(single, 0.0)
     out: np.ndarray = np.log((single + _first_share(pairs)[:, None]) / (pairs.weight[:, 0] + 1.0))
-    out[pairs.arrays["cells"][0] == 0] = 0.0
+    out[~known_codes(pairs)] = 0.0
+    return out
+
+
+def known_codes(pairs: Pairs) -> np.ndarray:
+    """(J,) bool: the codes that some row has or that were declared."""
+    out: np.ndarray = (pairs.arrays["cells"][0] > 0) | pairs.codes.declared
     return out
 
 
 def _first_share(pairs: Pairs) -> np.ndarray:
-    """(J,) 1/B_j for every code of column j, with B_j the number of its codes that rows have."""
-    column, known = pairs.codes.column_of(), pairs.arrays["cells"][0] > 0
+    """(J,) 1/B_j for every code of column j, with B_j the number of its known codes."""
+    column, known = pairs.codes.column_of(), known_codes(pairs)
     out: np.ndarray = 1.0 / np.maximum(np.bincount(column[known], minlength=column[-1] + 1), 1)
     return out[column]
 
@@ -102,7 +108,7 @@ class OneDependence(Density):
     def estimate(self, statistic: Any) -> OneDependenceParams:
         pairs: Pairs = statistic
         codes, weight = pairs.codes, pairs.weight[:, 0]  # (C,)
-        known = pairs.arrays["cells"][0] > 0  # (J,)
+        known = known_codes(pairs)  # (J,)
         share = _first_share(pairs)
         log_parent = np.full((codes.size, len(weight)), -np.inf)
         log_child = np.zeros((codes.size, codes.size, len(weight)))

@@ -41,7 +41,9 @@ class CategoricalSpec(Spec):
         if isinstance(source, TableSource):
             schema = source.reader.schema
             frequent = tuple(column.frequent for column in schema.used)
-            codes = CappedCategories.none_yet((schema.max_categories,) * len(frequent), frequent)
+            declared = tuple(column.values for column in schema.used)
+            caps = (schema.max_categories,) * len(frequent)
+            codes = CappedCategories.none_yet(caps, frequent, declared)
         return Counts(axes.with_codes(codes), what="codes")
 
     @cached_property

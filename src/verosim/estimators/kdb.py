@@ -78,7 +78,7 @@ class KDB(CodedClassifier):
     columns : {"auto", "gaussian", "histogram"} or dict, default="auto"
         How each column is read, by name: "gaussian", "histogram" and "poisson" are numbers, and
         all of them are put into bins. Others are "category", "boolean", "date", "date+trend" and
-        "ignore".
+        "ignore". A list such as ["S", "M", "L"] is a category with exactly these possible values.
         "auto" chooses by the first rows. Columns of text are not read.
     priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n

@@ -106,7 +106,8 @@ class NaiveBayes(GenerativeClassifier):
         apply to all numeric columns. A dict maps names of some columns to "gaussian", "histogram",
         "poisson", "category", "boolean", "date", "date+trend", "text" or "ignore"; the other
         columns are chosen by the first rows. A number or a date can have a format, as in
-        'number "1.234,56"' or 'date "31/12/2024"'.
+        'number "1.234,56"' or 'date "31/12/2024"'. A list such as ["S", "M", "L"] is a category
+        with exactly these possible values.
     alpha : float or "cv", default=1.0
         The pseudo-count that is added to the count of every category, bin and word. For a Poisson
         column it is the number of extra rows with the mean of all classes. "cv" chooses it by the

@@ -17,6 +17,12 @@ SLACK = 16  # extra bytes after the end of an arena, so that reading whole 8-byt
 # of entries in the log.
 TOKENS, BYTES, SERIAL, MORE_TOKENS, MORE_BYTES, WHY, ENTRIES = 0, 1, 2, 3, 4, 5, 6
 STATE_SIZE = 7
+# The end of every table of tokens: the three factors of its hash, then the factor that gives the
+# place of a hash among those of one document.
+KEY_WORDS = 4
+SPREAD = KEY_WORDS - 1
+# The end of a table of contexts: the 32-bit halves of a number that is added and of two factors.
+CONTEXT_KEY_PARTS = 6
 # Reasons why a loop over documents stopped.
 DONE, NO_ROOM, SPECIAL, INVALID, FULL_LOG = 0, 1, 2, 3, 4
 # The amount of an n-gram in a document: how often it occurs, 1, (1 + ln tf) / norm, or its square.

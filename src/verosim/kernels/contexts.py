@@ -4,31 +4,55 @@
 
 A byte 255 stands for a code that is left out: a missing parent beyond the first t gives the key of
 level t, and a missing code the key of the context alone. Keys are found in a table with open
-addressing. Reference: Knuth, The Art of Computer Programming, vol. 3, §6.4.
+addressing. The last CONTEXT_KEY_PARTS numbers of the slots are the secret key of its hash, as in
+`kernels/vocabulary.py`. Reference: Knuth, The Art of Computer Programming, vol. 3, §6.4.
 """
 
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
-from verosim.kernels.constants import ALL_PARENTS, ANY, CODE_BITS, COLUMN_SHIFT
+from verosim.kernels.constants import (
+    ALL_PARENTS,
+    ANY,
+    CODE_BITS,
+    COLUMN_SHIFT,
+    CONTEXT_KEY_PARTS,
+    U32,
+)
 
 LEFT_OUT, NO_PARENTS = np.int64(ANY), np.int64(ALL_PARENTS)
 BYTE, COLUMN = np.int64(CODE_BITS), np.int64(COLUMN_SHIFT)
-FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / golden ratio: multiplicative hashing
-HASH_SHIFT = np.uint64(24)
 
 
 @exact
-def _slot(key, slots):
+def _secret(slots):
+    """The number that a table adds to a key, the two factors of its hash, and its last slot."""
+    at = slots.size - CONTEXT_KEY_PARTS
+    return (
+        _whole_word(slots, at), _whole_word(slots, at + 2), _whole_word(slots, at + 4),
+        np.uint64(at - 1),
+    )  # fmt: skip
+
+
+@exact
+def _whole_word(slots, at):
+    """The 64-bit number that is stored in two 32-bit numbers, the low half first."""
+    return np.uint64(np.uint32(slots[at])) | (np.uint64(np.uint32(slots[at + 1])) << U32)
+
+
+@exact
+def _slot(key, secret):
     """Where the search of a key begins."""
-    return ((np.uint64(key) * FACTOR) >> HASH_SHIFT) & np.uint64(slots.size - 1)
+    h = (np.uint64(key) ^ secret[0]) * secret[1]
+    h = (h ^ (h >> U32)) * secret[2]
+    return (h >> U32) & secret[3]
 
 
 @exact
-def _find(key, keys, slots):
+def _find(key, keys, slots, secret):
     """The number of a key, or −1 − slot if the table does not contain it."""
-    mask = np.uint64(slots.size - 1)
-    at = _slot(key, slots)
+    mask = secret[3]
+    at = _slot(key, secret)
     while True:
         number = slots[at]
         if number < 0:
@@ -52,9 +76,10 @@ def _key(cells, maps, parents, i, j):
 @exact
 def fill_key_slots(keys, slots):
     """Enter keys, all different, in an empty table."""
-    mask = np.uint64(slots.size - 1)
+    secret = _secret(slots)
+    mask = secret[3]
     for number in range(keys.size):
-        at = _slot(keys[number], slots)
+        at = _slot(keys[number], secret)
         while slots[at] >= 0:
             at = (at + np.uint64(1)) & mask
         slots[at] = number
@@ -70,14 +95,16 @@ def count_contexts(cells, maps, parents, start, groups, weights, folds, keys, sl
     """
     n, d = cells.shape
     weighted = weights.size > 0
+    secret = _secret(slots)
+    room = min(keys.size, (slots.size - CONTEXT_KEY_PARTS) // 2)
     for i in range(start, n):
-        if size + d > keys.size or 2 * (size + d) > slots.size:
+        if size + d > room:
             return i, size
         g = groups[i]
         w = weights[i] if weighted else 1.0
         for j in range(d):
             key = _key(cells, maps, parents, i, j)
-            number = _find(key, keys, slots)
+            number = _find(key, keys, slots, secret)
             if number < 0:
                 slots[np.uint64(-1 - number)] = size
                 keys[size] = key
@@ -91,8 +118,9 @@ def count_contexts(cells, maps, parents, start, groups, weights, folds, keys, sl
 @exact
 def find_keys(wanted, keys, slots, out):
     """out (m,) = the number of every wanted key, −1 if it is not in the table."""
+    secret = _secret(slots)
     for i in range(wanted.size):
-        out[i] = max(_find(wanted[i], keys, slots), np.int64(-1))
+        out[i] = max(_find(wanted[i], keys, slots, secret), np.int64(-1))
 
 
 @exact
@@ -101,8 +129,9 @@ def number_keys(wanted, keys, slots, size, out):
 
     There must be room for all of them.
     """
+    secret = _secret(slots)
     for i in range(wanted.size):
-        number = _find(wanted[i], keys, slots)
+        number = _find(wanted[i], keys, slots, secret)
         if number < 0:
             slots[np.uint64(-1 - number)] = size
             keys[size] = wanted[i]
@@ -139,22 +168,23 @@ def score_contexts(cells, maps, parents, depth, columns, backs_off, keys, slots,
     """
     n = len(cells)
     C = out.shape[1]
+    secret = _secret(slots)
     for i in range(n):
         row = out[i]
         row[:] = 0.0
         for j in columns:
             key = _key(cells, maps, parents, i, j)
             for t in range(depth[j], -1, -1):
-                number = _find(key, keys, slots)
+                number = _find(key, keys, slots, secret)
                 if number >= 0:
                     found = table[np.uint64(number)]
                     for c in range(C):
                         row[c] += found[c]
                     break
-                if t == depth[j] and _find(key | NO_PARENTS, keys, slots) < 0:
+                if t == depth[j] and _find(key | NO_PARENTS, keys, slots, secret) < 0:
                     break
                 if t > 0:
-                    number = _find(key | LEFT_OUT, keys, slots)
+                    number = _find(key | LEFT_OUT, keys, slots, secret)
                     if number >= 0:
                         found = table[np.uint64(number)]
                         for c in range(C):

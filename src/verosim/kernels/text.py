@@ -14,12 +14,14 @@ from verosim.kernels.constants import (
     DONE,
     ENTRIES,
     FULL_LOG,
+    KEY_WORDS,
     L2,
     MORE_BYTES,
     MORE_TOKENS,
     NO_ROOM,
     PRESENCE,
     SERIAL,
+    SPREAD,
     SQUARES,
     U0,
     U1,
@@ -83,22 +85,25 @@ def _find_terms(
 
 
 @exact
-def _weigh_terms(hashes, ids, m, weighting, marks, amounts):
+def _weigh_terms(hashes, ids, m, weighting, slots, marks, amounts):
     """Keep every n-gram of a document once, with its amount; returns the number of those kept.
 
     The amount is the count tf, 1 with PRESENCE, (1 + ln tf) / norm with L2, or the square of that
     with SQUARES. The norm is that of 1 + ln tf over all n-grams, unknown ones too. N-grams with the
-    same hash are the same.
+    same hash are the same. A secret factor of the table chooses the place in `marks`, because the
+    hashes of buckets are public.
     """
-    size = 4
+    size, shift = 4, np.uint64(62)
     while size < 2 * m:
         size *= 2
+        shift -= U1
     marks[:size] = 0
+    factor = slots[slots.size - KEY_WORDS + SPREAD]
     last = np.uint64(size - 1)
     kept = 0
     for t in range(np.uint64(m)):
         h = hashes[t]
-        s = h & last
+        s = (h * factor) >> shift
         while True:
             p = marks[s]
             if p == 0:
@@ -156,7 +161,7 @@ def count_texts(
         state[SERIAL] += 1
         serial = state[SERIAL]
         if weighting >= L2:
-            for t in range(_weigh_terms(hashes, ids, m, weighting, marks, amounts)):
+            for t in range(_weigh_terms(hashes, ids, m, weighting, slots, marks, amounts)):
                 if ids[t] >= 0:
                     k = np.uint64(ids[t])
                     log_codes[at] = ids[t]
@@ -209,7 +214,7 @@ def score_texts(
         state[SERIAL] += 1
         serial = state[SERIAL]
         if weighting == L2:
-            m = _weigh_terms(hashes, ids, m, L2, marks, amounts)
+            m = _weigh_terms(hashes, ids, m, L2, slots, marks, amounts)
         known = 0
         for t in range(m):
             k = ids[t]
@@ -266,7 +271,7 @@ def term_rows(
         if why != DONE:
             state[WHY] = why
             return i
-        kept = _weigh_terms(hashes, ids, m, weighting, marks, amounts)
+        kept = _weigh_terms(hashes, ids, m, weighting, slots, marks, amounts)
         at = indptr[i]
         if at + kept > indices.size:
             state[MORE_TOKENS], state[MORE_BYTES] = 0, 0

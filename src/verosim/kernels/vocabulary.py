@@ -5,8 +5,12 @@ arena[bounds[k]:bounds[k + 1]]. The slots give the token for a hash. The table u
 An entry is the hash of a token, its length, and its number + 1. For a short token, equal hash and
 length mean that the token is the same. For a longer token, the bytes are compared.
 
-The hash depends only on the bytes, so models from different machines agree.
-Reference: Knuth, The Art of Computer Programming, vol. 3, §6.4.
+The last KEY_WORDS words of the slots are the key of the hash. The key of a table in memory is
+secret (`axes/hash_keys.py`), so that texts in which many tokens have one slot cannot be written.
+Codes and their order do not depend on it. Buckets use a public key, so models from different
+machines agree.
+References: Knuth, The Art of Computer Programming, vol. 3, §6.4. Dietzfelbinger et al. (1997), A
+reliable randomized algorithm for the closest-pair problem, Journal of Algorithms 25, 19–51.
 """
 
 import numpy as np
@@ -18,6 +22,7 @@ from numba.extending import intrinsic
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import (
     BYTES,
+    KEY_WORDS,
     MORE_BYTES,
     MORE_TOKENS,
     SLACK,
@@ -32,9 +37,6 @@ from verosim.kernels.constants import (
 HEAD = 16  # the number of bytes that are hashed without a branch
 CERTAIN = 8  # up to this many bytes, hash and length identify a token
 
-LENGTH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
-MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 FF = np.uint64(0xFF)
 LOW_32 = np.uint64(0xFFFFFFFF)
 MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
@@ -95,17 +97,34 @@ def _masked(data, at, n):
 
 
 @exact
-def _mixed(h):
-    """Mix the 64 bits of h; the function is one-to-one."""
+def key_of(slots):
+    """The factors of the hash of a table: of the length, and of the words."""
+    at = slots.size - KEY_WORDS
+    return slots[at], slots[at + 1], slots[at + 2]
+
+
+@exact
+def slot_count(slots):
+    """The number of entries that a table has room for, a power of 2."""
+    return (slots.size - KEY_WORDS) // 2
+
+
+@exact
+def _mixed(h, key):
+    """Mix the 64 bits of h; the function is one-to-one, because the factors are odd.
+
+    Two multiplications by unknown numbers are needed. After one, a change of the highest bit is
+    still a known change, which the next word of a long token could undo.
+    """
     h ^= h >> U33
-    h *= MIX_1
+    h *= key[2]
     h ^= h >> U33
-    h *= MIX_2
+    h *= key[1]
     return h ^ (h >> U33)
 
 
 @exact
-def hash_head(data, at, n):
+def hash_head(data, at, n, key):
     """A 64-bit hash of n bytes, or of the first HEAD bytes if n is larger.
 
     Two different tokens of the same length, up to eight bytes, never have the same hash, because
@@ -113,17 +132,17 @@ def hash_head(data, at, n):
     """
     size = np.uint64(n)
     first, both = min(size, np.uint64(8)), min(size, np.uint64(HEAD))
-    h = ((word_at(data, at) & MASKS[first]) ^ (size * LENGTH_FACTOR)) * MIX_2
-    rest = (word_at(data, at + 8) & MASKS[both - first]) * MIX_1
-    return _mixed(h ^ ((rest >> U32) | (rest << U32)))
+    h = ((word_at(data, at) & MASKS[first]) ^ (size * key[0])) * key[1]
+    rest = (word_at(data, at + 8) & MASKS[both - first]) * key[2]
+    return _mixed(h ^ ((rest >> U32) | (rest << U32)), key)
 
 
 @exact
-def hash_of(data, at, n):
+def hash_of(data, at, n, key):
     """A 64-bit hash of the n bytes at `at`; up to 15 bytes after them are read."""
-    h = hash_head(data, at, n)
+    h = hash_head(data, at, n, key)
     for i in range(HEAD, n, 8):
-        h = _mixed(h ^ _masked(data, at + i, n - i))
+        h = _mixed(h ^ _masked(data, at + i, n - i), key)
     return h
 
 
@@ -139,7 +158,7 @@ def equal(left, a, right, b, n, length):
 @exact
 def find(slots, arena, bounds, data, at, n, h):
     """The number of the token that equals these n bytes; −1 − slot if it is not in the table."""
-    last = np.uint64(slots.size // 2 - 1)
+    last = np.uint64(slot_count(slots) - 1)
     s = h & last
     size = np.uint64(n) & LOW_32
     while True:
@@ -164,7 +183,7 @@ def _enter(slots, slot, n, h, k):
 def has_room(arena, bounds, slots, state, n):
     """Whether one more token of n bytes fits; at least half of the table stays empty."""
     k = state[TOKENS] + 1
-    return k < bounds.size and 4 * k <= slots.size and state[BYTES] + n + SLACK <= arena.size
+    return k < bounds.size and 2 * k <= slot_count(slots) and state[BYTES] + n + SLACK <= arena.size
 
 
 @exact
@@ -187,9 +206,10 @@ def fill_slots(arena, bounds, slots):
 
     Returns the number of the first token that occurs twice, or −1.
     """
+    key = key_of(slots)
     for k in range(bounds.size - 1):
         at, n = bounds[k], bounds[k + 1] - bounds[k]
-        h = hash_of(arena, at, n)
+        h = hash_of(arena, at, n, key)
         slot = find(slots, arena, bounds, arena, at, n, h)
         if slot >= 0:
             return k
@@ -199,12 +219,12 @@ def fill_slots(arena, bounds, slots):
 
 @exact
 def move_slots(old, slots):
-    """Enter the tokens of a table into a larger table, which is empty.
+    """Enter the tokens of a table into a larger table, which is empty and has the same key.
 
     Slots are read in order, and slots with consecutive numbers go to few places of the new table.
     """
-    last = np.uint64(slots.size // 2 - 1)
-    for i in range(U0, np.uint64(old.size), U2):
+    last = np.uint64(slot_count(slots) - 1)
+    for i in range(U0, np.uint64(2 * slot_count(old)), U2):
         if old[i + U1] != U0:
             s = old[i] & last
             while slots[s + s + U1] != U0:
@@ -226,12 +246,13 @@ def look_up(data, starts, ends, m, buckets, grows, arena, bounds, slots, state, 
     one reads, so that many cache misses overlap.
     """
     count = np.uint64(m)
-    last = np.uint64((buckets if buckets > 0 else slots.size // 2) - 1)
+    key = key_of(slots)
+    last = np.uint64((buckets if buckets > 0 else slot_count(slots)) - 1)
     longest = 0
     for t in range(count):
         size = ends[t] - starts[t]
         longest = max(longest, size)
-        h = hash_head(data, starts[t], size)
+        h = hash_head(data, starts[t], size, key)
         hashes[t] = h
         if buckets == 0:
             s = h & last
@@ -240,7 +261,7 @@ def look_up(data, starts, ends, m, buckets, grows, arena, bounds, slots, state, 
         for t in range(count):
             size = ends[t] - starts[t]
             if size > HEAD:
-                hashes[t] = hash_of(data, starts[t], size)
+                hashes[t] = hash_of(data, starts[t], size, key)
                 if buckets == 0:
                     s = hashes[t] & last
                     prefetch(slots, s + s)

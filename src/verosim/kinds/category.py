@@ -28,11 +28,13 @@ def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
     """Counts with the limit and the frequent values of the schema; pieces keep all values."""
     caps: list[int] = []
     kept: list[tuple[str, ...]] = []
+    declared: list[tuple[str, ...]] = []
     for member in part.members:
         for _ in member.names:
             caps.append(PIECE_CAP if member.in_pieces else schema.max_categories)
             kept.append(() if member.in_pieces else member.column.frequent)
-    words = CappedCategories.none_yet(tuple(caps), tuple(kept))
+            declared.append(() if member.in_pieces else member.column.values)
+    words = CappedCategories.none_yet(tuple(caps), tuple(kept), tuple(declared))
     return Counts(axes.with_codes(words), what="codes")
 
 

@@ -39,7 +39,10 @@ def _columns(
 ) -> Iterator[CellColumn]:
     for part in reader.parts:
         for j, (name, owner) in enumerate(zip(part.columns, part.owners, strict=True)):
-            if isinstance(blocks[0][part.name], CodedColumns):
+            declared = reader.schema[owner].values
+            if declared and len(declared) <= MOST_CATEGORY_CELLS:
+                yield CellColumn(name, (owner,), part.name, values=declared, declared=True)
+            elif isinstance(blocks[0][part.name], CodedColumns):
                 ranked = ranked_texts([block[part.name] for block in blocks], j, weight)
                 values = tuple(sorted(ranked[:MOST_CATEGORY_CELLS]))
                 yield CellColumn(name, (owner,), part.name, values=values)

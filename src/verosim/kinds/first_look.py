@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from verosim.data.cell_formats import (
     split_kind,
 )
 from verosim.data.column_kinds import IGNORE
+from verosim.data.declared_values import declared_values
 from verosim.data.libraries import pa
 from verosim.data.readers import NOT_SUPPORTED
 from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_kind
@@ -71,8 +73,8 @@ class FirstLook:
     cap: int
     declared: set[str]  # the columns with a categorical type
 
-    def column(self, name: str, array: pa.Array, given: str | None) -> Column:
-        """The entry of one column; `given` is the kind that the user chose."""
+    def column(self, name: str, array: pa.Array, given: Any) -> Column:
+        """The entry of one column; `given` is the kind that the user chose, or its values."""
         shown = str(array.type) if self.typed else "text"
         shown = "category" if name in self.declared else shown
         kind = cells.kind_of_type(array.type)
@@ -91,8 +93,10 @@ class FirstLook:
             raise error.named(f"Column {name!r}, row {error.row}", hint) from None
         return replace(found, type=_short(shown))
 
-    def _as_given(self, found: Column, array: pa.Array, given: str) -> Column:
-        """The entry with the kind and the format that the user chose."""
+    def _as_given(self, found: Column, array: pa.Array, given: Any) -> Column:
+        """The entry with the kind and the format, or the values, that the user chose."""
+        if values := declared_values(given, found.name):
+            return Column(found.name, CATEGORY.name, values=values)
         wanted, format_ = as_kind(given, found.name), split_kind(given, found.name)[1]
         if wanted.name == found.density and format_ is None:
             return found

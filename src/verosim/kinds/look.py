@@ -14,6 +14,7 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.adapters import open_table, opened_as
 from verosim.data.column_kinds import IGNORE
+from verosim.data.declared_values import declared_values
 from verosim.data.files import can_rewind
 from verosim.data.libraries import pa
 from verosim.data.schema import Column, Schema, as_kind, check_in_table, near
@@ -71,13 +72,14 @@ def look(
     target : str or None, default=None
         The name of the target column. Its labels are used to choose between a Gaussian and a
         histogram.
-    columns : {"auto", "gaussian", "histogram"} or dict from str to str, default="auto"
+    columns : {"auto", "gaussian", "histogram"} or dict from str to str or list, default="auto"
         "auto" chooses the kind of all columns. "gaussian" or "histogram" is used for all columns of
         numbers. A dict sets the kind of some columns by name: "gaussian", "histogram", "poisson",
         "category", "boolean", "date", "date+trend", "text" or "ignore". A "date" is its hour,
         weekday and month. "date+trend" also uses the position in time, as a Gaussian. A number or
         a date can have a format in quotation marks, which is the number 1234.56 or the date 31
-        December 2024 in the way of the column: 'number "1.234,56"' or 'date "31/12/2024"'.
+        December 2024 in the way of the column: 'number "1.234,56"' or 'date "31/12/2024"'. A list
+        such as ["S", "M", "L"] is a category with exactly these possible values.
     sample_weight : array-like of shape (n,), str or None, default=None
         The weights of the rows, or the name of a column of weights. Rows of weight zero are left
         out. None means that all weights are one.
@@ -273,7 +275,16 @@ def check_columns(
 def check_same_kinds(schema: Schema, columns: Any) -> None:
     """Raise an error if a given schema reads a column in another way than `columns` wants."""
     for name, density in {} if isinstance(columns, str) else dict(columns).items():
-        found = next((c.density for c in schema if c.name == name), None)
+        column = next((c for c in schema if c.name == name), None)
+        found = None if column is None else column.density
+        values = declared_values(density, name)
+        if column is not None and values and column.values != values:
+            raise VerosimError(
+                f"Column {name!r} does not have the same possible values in the schema and in "
+                "columns.",
+                f"Use schema.edit({{{name!r}: {list(values)!r}}}), or remove the column from "
+                "columns.",
+            )
         if found is not None and as_kind(density, name).name != found:
             raise VerosimError(
                 f"Column {name!r} is {found} in the schema and {density} in columns.",

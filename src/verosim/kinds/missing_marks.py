@@ -11,6 +11,7 @@ import re
 import numpy as np
 
 from verosim.data import cells
+from verosim.data.dictionaries import dictionary_encoded
 from verosim.data.libraries import pa, pc
 
 MISSING_WORDS = (
@@ -55,9 +56,7 @@ def has_any(array: pa.Array, texts: frozenset[str]) -> bool:
 def as_dictionary(array: pa.Array) -> pa.DictionaryArray:
     """An array of texts as a dictionary array, which other readers of the texts need too."""
     plain = cells.without_dictionary(array)
-    if pa.types.is_string_view(plain.type):
-        plain = plain.cast(pa.large_string())
-    return pc.dictionary_encode(plain)
+    return dictionary_encoded(plain)
 
 
 def sentinels_of(seen: np.ndarray, distinct: np.ndarray) -> dict[str, int]:

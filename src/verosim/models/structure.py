@@ -178,7 +178,8 @@ def cell_codes(columns: tuple[CellColumn, ...], maps: Maps) -> CellCodes:
     place = (np.cumsum(sizes) - sizes)[column] + of_cell
     width = np.bincount(place, np.concatenate([one.widths for one in columns]))
     log_widths = np.log(np.where(width > 0, width, 1.0))  # 0 for categories and missing
-    return CellCodes(table, sizes, log_widths, cells)
+    listed = np.array([len(column.values) if column.declared else 0 for column in columns])
+    return CellCodes(table, sizes, log_widths, cells, listed)
 
 
 def _maps(columns: tuple[CellColumn, ...], counts: list[np.ndarray], bins: int | str) -> Maps:

@@ -92,9 +92,9 @@ def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
             found |= {n: codes.index[j] for j, n in enumerate(leaf.axes.columns) if n in categories}
     if not found and state.statistic.rows.sum() <= schema.looked:  # the first look saw all rows
         found = {
-            name: frozenset(column.frequent)
+            name: frozenset(column.values or column.frequent)
             for name, column in categories.items()
-            if len(column.frequent) < schema.max_categories
+            if column.values or len(column.frequent) < schema.max_categories
         }
     return list(found.items())
 
@@ -114,8 +114,9 @@ def _expected(state: State, name: str) -> float:
             once = float(((count > 0) & (count < 1.5)).sum())
             return (once + in_bucket + 1) / (float(count.sum()) + 1)
     assert state.schema is not None
-    rows = max(state.schema.looked, 1)
-    return (len(state.schema[name].frequent) + 1) / (rows + 1)  # at most all of them occur once
+    rows, column = max(state.schema.looked, 1), state.schema[name]
+    values = column.values or column.frequent
+    return (len(values) + 1) / (rows + 1)  # at most all of them occur once
 
 
 def _warn(

@@ -67,7 +67,8 @@ class Pool(PoolClassifier):
         How each column is read, by name: "gaussian", "histogram" and "poisson" are numbers.
         Others are "category", "boolean", "date", "date+trend" and "ignore". "auto" chooses by the
         first rows. "text" is a column of texts. Several columns of texts are read as one text.
-        `table_` names the columns that no expert reads.
+        A list such as ["S", "M", "L"] is a category with exactly these possible values. `table_`
+        names the columns that no expert reads.
     priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same

@@ -103,11 +103,12 @@ def settle_cells(rest: ArrayStatistic, before: ArrayStatistic) -> None:
 
 
 def existing_codes(statistic: ArrayStatistic) -> np.ndarray:
-    """(K,) bool: the codes of at least one row. Other counts are set to zero, in place."""
+    """(K,) bool: the codes of at least one row, and declared ones. Other counts become zero."""
     cells = statistic.arrays["cells"]  # (F, K)
     statistic.arrays["count"][:, cells == 0] = 0.0
     kept: np.ndarray = (cells != 0).any(axis=0)
-    return kept
+    codes = statistic.axes.codes
+    return kept if codes is None else kept | codes.declared
 
 
 def settled(rows: np.ndarray, weight: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from verosim.kernels.constants import (
     DONE,
     ENTRIES,
     FULL_LOG,
+    KEY_WORDS,
     L2,
     MORE_BYTES,
     MORE_TOKENS,
@@ -60,8 +61,8 @@ class Tally(GrowingTable):
             self.bounds = longer(self.bounds, room + 1)
         if used + size + SLACK > len(self.arena):
             self.arena = longer(self.arena, max(2 * used, used + size) + SLACK)
-        if 4 * (K + tokens) > len(self.slots):
-            slots = empty_slots(max(2 * K, K + tokens))
+        if 4 * (K + tokens) > len(self.slots) - KEY_WORDS:
+            slots = empty_slots(max(2 * K, K + tokens), self.slots[-KEY_WORDS:])
             kernels.move_slots(self.slots, slots)
             self.slots = slots
 

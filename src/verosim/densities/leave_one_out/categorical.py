@@ -3,7 +3,7 @@
     φ_ij|k = (n_ijk − w [k = y, j = x_i] + α) / (n_ik − w [k = y] + α B'_i)
 
 B'_i is the number of values of column i without the row. It is smaller by one if no other row has
-the value x_i.
+the value x_i and if it was not declared.
 Reference: Mitchell (1997), Machine Learning, §6.9.
 """
 
@@ -34,6 +34,7 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
     count = np.maximum(raw, 0.0)  # (C, K)
     # One more code stands for a missing cell. Its count is zero.
     raw, count = (np.pad(table, ((0, 0), (0, 1))).T for table in (raw, count))  # (K + 1, C)
+    declared = np.append(codes.declared, False)
     cells, everyone = np.append(cells, 1), np.append(raw[:-1].sum(axis=1), 1.0)
     column = codes.column_of()
     total = np.zeros((len(kinds), len(weight)))  # (d, C)
@@ -56,7 +57,7 @@ def scorer(density: Categorical, statistic: Counts) -> Scorer:
         there = row, j, own[:, None]
         every[there] += np.where(here, mine - n[there], 0.0)
         n[there] = mine
-        B = kinds - alone if grows else np.broadcast_to(kinds, at.shape)  # (b, d)
+        B = kinds - (alone & ~declared[at]) if grows else np.broadcast_to(kinds, at.shape)  # (b, d)
         denominator = every + alpha * B[..., None]
         blank = ~(denominator > 0)
         mass = (n + alpha) / np.where(blank, 1.0, denominator)
