@@ -19,15 +19,34 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
+from verosim.data.nodes import no_program
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.base import Params, infinite_weights, into
 from verosim.densities.features import Expansion, TokenAmounts
+from verosim.densities.terms import Term, TokensTerm
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
 from verosim.stats.document_terms import text_lengths
 from verosim.stats.term_rows import TermMatrix, TermRows
+
+
+def token_term(
+    codes: Vocabulary, tokenizer: Tokenizer, weighting: str, bias: np.ndarray, *tables: Any
+) -> TokensTerm:
+    """The term of the tokens of a vocabulary."""
+    tokens = tuple(codes.tokens())
+    return TokensTerm.of(checked_tokenizer(tokenizer), weighting, tokens, bias, *tables)
+
+
+def checked_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer, if it can be written down."""
+    if tokenizer.function is not None:
+        raise no_program(
+            f"its tokenizer is the function {tokenizer.function!r}", "Use tokenizer=None."
+        )
+    return tokenizer
 
 
 @dataclass(frozen=True)
@@ -150,6 +169,22 @@ class TextParams(Params):
         tokens = self.tokens.generative
         score = (count * tokens.table.T).sum(axis=1)
         return score + statistic.weight[:, 0] * tokens.base
+
+    def terms(self) -> tuple[Term, ...]:
+        table, absent = self.tokens.tables
+        if not len(table):
+            return ()
+        bias = np.zeros(table.shape[1])
+        if isinstance(self.codes, Vocabulary):
+            term = token_term(self.codes, self.tokenizer, self.weighting, bias, table, absent)
+        else:
+            buckets, places, *_ = self.codes.lookup()
+            rows = np.flatnonzero(places >= 0) if len(places) else np.arange(buckets)
+            term = TokensTerm.of(
+                checked_tokenizer(self.tokenizer), self.weighting, (), bias, table, absent,
+                buckets, tuple(rows.tolist()),
+            )  # fmt: skip
+        return (term,)
 
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):
