@@ -11,6 +11,8 @@ from scipy import sparse
 
 import verosim
 from verosim.bayes import Program
+from verosim.data.readings import NumberReading
+from verosim.densities.terms import GaussianTerm, LogSumExpTerm, SumTerm
 from verosim.errors import VerosimError
 from verosim.testing import program_equals_scores
 
@@ -207,6 +209,23 @@ def test_classes_without_rows(rng):
     program = model.program()
     assert program.log_prior[2] == -np.inf
     program_equals_scores(model, X)
+
+
+def test_a_mixture_is_a_log_sum_of_its_terms(rng):
+    """Two components per class; class 1 has only the first."""
+    pivot, weight = rng.normal(size=(2, 2)), np.array([[0.3, 1.0], [0.7, 0.0]])
+    one, zero = np.ones(2), np.zeros(2)
+    parts = [GaussianTerm((0,), pivot[t], zero, one, zero) for t in range(2)]
+    with np.errstate(divide="ignore"):
+        mixture = LogSumExpTerm((0,), tuple(parts), np.log(weight))
+    inner = SumTerm((0,), (mixture, parts[0]), one)
+    program = Program(("a", "b"), np.log([0.5, 0.5]), (NumberReading("x"),), (inner,))
+    x = rng.normal(size=50)
+    density = (weight * np.exp(-0.5 * (x[:, None, None] - pivot) ** 2)).sum(axis=1)
+    wanted = np.log(0.5) + 1 + np.log(density) - 0.5 * (x[:, None] - pivot[0]) ** 2
+    again = Program.from_json(program.to_json())
+    assert again == program
+    np.testing.assert_allclose(again.evaluate({"x": x}), wanted, rtol=1e-12)
 
 
 # The format ---------------------------------------------------------------------------------------

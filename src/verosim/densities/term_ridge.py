@@ -27,8 +27,8 @@ from verosim.densities.base import ClassScores, Density, into, no_known_features
 from verosim.densities.centred_terms import CentredTerms, variance
 from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, term_ridge
-from verosim.densities.terms import Term
-from verosim.densities.text import token_term
+from verosim.densities.terms import Term, TokensTerm
+from verosim.densities.text import checked_tokenizer, token_rows
 from verosim.linalg import padded
 from verosim.stats import TermProducts
 from verosim.stats.document_terms import text_lengths
@@ -75,7 +75,8 @@ class TermScores(ClassScores):
         if not self.vocabulary.size:
             return ()
         table = np.ascontiguousarray(self.coef.T)
-        return (token_term(self.vocabulary, self.tokenizer, "unit", self.bias, table),)
+        rows, by = token_rows(self.vocabulary), checked_tokenizer(self.tokenizer)
+        return (TokensTerm.of(by, "unit", rows, self.bias, table),)
 
     def expansion(self, statistic: Any) -> Expansion:
         """The weight of a term depends on the other terms, so it is not a feature of its own."""

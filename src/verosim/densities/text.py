@@ -23,7 +23,7 @@ from verosim.data.nodes import no_program
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.base import Params, infinite_weights, into
 from verosim.densities.features import Expansion, TokenAmounts
-from verosim.densities.terms import Term, TokensTerm
+from verosim.densities.terms import HashedTokens, ListedTokens, Term, TokenRows, TokensTerm
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
@@ -32,12 +32,13 @@ from verosim.stats.document_terms import text_lengths
 from verosim.stats.term_rows import TermMatrix, TermRows
 
 
-def token_term(
-    codes: Vocabulary, tokenizer: Tokenizer, weighting: str, bias: np.ndarray, *tables: Any
-) -> TokensTerm:
-    """The term of the tokens of a vocabulary."""
-    tokens = tuple(codes.tokens())
-    return TokensTerm.of(checked_tokenizer(tokenizer), weighting, tokens, bias, *tables)
+def token_rows(codes: TokenCodes) -> TokenRows:
+    """The rows of the tokens in a table, for a program."""
+    if isinstance(codes, Vocabulary):
+        return ListedTokens(tuple(codes.tokens()))
+    buckets, places, *_ = codes.lookup()
+    used = np.flatnonzero(places >= 0) if len(places) else np.arange(buckets)
+    return HashedTokens(buckets, tuple(used.tolist()))
 
 
 def checked_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
@@ -174,17 +175,10 @@ class TextParams(Params):
         table, absent = self.tokens.tables
         if not len(table):
             return ()
-        bias = np.zeros(table.shape[1])
-        if isinstance(self.codes, Vocabulary):
-            term = token_term(self.codes, self.tokenizer, self.weighting, bias, table, absent)
-        else:
-            buckets, places, *_ = self.codes.lookup()
-            rows = np.flatnonzero(places >= 0) if len(places) else np.arange(buckets)
-            term = TokensTerm.of(
-                checked_tokenizer(self.tokenizer), self.weighting, (), bias, table, absent,
-                buckets, tuple(rows.tolist()),
-            )  # fmt: skip
-        return (term,)
+        nothing = np.zeros(table.shape[1])
+        rows = token_rows(self.codes)
+        by = checked_tokenizer(self.tokenizer)
+        return (TokensTerm.of(by, self.weighting, rows, nothing, table, absent),)
 
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):

@@ -11,14 +11,16 @@ from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
 from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
 from verosim.densities.terms.numbers import BinsTerm, GaussianTerm, PoissonTerm, PresenceTerm
 from verosim.densities.terms.quadratic import QuadraticTerm
-from verosim.densities.terms.tokens import TokensTerm
+from verosim.densities.terms.tokens import HashedTokens, ListedTokens, TokenRows, TokensTerm
 from verosim.densities.terms.values import LookupTerm, Overflow
 
 __all__ = [
     "AmountsTerm",
     "BinsTerm",
     "GaussianTerm",
+    "HashedTokens",
     "LinearTerm",
+    "ListedTokens",
     "LogSumExpTerm",
     "LookupTerm",
     "Overflow",
@@ -28,5 +30,6 @@ __all__ = [
     "Scored",
     "SumTerm",
     "Term",
+    "TokenRows",
     "TokensTerm",
 ]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
+from verosim.data.nodes import malformed
 from verosim.densities.terms.base import Scored, Term, finite_part
 
 
@@ -17,27 +18,41 @@ class SumTerm(Term):
 
     kind = "sum"
     terms: tuple[Term, ...]
-    bias: Annotated[np.ndarray, "C"]
+    bias: Annotated[np.ndarray, "C"]  # b
 
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         return total(self.terms, values, self.bias, len(values[0]))
 
     def check(self, readings: int, classes: int) -> None:
         super().check(readings, classes)
-        for term in self.terms:
-            term.check(len(self.reads), classes)
+        check_inner(self.terms, len(self.reads), classes)
 
 
 @dataclass(frozen=True, eq=False)
-class LogSumExpTerm(SumTerm):
-    """log Σ_t exp(b_k + s_tk(x)): a mixture of the inner terms."""
+class LogSumExpTerm(Term):
+    """log Σ_t exp(w_tk + s_tk(x)): a mixture of the inner terms. A weight w may be −∞."""
 
     kind = "logsumexp"
+    terms: tuple[Term, ...]  # T of them
+    log_weight: Annotated[np.ndarray, "T", "C"]  # w
 
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
-        parts = [total([term], values, self.bias, len(values[0])) for term in self.terms]
-        scores = np.stack([score for score, _ in parts])  # (terms, n, C)
-        return log_sum_exp(scores, axis=0), np.max([size for _, size in parts], axis=0)
+        weighted = zip(self.terms, self.log_weight, strict=True)
+        parts = [total((term,), values, weight, len(values[0])) for term, weight in weighted]
+        scores, sizes = (np.stack(one) for one in zip(*parts, strict=True))  # (T, n, C)
+        return log_sum_exp(scores, axis=0), np.where(np.isneginf(scores), 0.0, sizes).max(axis=0)
+
+    def check(self, readings: int, classes: int) -> None:
+        super().check(readings, classes)
+        check_inner(self.terms, len(self.reads), classes)
+        if len(self.terms) != len(self.log_weight):
+            raise malformed(f"{len(self.terms)} terms have {len(self.log_weight)} weights")
+
+
+def check_inner(terms: Sequence[Term], readings: int, classes: int) -> None:
+    """Check terms inside another term, which has this number of readings."""
+    for term in terms:
+        term.check(readings, classes)
 
 
 def total(terms: Sequence[Term], values: Sequence[np.ndarray], start: np.ndarray, n: int) -> Scored:

@@ -1,19 +1,20 @@
 """The tokens of a text.
 
-    b_k + Σ_i a_i s_ik + Σ_i [i is absent] u_ik
+    b_k + Σ_i a_i s_ik + Σ_i [token i is absent] u_ik
 
 a_i is the amount of token i. With c_i the number of times that it occurs in the text:
 
     counts     a_i = c_i
     presence   a_i = 1 if c_i > 0
     l2         a_i = (1 + log c_i) / √(Σ_j (1 + log c_j)²)   over all tokens j of the text
-    unit       the same, over the listed tokens only
+    unit       the same over the listed tokens only, after each 1 + log c_i is multiplied by idf_i
 
 Tokens that are not listed are skipped.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,48 +23,92 @@ from typing import Annotated
 
 import numpy as np
 
-from verosim.data.nodes import malformed
+from verosim.data.nodes import Node, malformed
 from verosim.data.tokens import ANALYZERS, Tokenizer
 from verosim.densities.terms.base import Scored, Term, finite_part
 from verosim.densities.terms.token_hash import token_hash
 
 AMOUNTS = ("counts", "presence", "l2", "unit")
+UsedTokens = list[tuple[np.ndarray, np.ndarray]]  # of each text: rows of the table, and amounts
+
+
+@dataclass(frozen=True, eq=False)
+class TokenRows(Node):
+    """Which row of a table belongs to a token."""
+
+    @abstractmethod
+    def row(self, token: str) -> int | None:
+        """The number of the row; None if the token has none."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ListedTokens(TokenRows):
+    """The tokens of the rows."""
+
+    kind = "listed"
+    tokens: tuple[str, ...]
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {token: i for i, token in enumerate(self.tokens)}
+
+    def row(self, token: str) -> int | None:
+        return self._rows.get(token)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True, eq=False)
+class HashedTokens(TokenRows):
+    """The bucket of each row. The bucket of a token is its hash modulo the number of buckets."""
+
+    kind = "hashed"
+    buckets: int  # a power of 2
+    used: tuple[int, ...]
+
+    @cached_property
+    def _rows(self) -> dict[int, int]:
+        return {bucket: i for i, bucket in enumerate(self.used)}
+
+    def row(self, token: str) -> int | None:
+        return self._rows.get(token_hash(token) & (self.buckets - 1))
+
+    def __len__(self) -> int:
+        return len(self.used)
 
 
 @dataclass(frozen=True, eq=False)
 class TokensTerm(Term):
-    """The sum over the tokens of a text; or, with `buckets`, over the hashes of its tokens."""
+    """The sum over the tokens of a text."""
 
     kind = "tokens"
     ngrams: tuple[int, int]
     lowercase: bool
-    analyzer: str
+    analyzer: str  # "word" or "char_wb"
     stop_words: tuple[str, ...]
     strip_accents: str | None
-    weighting: str
-    tokens: tuple[str, ...]  # empty with buckets
-    buckets: int  # 0 without buckets; else a token is hash modulo this number
-    places: tuple[int, ...]  # the bucket of each row of the table; empty without buckets
-    bias: Annotated[np.ndarray, "C"]
+    weighting: str  # one of AMOUNTS
+    tokens: TokenRows
+    bias: Annotated[np.ndarray, "C"]  # b
     table: Annotated[np.ndarray, "K", "C"]  # s
     absent: Annotated[np.ndarray, "K", "C"] | None = None  # u
+    idf: Annotated[np.ndarray, "K"] | None = None
 
     @classmethod
-    def of(
-        cls, tokenizer: Tokenizer, weighting: str, tokens: tuple[str, ...], bias: np.ndarray,
-        table: np.ndarray, absent: np.ndarray | None = None, buckets: int = 0,
-        places: tuple[int, ...] = (),
-    ) -> TokensTerm:  # fmt: skip
-        """The term for a way to divide texts."""
-        return cls(
-            (0,), tokenizer.ngrams, tokenizer.lowercase, tokenizer.analyzer, tokenizer.stop_words,
-            tokenizer.strip_accents, weighting, tokens, buckets, places, bias, table, absent,
-        )  # fmt: skip
+    def of(cls, tokenizer: Tokenizer, *fields: object, **others: object) -> TokensTerm:
+        """The term with the settings of a tokenizer, and then the fields after these settings."""
+        by = tokenizer
+        settings = by.ngrams, by.lowercase, by.analyzer, by.stop_words, by.strip_accents
+        return cls((0,), *settings, *fields, **others)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if self.weighting not in AMOUNTS or self.analyzer not in ANALYZERS:
             raise malformed(f"{self.weighting!r} or {self.analyzer!r} is not known")
-        if len(self.places if self.buckets else self.tokens) != len(self.table):
+        if len(self.tokens) != len(self.table):
             raise malformed("the list of tokens is not as long as its table")
 
     @cached_property
@@ -73,48 +118,42 @@ class TokensTerm(Term):
             self.ngrams, self.lowercase, self.analyzer, self.stop_words, self.strip_accents
         )
 
-    @cached_property
-    def _rows(self) -> dict[str | int, int]:
-        keys: tuple[str | int, ...] = self.places if self.buckets else self.tokens
-        return {key: i for i, key in enumerate(keys)}
+    def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
+        used = [self.amounts(text) for text in values[0].tolist()]
+        table, absent = self.table, self.absent
+        known = None if absent is None else finite_part(absent)
+        impossible = _sums(used, np.isneginf(table), None if absent is None else absent == -np.inf)
+        scores = _sums(used, finite_part(table), known) + self.bias
+        size = _sums(used, np.abs(finite_part(table)), None) + np.abs(self.bias)
+        if known is not None:
+            size += 2 * np.abs(known).sum(axis=0)
+        return np.where(impossible > 0, -np.inf, scores), size
 
     def amounts(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """The rows of the table that a text uses, and the amount of each."""
-        counts = Counter(self.tokenizer.tokens(text))
-        found: dict[int, float] = {}
-        norm = 1.0
+        found = Counter(self.tokenizer.tokens(text))
+        counts = np.array(list(found.values()), dtype=np.float64)
+        rows = np.array(
+            [-1 if (row := self.tokens.row(token)) is None else row for token in found],
+            dtype=np.intp,
+        )
+        listed = rows >= 0
         if self.weighting in ("l2", "unit"):
-            kept = [c for t, c in counts.items() if self.weighting == "l2" or t in self._rows]
-            norm = float(np.sqrt(np.sum((1 + np.log(kept)) ** 2))) if kept else 1.0
-        for token, count in counts.items():
-            key = token_hash(token) & (self.buckets - 1) if self.buckets else token
-            row = self._rows.get(key)
-            if row is None:
-                continue
-            if self.weighting == "presence":
-                found[row] = 1.0
-            else:
-                one = count if self.weighting == "counts" else (1 + np.log(count)) / norm
-                found[row] = found.get(row, 0.0) + one
-        return np.array(list(found), dtype=np.intp), np.array(list(found.values()))
+            counts = 1 + np.log(counts)
+            if self.idf is not None:
+                counts = np.where(listed, counts * self.idf[rows], 0.0)
+            norm = np.sqrt((counts[listed | (self.weighting == "l2")] ** 2).sum())
+            counts = counts / (norm or 1.0)
+        # Several tokens can have one bucket.
+        each, where = np.unique(rows[listed], return_inverse=True)
+        amounts = np.bincount(where, counts[listed], minlength=len(each))
+        return each, np.ones(len(each)) if self.weighting == "presence" else amounts
 
-    def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
-        table, never = finite_part(self.table), np.isneginf(self.table)
-        start, size_of_start, required = self.bias, np.abs(self.bias), np.zeros_like(self.bias)
-        if self.absent is not None:
-            unseen = finite_part(self.absent)
-            start = start + np.ascontiguousarray(unseen.T).sum(axis=1)
-            size_of_start = size_of_start + np.abs(unseen).sum(axis=0)
-            required = np.isneginf(self.absent).sum(axis=0)
-        scores, size = (np.empty((len(values[0]), len(self.bias))) for _ in range(2))
-        for i, text in enumerate(values[0].tolist()):
-            rows, amounts = self.amounts(text)
-            scores[i] = start + amounts @ table[rows]
-            size[i] = size_of_start + amounts @ np.abs(table[rows])
-            lost = required.astype(np.intp)
-            if self.absent is not None:
-                scores[i] -= unseen[rows].sum(axis=0)
-                size[i] += np.abs(unseen[rows]).sum(axis=0)
-                lost = lost - np.isneginf(self.absent[rows]).sum(axis=0)
-            scores[i, (lost > 0) | never[rows].any(axis=0)] = -np.inf
-        return scores, size
+
+def _sums(used: UsedTokens, table: np.ndarray, absent: np.ndarray | None) -> np.ndarray:
+    """(n, C) the sums of the rows of a table; and of those of `absent` that are not used."""
+    if absent is None:
+        return np.array([amounts @ table[rows] for rows, amounts in used])
+    every = np.ascontiguousarray(absent.T).sum(axis=1)  # row by row, many numbers lose digits
+    return np.array([every + (amounts @ table[rows] - absent[rows].sum(axis=0))
+                     for rows, amounts in used])  # fmt: skip
