@@ -617,8 +617,8 @@ def program_equals_scores(model: Any, X: Source, rows: Source | None = None) -> 
     """
     program = model.program()
     if rows is None:
-        state = getattr(model, "state_", None)
-        rows = X if state is None else typed_rows(state, program, X)
+        read = getattr(model, "checked_state", None)
+        rows = X if read is None else typed_rows(read(), program, X)
     scores, size = program.evaluate_with_size(rows)
     wanted = model.log_joint(X) if program.output == JOINT_OUTPUT else model.predict_log_proba(X)
     impossible = np.isneginf(wanted)

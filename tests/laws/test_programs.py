@@ -75,6 +75,7 @@ ARRAYS = {
     "LDA": verosim.LDA(), "QDA": verosim.QDA(shrinkage=0.1), "RDA": verosim.RDA(),
     "shrunken": verosim.LDA(shrinkage=0.3), "NaiveLDA": verosim.NaiveLDA(),
     "GaussianNB": verosim.GaussianNB(priors="uniform"), "HistogramNB": verosim.HistogramNB(),
+    "impossible": verosim.HistogramNB(alpha=0),
 }  # fmt: skip
 GAPS = {
     "LDA": verosim.LDA(missing="marginalise"),
@@ -226,6 +227,33 @@ def test_a_mixture_is_a_log_sum_of_its_terms(rng):
     again = Program.from_json(program.to_json())
     assert again == program
     np.testing.assert_allclose(again.evaluate({"x": x}), wanted, rtol=1e-12)
+
+
+NOT_YET = {"TAN", "KDB", "AODE", "JointHistogram", "LiftedLDA", "MDA"}
+TEXT_MODELS = {"TextNB", "TextRidge"}
+
+
+@pytest.mark.parametrize("name", verosim.estimators.__all__)
+@pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
+def test_every_estimator_with_its_defaults(name, rng):
+    y = labels(rng)
+    X = np.abs(rng.normal(size=(N, 3))).round(1)
+    X = texts(rng) if name in TEXT_MODELS else X
+    if name in {"NaiveBayes", "TAN", "KDB", "AODE", "LiftedLDA"}:
+        X = table(rng).drop(columns="words")
+    model = getattr(verosim, name)().fit(X, y)
+    if name in NOT_YET:
+        with pytest.raises(VerosimError, match="has no program"):
+            model.program()
+    else:
+        program_equals_scores(model, X)
+
+
+@pytest.mark.parametrize("wrap", [verosim.reject, verosim.conformal])
+def test_wrappers_have_the_program_of_their_model(wrap, rng):
+    y = labels(rng) % 3
+    X = numbers(rng, y)
+    program_equals_scores(wrap(verosim.LDA(), X, y), X)
 
 
 # The format ---------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def typed_column(name: str, type_: str, values: Any, n: int) -> np.ndarray:
             f"Column {name!r} must have cells of the type {type_!r}; got {given[:3]!r:.60}.",
             "Convert the cells before they are given to the program.",
         ) from None
-    if out.dtype.kind == "f" and np.isinf(out).any():
+    if type_ == "number" and np.isinf(out).any():
         raise VerosimError(
             f"Column {name!r} contains infinity in row {int(np.argmax(np.isinf(out)))}.",
             "Replace the value by a finite number, or by a missing value.",

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from verosim.data.nodes import malformed
-from verosim.densities.terms.base import Scored, Term
+from verosim.densities.terms.base import Scored, Term, finite_part
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class PresenceTerm(Term):
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         x = values[0][:, None]
         scores = np.where(x > self.threshold, self.present, self.absent)
-        return _seen(x, scores, np.abs(scores) + np.abs(self.absent))
+        return _seen(x, scores, np.abs(scores) + np.abs(finite_part(self.absent)))
 
 
 def _seen(x: np.ndarray, scores: np.ndarray, size: np.ndarray) -> Scored:
