@@ -104,6 +104,17 @@ def test_blocks_with_missing_cells_use_their_marginal(name, rng):
     program_equals_scores(GAPS[name].fit(X, y), X)
 
 
+@pytest.mark.parametrize("apart", [1.0, 1e6])
+@pytest.mark.parametrize("name", GAPS)
+@pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
+def test_far_from_zero_with_nearly_equal_columns(name, apart, rng):
+    y = rng.integers(0, 3, N)
+    X = rng.normal(size=(N, 4)) + 1e8 + apart * y[:, None]
+    X[:, 1] = X[:, 0] + 1e-3 * rng.normal(size=N)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    program_equals_scores(GAPS[name].fit(X, y), X)
+
+
 @pytest.mark.parametrize("alpha", [1.0, 0.0])
 @pytest.mark.parametrize("model", ["MultinomialNB", "ComplementNB", "BernoulliNB"])
 @pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")

@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from verosim.data.nodes import malformed
+from verosim.densities.missing_cells import STEEP_RATIO
 from verosim.densities.terms.base import Scored, Term
 from verosim.kernels.constants import LOG_2PI
 
@@ -40,23 +41,37 @@ class QuadraticTerm(Term):
         patterns, which = np.unique(np.isnan(X), axis=0, return_inverse=True)
         for p, missing in enumerate(patterns):
             at, seen = np.flatnonzero(which.reshape(-1) == p), np.flatnonzero(~missing)
-            whiteners, log_det = self._marginal(seen)
+            marginals = [self._marginal(s, missing) for s in range(len(self.log_det))]
             for c in range(len(self.pivot)):
-                s = c if len(whiteners) > 1 else 0
-                away = X[np.ix_(at, seen)] - self.pivot[c, seen]
-                white = (away - self.offset[c, seen]) @ whiteners[s].T
-                level = len(seen) * LOG_2PI + log_det[s]
-                most = (np.abs(away) + np.abs(self.offset[c, seen])) @ np.abs(whiteners[s].T)
+                whitener, log_det, loss = marginals[c if len(marginals) > 1 else 0]
+                away, offset = X[np.ix_(at, seen)] - self.pivot[c, seen], self.offset[c, seen]
+                white = (away - offset) @ whitener.T
+                most = (np.abs(away) + np.abs(offset)) @ np.abs(whitener.T)
+                level = len(seen) * LOG_2PI + log_det
                 scores[at, c] = -0.5 * (level + (white**2).sum(axis=1))
-                size[at, c] = 0.5 * (np.abs(level) + (most**2).sum(axis=1))
+                size[at, c] = 0.5 * loss * (1 + np.abs(level) + (most**2).sum(axis=1))
         return scores, size
 
-    def _marginal(self, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The whiteners (S, o, o) and log|Σ_oo| (S,) of the columns with values."""
-        if len(seen) == self.pivot.shape[1]:
-            return self.whitener, self.log_det
-        part = self.covariance[:, seen[:, None], seen]
-        unit = np.sqrt(np.diagonal(part, axis1=1, axis2=2))  # (S, o)
-        root = np.linalg.cholesky(part / (unit[:, :, None] * unit[:, None, :]))
-        log_det = 2 * np.log(np.diagonal(root, axis1=1, axis2=2) * unit).sum(axis=1)
-        return np.linalg.inv(root) / unit[:, None, :], log_det
+    def _marginal(self, s: int, missing: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """V (·, o) with ‖V z_o‖² = z_oᵀ Σ_oo⁻¹ z_o, and log|Σ_oo|, for the columns o with values.
+
+        If few columns are missing, the missing part of z that gives the least ‖W z‖ is filled in.
+        Otherwise, or if W has lost digits in these columns, Σ_oo is factored. The third value is
+        the size of the products in the factor, relative to their sum; 1 without a factor.
+        """
+        W, sigma, seen = self.whitener[s], self.covariance[s], ~missing
+        if not missing.any():
+            return W, float(self.log_det[s]), 1.0
+        precision = W.T @ W
+        steepness = (sigma.diagonal() * precision.diagonal())[missing].max()
+        if missing.sum() <= seen.sum() and steepness <= STEEP_RATIO:
+            inner = precision[np.ix_(missing, missing)]
+            fill = np.linalg.solve(inner, precision[np.ix_(missing, seen)])
+            log_det = self.log_det[s] + np.linalg.slogdet(inner)[1]
+            return W[:, seen] - W[:, missing] @ fill, float(log_det), 1.0
+        part = sigma[np.ix_(seen, seen)]
+        unit = np.sqrt(part.diagonal())  # (o,)
+        root = np.linalg.cholesky(part / (unit[:, None] * unit))
+        inverse = np.linalg.inv(root)
+        log_det = 2 * np.log(root.diagonal() * unit).sum()
+        return inverse / unit, float(log_det), float((inverse**2).sum(axis=0).max(initial=1.0))
