@@ -140,7 +140,7 @@ GROUPS = (
         )
         + names_in(
             "verosim.bayes",
-            "log_priors boundary signed_distances Rule Decision LinearScores",
+            "log_priors boundary signed_distances Rule Decision LinearScores Program",
         ),
     ),
     Group(
@@ -163,7 +163,8 @@ GROUPS = (
             "associative commutative has_zero invertible scales splits streams aligns repivots "
             "restores passes_through_empty folds_add_up adds_like_one_thread "
             "agrees_with_its_statistic columns_stand_alone adds_up_by_column features_are_linear "
-            "leaves_one_out ratio_is_density reads_only assert_same size_of statistic_of",
+            "leaves_one_out program_equals_scores ratio_is_density reads_only assert_same size_of "
+            "statistic_of",
         ),
     ),
     Group(

@@ -15,15 +15,17 @@ objects, from a property-testing library or by hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.axes import Axes, Columns, Groups
+from verosim.bayes.program import JOINT_OUTPUT, Program
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.densities import Density
 from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
+from verosim.models.program import typed_rows
 from verosim.stats import ArrayStatistic, Moments, Patterns, Product, Statistic, from_state
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ __all__ = [
     "invertible",
     "leaves_one_out",
     "passes_through_empty",
+    "program_equals_scores",
     "ratio_is_density",
     "reads_only",
     "repivots",
@@ -591,6 +594,40 @@ def reads_only(density: Density, statistic: Statistic) -> None:
 
 
 # Laws of engines -----------------------------------------------------------------------------
+
+
+def program_equals_scores(model: Any, X: Source, rows: Source | None = None) -> None:
+    """The program of a fitted model has the scores of the model, and so has its JSON.
+
+        |program − model| ≤ 1e-12 · (1 + size)
+
+    where size is the sum of the absolute values of all products in the score. The scores are
+    `log_joint`, or `predict_log_proba` if the output of the program is "log_posterior". Reading the
+    JSON of the program gives an equal program with the same scores, bit by bit.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted model with the method `program`.
+    X : array-like of shape (n, d) or table
+        The rows, in any form that the model reads.
+    rows : mapping, ndarray or list of str, or None, default=None
+        The same rows as the typed cells that the program takes. None means that they are read as
+        the model reads them.
+    """
+    program = model.program()
+    if rows is None:
+        read = getattr(model, "checked_state", None)
+        rows = X if read is None else typed_rows(read(), program, X)
+    scores, size = program.evaluate_with_size(rows)
+    wanted = model.log_joint(X) if program.output == JOINT_OUTPUT else model.predict_log_proba(X)
+    impossible = np.isneginf(wanted)
+    np.testing.assert_array_equal(np.isneginf(scores), impossible)
+    apart = np.abs(np.where(impossible, 0.0, scores) - np.where(impossible, 0.0, wanted))
+    assert (apart <= LAW_TOLERANCE * (1 + size)).all(), f"{np.max(apart / (1 + size)):.1e}"
+    again = Program.from_json(program.to_json())
+    assert again == program
+    np.testing.assert_array_equal(again.evaluate(rows), scores)
 
 
 def adds_like_one_thread(engine: Engine, source: ArraySource, plan: Statistic) -> None:

@@ -9,7 +9,7 @@ Reference: Bar-Yossef et al. (2002), Counting distinct elements in a data stream
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,11 @@ from verosim.errors import ONE_SCHEMA_HINT, VerosimError
 OTHER = "‹other›"  # the overflow bucket
 
 Rank = tuple[int, int, str]
+
+
+def overflow_rank(text: str, frequent: Collection[str]) -> Rank:
+    """The rank of a value of a column with these frequent values."""
+    return int(text not in frequent), zlib.crc32(text.encode("utf-8", "replace")), text
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,11 @@ class CappedCategories(Categories):
 
     def rank(self, j: int, text: str) -> Rank:
         """The rank of a value of column j. Values with small ranks are kept first."""
-        return int(text not in self._frequent[j]), zlib.crc32(text.encode("utf-8", "replace")), text
+        return overflow_rank(text, self._frequent[j])
+
+    def overflow(self, j: int) -> tuple[tuple[str, ...], Rank] | None:
+        last = self.last[j]
+        return None if last is None else (self.frequent[j], last)
 
     def codes_of(self, j: int, texts: list[str | None]) -> np.ndarray:
         """(len,) int32 codes of some texts of column j; −1 is missing, −2 is not on the axis."""

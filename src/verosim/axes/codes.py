@@ -215,6 +215,10 @@ class Categories(Codes):
         """The code of a value of column j."""
         return int(self.first[j]) + self.index[j][value]
 
+    def overflow(self, j: int) -> tuple[tuple[str, ...], tuple[int, int, str]] | None:
+        """The frequent values of column j and the last rank that is kept; None without a cap."""
+        return None
+
     def keep(self, kept: np.ndarray) -> Categories:
         return Categories(
             tuple(v for i, v in enumerate(values) if kept[self.first[j] + i])

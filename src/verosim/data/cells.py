@@ -266,6 +266,12 @@ def days(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     return np.where(gone, np.nan, micros / DAY)
 
 
+def datetimes(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
+    """(n,) datetime64[us], in the time zone of the column; NaT where missing."""
+    micros, gone = _micros(array, na)
+    return np.where(gone, np.datetime64("NaT", "us"), micros.astype("datetime64[us]"))
+
+
 def clock_parts(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
     """Hour, weekday (Monday is 0) and month of each date, int32, −1 where missing."""
     micros, gone = _micros(array, na)

@@ -19,7 +19,15 @@ from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
 from verosim.data.cell_formats import by_format, other_format_hint
 from verosim.data.libraries import pa
+from verosim.data.nodes import PROGRAM_HINT, no_program
 from verosim.data.number_blocks import number_block
+from verosim.data.readings import (
+    CellReading,
+    DocumentReading,
+    FlagReading,
+    KeyReading,
+    NumberReading,
+)
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
 from verosim.data.text import Documents
@@ -28,6 +36,7 @@ from verosim.errors import VerosimError
 NOT_SUPPORTED = "is not supported"  # the end of the reason why a type is ignored
 STRIP = 1 << 15  # cells
 READ = {"number": cells.numbers, "boolean": cells.flags}  # the roles read as numbers
+READINGS = {"number": NumberReading, "boolean": FlagReading}
 
 
 class Watch(Protocol):
@@ -63,6 +72,11 @@ class Reader(ABC):
     def owners(self) -> tuple[str, ...]:
         """The column of the table that each column of the block belongs to."""
         return self.names
+
+    @property
+    def readings(self) -> tuple[CellReading, ...]:
+        """How each column of the block is made from typed cells, for a program."""
+        raise no_program("its reader does not state its readings", PROGRAM_HINT)
 
     @abstractmethod
     def block(self, rows: Rows) -> Any: ...
@@ -169,12 +183,20 @@ class NumberReader(Reader):
                     f"{ignored(column)}.",
                 )
 
+    @property
+    def readings(self) -> tuple[CellReading, ...]:
+        return tuple(READINGS[column.role](column.name) for column in self.schema.used)
+
     def block(self, rows: Rows) -> np.ndarray:
         return self.numbers_of(rows, [(c, by_format(c, READ[c.role])) for c in self.schema.used])
 
 
 class CategoryReader(Reader):
     """Reads a table for a model of categories. Every column is read as a category."""
+
+    @property
+    def readings(self) -> tuple[CellReading, ...]:
+        return tuple(KeyReading(name) for name in self.names)
 
     def block(self, rows: Rows) -> CodedColumns:
         found = [self.cells_of(rows, column, cells.keys) for column in self.schema.used]
@@ -197,6 +219,10 @@ class TextReader(Reader):
     @property
     def columns(self) -> Columns:
         return Columns(1, (" + ".join(self.names),))
+
+    @property
+    def readings(self) -> tuple[CellReading, ...]:
+        return (DocumentReading(self.names),)
 
     def block(self, rows: Rows) -> Documents:
         found = [self.cells_of(rows, column, documents) for column in self.schema.used]

@@ -23,8 +23,10 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
+from verosim.data.nodes import PROGRAM_HINT, no_program
 from verosim.data.sources import as_block
 from verosim.densities.leave_one_out import Scorer, refit
+from verosim.densities.terms import Term
 from verosim.errors import SingularWarning, VerosimError
 from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
@@ -115,6 +117,14 @@ class ClassScores(ABC):
     def linear_form(self) -> LinearForm | None:
         """The scores as linear functions of a complete row; None if they are not linear."""
         return None
+
+    def terms(self) -> tuple[Term, ...]:
+        """The scores as the terms of a program. The readings are the columns of the block."""
+        raise no_program("its density does not state its terms", PROGRAM_HINT)
+
+    def ratio_terms(self) -> tuple[Term, ...]:
+        """The terms of `log_ratio`, which may leave out what is the same for all classes."""
+        return self.terms()
 
     def row_lengths(self, block: Any) -> np.ndarray:
         """The length of each row: the number of words of a text, or the sum of counts.

@@ -27,6 +27,7 @@ from verosim.densities.base import Density, Params, infinite_weights, into
 from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
 from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial, refit
 from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
+from verosim.densities.terms import AmountsTerm, PresenceTerm, Term
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STRETCH
@@ -185,6 +186,28 @@ class ColumnParams(Params):
             seen = statistic.weight[:, 0, None] - statistic.arrays["missing"][:, 0]
             score += (seen * self.absent.T).sum(axis=1)
         return score
+
+    def terms(self) -> tuple[Term, ...]:
+        table, absent = self.tables
+        if absent is None:
+            return (AmountsTerm(tuple(range(len(table))), table),) if len(table) else ()
+        return tuple(
+            PresenceTerm((j,), float(self.threshold), table[j], absent[j])
+            for j in range(len(table))
+        )
+
+    @property
+    def tables(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """(d, C) the scores of present columns, or of a unit; and of absent ones, if they score."""
+        table, absent, certain = self.table, self.absent, self.certain
+        if not len(absent):
+            never = None if certain is None else certain.never_present > 0
+            return (table if never is None else np.where(never, -np.inf, table)), None
+        table = table + absent
+        if certain is not None:
+            table = np.where(certain.never_present > 0, -np.inf, table)
+            absent = np.where(certain.never_absent > 0, -np.inf, absent)
+        return table, absent
 
     def expansion(self, statistic: Counts) -> Expansion:
         if self.certain is not None:

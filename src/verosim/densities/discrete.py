@@ -21,6 +21,7 @@ from verosim.densities.base import Density, Params, infinite_weights, into
 from verosim.densities.features import Expansion, Indicators
 from verosim.densities.leave_one_out import Scorer, categorical
 from verosim.densities.smoothing import log_of
+from verosim.densities.terms import LookupTerm, Overflow, Term
 from verosim.linalg import padded
 from verosim.stats import Counts
 
@@ -99,6 +100,20 @@ class CodeParams(Params):
         count = statistic.arrays["count"][:, 0]
         scores = self.table[self._places(statistic.axes.codes)].T  # (C, K)
         return (count * np.where(count > 0, scores, 0.0)).sum(axis=1)
+
+    def terms(self) -> tuple[Term, ...]:
+        assert isinstance(self.codes, Categories)
+        first, size, nothing = self.codes.first, self.codes.size, np.zeros(self.table.shape[1])
+        out = []
+        for j, values in enumerate(self.codes.values):
+            rare = self.codes.overflow(j)
+            out.append(
+                LookupTerm(
+                    (j,), values, self.table[first[j] : first[j + 1]], self.table[size + j],
+                    nothing, None if rare is None else Overflow(*rare),
+                )
+            )  # fmt: skip
+        return tuple(out)
 
     def expansion(self, statistic: Counts) -> Expansion:
         if np.isinf(self.table).any():

@@ -20,6 +20,7 @@ from verosim.densities.base import into
 from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
 from verosim.densities.located import Located
 from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
+from verosim.densities.terms import QuadraticTerm, Term
 from verosim.errors import VerosimError
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import Factor, factor
@@ -212,6 +213,21 @@ class FullParams(Located):
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         at = 0 if self.shared else k
         return self.precision[at], float(self.log_det[at])
+
+    def terms(self) -> tuple[Term, ...]:
+        at = np.flatnonzero(self.used)
+        if not len(at):
+            return ()
+        pivot, offset = self.pivot, self.offset
+        if self._stacked is not None:  # the scores are computed from one pivot
+            pivot, offset = np.broadcast_arrays(*self.about_one_pivot)
+        block = (slice(None), at[:, None], at)
+        return (
+            QuadraticTerm(
+                tuple(at.tolist()), pivot[:, at], offset[:, at], self.covariance_[block],
+                self.whitener[block], self.log_det,
+            ),
+        )  # fmt: skip
 
     def expansion(self, statistic: Statistic) -> Expansion:
         """The features z and, if each class has its own covariance, all products z_i z_j."""

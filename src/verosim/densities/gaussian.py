@@ -22,6 +22,7 @@ from verosim.densities.central import LEAST_FREEDOM, Centred
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion, Squares
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.densities.located import Located
+from verosim.densities.terms import GaussianTerm, Term
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
@@ -157,6 +158,14 @@ class DiagonalParams(Located):
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         used = self.variance[k] > 0
         return np.diag(self.precision[k]), float(np.log(self.variance[k][used]).sum())
+
+    def terms(self) -> tuple[Term, ...]:
+        pivot, offset = np.broadcast_arrays(*self._places)
+        used = np.flatnonzero((self.variance > 0).any(axis=0)).tolist()
+        return tuple(
+            GaussianTerm((j,), pivot[:, j], offset[:, j], self.precision[:, j], self.log_cell[:, j])
+            for j in used
+        )
 
     def expansion(self, statistic: Moments) -> Expansion:
         """The features z and, if each class has its own variances, z², and one mark per column.

@@ -21,6 +21,7 @@ from verosim.densities.base import Params, equal_parts
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.densities.features import Expansion
 from verosim.densities.smoothing import log_of
+from verosim.densities.terms import BinsTerm, Term
 from verosim.errors import VerosimError
 from verosim.stats import Counts
 
@@ -43,6 +44,14 @@ class BinParams(CodeParams):
     def log_mass(self) -> np.ndarray:
         assert isinstance(self.codes, Bins)
         return super().log_mass() + log_widths(self.codes)[:, None]
+
+    def terms(self) -> tuple[Term, ...]:
+        assert isinstance(self.codes, Bins)
+        first = self.codes.first
+        return tuple(
+            BinsTerm((j,), edges, self.table[first[j] : first[j + 1]])
+            for j, edges in enumerate(self.codes.edges)
+        )
 
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         assert isinstance(self.codes, Bins)
@@ -71,6 +80,9 @@ class CellParams(CodeParams):
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         Params.check(self, block, scores, columns, start)
+
+    def terms(self) -> tuple[Term, ...]:
+        return Params.terms(self)
 
     def contributions(self, block: Any) -> np.ndarray:
         """(n, C, d) equal parts for all columns, because a joint cell has no parts."""

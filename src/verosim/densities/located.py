@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from verosim.densities.base import LinearForm, Params
+from verosim.densities.terms import LinearTerm, Term
 
 
 class Located(Params):
@@ -98,6 +99,13 @@ class Located(Params):
         if not self.shared or self.far_apart:
             return None
         return self._form
+
+    def ratio_terms(self) -> tuple[Term, ...]:
+        form = self.linear_form
+        if form is None:
+            return self.terms()
+        reads = tuple(range(len(form.pivot)))
+        return (LinearTerm(reads, form.pivot, form.centre, form.coef, form.bias),)
 
     def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
         """(n, C) the linear scores of complete rows."""

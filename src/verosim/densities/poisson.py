@@ -20,6 +20,7 @@ from verosim.densities.base import Density, Params, into
 from verosim.densities.central import Centred
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion
 from verosim.densities.leave_one_out import Scorer, diagonal
+from verosim.densities.terms import PoissonTerm, Term
 from verosim.errors import VerosimError
 from verosim.stats import Moments
 
@@ -70,6 +71,10 @@ class PoissonParams(Params):
             "The likelihood of a Poisson column needs Σ log x!, which the model does not store.",
             "Compare models by their predictions on held-out rows.",
         )
+
+    def terms(self) -> tuple[Term, ...]:
+        used = np.flatnonzero((self.rate > 0).any(axis=0)).tolist()
+        return tuple(PoissonTerm((j,), self.rate[:, j]) for j in used)
 
     def expansion(self, statistic: Moments) -> Expansion:
         columns = statistic.axes.columns

@@ -18,6 +18,7 @@ from verosim.data.sources import Parts
 from verosim.densities.base import Density, Params
 from verosim.densities.features import Expansion, SideBySide
 from verosim.densities.leave_one_out import Scorer
+from verosim.densities.terms import Term
 from verosim.errors import VerosimError
 from verosim.stats import Product
 
@@ -78,6 +79,15 @@ class ProductParams(Params):
     @property
     def is_gaussian(self) -> bool:
         return any(part.is_gaussian for part in self.parts.values())
+
+    def terms(self) -> tuple[Term, ...]:
+        """The terms of all parts. The readings are the columns of all parts, one after another."""
+        out, start = [], 0
+        for name, part in self.parts.items():
+            stop = start + len(self.columns[name])
+            out += [term.moved(range(start, stop)) for term in part.terms()]
+            start = stop
+        return tuple(out)
 
     def expansion(self, statistic: Product) -> Expansion:
         return SideBySide.of(

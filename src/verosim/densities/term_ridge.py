@@ -27,6 +27,8 @@ from verosim.densities.base import ClassScores, Density, into, no_known_features
 from verosim.densities.centred_terms import CentredTerms, variance
 from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, term_ridge
+from verosim.densities.terms import Term, TokensTerm
+from verosim.densities.text import checked_tokenizer, token_rows
 from verosim.linalg import padded
 from verosim.stats import TermProducts
 from verosim.stats.document_terms import text_lengths
@@ -40,7 +42,7 @@ class TermScores(ClassScores):
 
     coef: np.ndarray  # (C, K) w_k / σ²
     bias: np.ndarray  # (C,)
-    terms: Vocabulary
+    vocabulary: Vocabulary  # the leading terms
     tokenizer: Tokenizer
 
     @property
@@ -58,7 +60,7 @@ class TermScores(ClassScores):
 
     def log_ratio(self, block: Documents | TermRows, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.bias)))
-        data, indices, indptr = term_weights(block, self.terms, self.tokenizer)
+        data, indices, indptr = term_weights(block, self.vocabulary, self.tokenizer)
         absent = np.empty((0, len(self.bias)))  # terms that do not occur have no score
         kernels.score_sparse(data, indices, indptr, False, 0.0, self._lanes, absent, self.bias, out)
         return out
@@ -68,6 +70,13 @@ class TermScores(ClassScores):
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """No check is needed: each text has finite scores."""
+
+    def terms(self) -> tuple[Term, ...]:
+        if not self.vocabulary.size:
+            return ()
+        table = np.ascontiguousarray(self.coef.T)
+        rows, by = token_rows(self.vocabulary), checked_tokenizer(self.tokenizer)
+        return (TokensTerm.of(by, "unit", rows, self.bias, table),)
 
     def expansion(self, statistic: Any) -> Expansion:
         """The weight of a term depends on the other terms, so it is not a feature of its own."""

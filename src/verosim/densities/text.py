@@ -19,15 +19,35 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
+from verosim.data.nodes import no_program
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.base import Params, infinite_weights, into
 from verosim.densities.features import Expansion, TokenAmounts
+from verosim.densities.terms import HashedTokens, ListedTokens, Term, TokenRows, TokensTerm
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
 from verosim.stats.document_terms import text_lengths
 from verosim.stats.term_rows import TermMatrix, TermRows
+
+
+def token_rows(codes: TokenCodes) -> TokenRows:
+    """The rows of the tokens in a table, for a program."""
+    if isinstance(codes, Vocabulary):
+        return ListedTokens(tuple(codes.tokens()))
+    buckets, places, *_ = codes.lookup()
+    used = np.flatnonzero(places >= 0) if len(places) else np.arange(buckets)
+    return HashedTokens(buckets, tuple(used.tolist()))
+
+
+def checked_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer, if it can be written down."""
+    if tokenizer.function is not None:
+        raise no_program(
+            f"its tokenizer is the function {tokenizer.function!r}", "Use tokenizer=None."
+        )
+    return tokenizer
 
 
 @dataclass(frozen=True)
@@ -150,6 +170,15 @@ class TextParams(Params):
         tokens = self.tokens.generative
         score = (count * tokens.table.T).sum(axis=1)
         return score + statistic.weight[:, 0] * tokens.base
+
+    def terms(self) -> tuple[Term, ...]:
+        table, absent = self.tokens.tables
+        if not len(table):
+            return ()
+        nothing = np.zeros(table.shape[1])
+        rows = token_rows(self.codes)
+        by = checked_tokenizer(self.tokenizer)
+        return (TokensTerm.of(by, self.weighting, rows, nothing, table, absent),)
 
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):

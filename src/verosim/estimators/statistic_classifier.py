@@ -39,11 +39,13 @@ from verosim.models import (
     open_to_score,
 )
 from verosim.models.opening import with_marks
+from verosim.models.program import program_of
 from verosim.stats import Statistic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from verosim.bayes import Program
     from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
 
 
@@ -471,6 +473,25 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
         return table_accuracy(state, X, y, sample_weight)
+
+    @reads
+    def program(self) -> Program:
+        """Write the scores of the model down as data: priors, readings of cells, and terms.
+
+            δ_k(x) = log π_k + Σ_t s_tk(x)
+
+        Returns
+        -------
+        Program
+            The program. Its `evaluate` gives `log_joint`, or `predict_log_proba` if the model is
+            not a density of the columns.
+
+        Raises
+        ------
+        VerosimError
+            If the model cannot be written as a program.
+        """
+        return program_of(self.checked_state())
 
     def check_columns(self, X: Source) -> None:
         """Check that X has the columns of the training rows. Predicting methods call this.

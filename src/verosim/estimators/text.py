@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
+from verosim.axes import Axes, Columns, Hashed, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
 from verosim.data.readers import TextReader
+from verosim.data.readings import CellReading, DocumentReading
 from verosim.data.schema import Schema
 from verosim.data.tables import Table
 from verosim.data.tokens import ANALYZERS
@@ -78,6 +79,9 @@ class DocumentSpec(Spec):
 
     def value_matrix(self, X: Any) -> np.ndarray:
         return texts_of(documents_of(X))
+
+    def array_readings(self, columns: Columns) -> tuple[CellReading, ...]:
+        return (DocumentReading(tuple(columns)),)
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         return look_for_texts(table, target, **given)

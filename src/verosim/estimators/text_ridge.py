@@ -244,7 +244,7 @@ class TextRidge(TextClassifier):
     @property
     def terms_(self) -> np.ndarray:
         """(d,) the terms in use, in the order of the columns of `coef_`."""
-        return np.array(self.fitted("terms_").params.terms.tokens(), dtype=object)
+        return np.array(self.fitted("terms_").params.vocabulary.tokens(), dtype=object)
 
     @property
     def coef_(self) -> np.ndarray:

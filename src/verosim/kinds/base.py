@@ -19,6 +19,7 @@ from verosim.axes import Axes
 from verosim.data.cell_formats import Read
 from verosim.data.column_kinds import KindDescription
 from verosim.data.libraries import pa
+from verosim.data.readings import CellReading
 from verosim.data.schema import Column, Schema
 from verosim.data.tables import Rows
 from verosim.densities.base import Density
@@ -43,6 +44,7 @@ class Member:
     names: tuple[str, ...]
     read: Read | None  # None if the part is made from the blocks of other parts
     in_pieces: bool = False  # if True, `read` gives the cells of every piece
+    readings: tuple[CellReading, ...] | None = None  # one per name; None if the kind has none
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class View:
     part: PartKind
     read: Read
     pieces: tuple[str, ...] = ()  # 'hour', 'weekday' …; empty if the cells are used directly
+    # The name of a column → how its typed cells become the cells of each piece, for a program.
+    readings: Callable[[str], tuple[CellReading, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

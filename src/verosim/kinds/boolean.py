@@ -7,6 +7,7 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.libraries import pa
 from verosim.data.readers import as_numbers
+from verosim.data.readings import FlagReading
 from verosim.data.schema import Column
 from verosim.densities import Bernoulli
 from verosim.kinds import numbers, statistics
@@ -34,6 +35,6 @@ BOOLEAN = Kind(
     name="boolean",
     role="boolean",
     aliases=("bool",),
-    views=(View(BOOLEANS, cells.flags),),
+    views=(View(BOOLEANS, cells.flags, readings=lambda name: (FlagReading(name),)),),
     sample=sample,
 )

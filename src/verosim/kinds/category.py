@@ -11,6 +11,7 @@ from verosim.axes import Axes, CappedCategories
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
 from verosim.data.readers import as_coded_columns
+from verosim.data.readings import KeyReading
 from verosim.data.schema import Schema
 from verosim.densities import Categorical
 from verosim.kinds import arrow, statistics
@@ -53,6 +54,6 @@ CATEGORIES = PartKind(
 CATEGORY = Kind(
     name="category",
     role="category",
-    views=(View(CATEGORIES, cells.keys),),
+    views=(View(CATEGORIES, cells.keys, readings=lambda name: (KeyReading(name),)),),
     sample=arrow.texts,
 )

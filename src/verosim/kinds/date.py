@@ -10,6 +10,7 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.libraries import pa
+from verosim.data.readings import ClockReading, DaysReading
 from verosim.data.schema import Column
 from verosim.kinds.arrow import cast
 from verosim.kinds.base import Kind, View
@@ -51,7 +52,12 @@ def sample_moment(column: Column, drawn: np.ndarray, gone: np.ndarray | None) ->
     return cast(moments, column.type)
 
 
-CLOCK_VIEW = View(CATEGORIES, clock_texts, tuple(CLOCK))
+def clock_readings(name: str) -> tuple[ClockReading, ...]:
+    return tuple(ClockReading(name, piece) for piece in CLOCK)
+
+
+CLOCK_VIEW = View(CATEGORIES, clock_texts, tuple(CLOCK), clock_readings)
+DAYS_VIEW = View(GAUSSIANS, cells.days, readings=lambda name: (DaysReading(name),))
 DATE = Kind(
     name="date",
     role="date/time",
@@ -63,6 +69,6 @@ DATE = Kind(
 DATE_AND_TREND = Kind(
     name="date+trend",
     role="date/time",
-    views=(View(GAUSSIANS, cells.days), CLOCK_VIEW),
+    views=(DAYS_VIEW, CLOCK_VIEW),
     sample=sample_moment,
 )

@@ -12,18 +12,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, STANDARD, DesignColumn
+from verosim.data.readings import CellReading
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
 from verosim.errors import VerosimError
 from verosim.kinds.base import Part
 from verosim.kinds.converted_reader import ConvertedReader
-
-CLIP = 0.005  # normal scores are those of the levels from 0.005 to 0.995
+from verosim.kinds.design_readings import design_readings, normal_scores
 
 Place = tuple[Any, int]  # a block of a part, and the number of a column in it
 
@@ -56,6 +55,17 @@ class DesignReader(ConvertedReader):
     def owners(self) -> tuple[str, ...]:
         forms, every = self.forms, self.every
         return tuple(one.column for one in self.schema.design for _ in one.names(forms, every))
+
+    @property
+    def readings(self) -> tuple[CellReading, ...]:
+        parts = self.mixed.parts
+        names = (name for part in parts for name in part.columns)
+        found = dict(zip(names, self.mixed.readings, strict=True))
+        return tuple(
+            reading
+            for one in self.schema.design
+            for reading in design_readings(one, found[one.name], self.forms, self.every)
+        )
 
     def room(self, n: int) -> np.ndarray:
         return np.zeros((n, len(self.columns)))
@@ -139,16 +149,3 @@ def _fill_category(
     code = np.array(table, dtype=np.intp)[block.indexes[j]]
     rows = np.flatnonzero(code < nowhere)
     out[rows, code[rows]] = 1.0
-
-
-def normal_scores(x: np.ndarray, quantiles: tuple[float, ...]) -> np.ndarray:
-    """(n,) Φ⁻¹(F(x)), with F the distribution that the quantiles describe.
-
-    Equal quantiles are one value with the mean of their levels. The levels are clipped at 0.005
-    and 0.995.
-    """
-    values, first = np.unique(np.array(quantiles), return_index=True)
-    last = np.append(first[1:], len(quantiles)) - 1
-    level = (first + last) / 2 / max(len(quantiles) - 1, 1)
-    out: np.ndarray = ndtri(np.clip(np.interp(x, values, level), CLIP, 1 - CLIP))
-    return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from verosim.data import cells
 from verosim.data.readers import as_numbers
+from verosim.data.readings import NumberReading
 from verosim.densities import DiagonalGaussian
 from verosim.kinds import numbers, statistics
 from verosim.kinds.base import Kind, PartKind, Settings, View
@@ -25,6 +26,6 @@ GAUSSIAN = Kind(
     name="gaussian",
     role="number",
     aliases=("number",),
-    views=(View(GAUSSIANS, cells.numbers),),
+    views=(View(GAUSSIANS, cells.numbers, readings=lambda name: (NumberReading(name),)),),
     sample=numbers.sample,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from verosim.axes import Axes, Bins
 from verosim.data import cells
 from verosim.data.readers import as_numbers
+from verosim.data.readings import NumberReading
 from verosim.data.schema import Schema
 from verosim.densities import Histogram
 from verosim.kinds import numbers, statistics
@@ -35,6 +36,6 @@ HISTOGRAM = Kind(
     name="histogram",
     role="number",
     binned=True,
-    views=(View(HISTOGRAMS, cells.numbers),),
+    views=(View(HISTOGRAMS, cells.numbers, readings=lambda name: (NumberReading(name),)),),
     sample=numbers.sample,
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.readers import as_numbers
+from verosim.data.readings import NumberReading
 from verosim.data.tables import Rows
 from verosim.densities import Poisson
 from verosim.errors import VerosimError
@@ -42,6 +43,6 @@ POISSONS = PartKind(
 POISSON = Kind(
     name="poisson",
     role="number",
-    views=(View(POISSONS, cells.numbers),),
+    views=(View(POISSONS, cells.numbers, readings=lambda name: (NumberReading(name),)),),
     sample=numbers.sample,
 )

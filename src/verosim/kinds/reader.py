@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from verosim.data.cell_formats import by_format
+from verosim.data.nodes import no_program
 from verosim.data.readers import Reader, as_numbers
+from verosim.data.readings import CellReading, MissingReading
 from verosim.data.schema import Column, Schema
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows
@@ -62,10 +64,11 @@ class MixedReader(Reader):
 
     def _member(self, column: Column, view: View) -> Member:
         read = by_format(column, view.read)
+        readings = None if view.readings is None else view.readings(column.name)
         if not view.pieces:
-            return Member(column, (column.name,), read)
+            return Member(column, (column.name,), read, readings=readings)
         names = tuple(self._piece(column.name, piece) for piece in view.pieces)
-        return Member(column, names, read, in_pieces=True)
+        return Member(column, names, read, in_pieces=True, readings=readings)
 
     def _piece(self, name: str, piece: str) -> str:
         """'when.hour', or another name if the table has a column with that name."""
@@ -75,6 +78,26 @@ class MixedReader(Reader):
     @cached_property
     def _taken(self) -> frozenset[str]:
         return frozenset(self.schema.names)
+
+    @cached_property
+    def readings(self) -> tuple[CellReading, ...]:
+        """How each column of each part is made from typed cells."""
+        first: dict[str, CellReading] = {}  # the first reading of each column of the table
+        out: list[CellReading] = []
+        for part in self.parts:
+            for member in part.members:
+                found = member.readings
+                if part.kind == MISSING:
+                    found = (MissingReading(first[member.column.name]),)
+                if found is None:
+                    raise no_program(
+                        f"the kind {member.column.density!r} of column {member.column.name!r} does "
+                        "not state its readings",
+                        "Use another kind for this column.",
+                    )
+                first.setdefault(member.column.name, found[0])
+                out += found
+        return tuple(out)
 
     def block(self, rows: Rows) -> Parts:
         n = rows.batch.num_rows

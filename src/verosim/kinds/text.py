@@ -7,6 +7,7 @@ import numpy as np
 from verosim.axes import Axes, Vocabulary
 from verosim.data import Documents
 from verosim.data.readers import as_documents, documents
+from verosim.data.readings import DocumentReading
 from verosim.data.schema import Schema
 from verosim.densities import Multinomial
 from verosim.kinds import arrow
@@ -44,6 +45,6 @@ TEXT = Kind(
     name="text",
     role="text",
     shown=False,
-    views=(View(TEXTS, documents),),
+    views=(View(TEXTS, documents, readings=lambda name: (DocumentReading((name,)),)),),
     sample=arrow.texts,
 )

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from verosim.axes import Axes, Groups
+from verosim.axes import Axes, Columns, Groups
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
 from verosim.data import ArraySource, as_matrix
 from verosim.data.readers import NumberReader, Reader
+from verosim.data.readings import CellReading, NumberReading, ValueReading
 from verosim.data.schema import Schema
 from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
@@ -133,6 +134,11 @@ class Spec(ABC):
     def reader_of_arrays(self, schema: Schema) -> Reader:
         """The reader of a table, for a model that was fitted on arrays."""
         return self.reader(schema)
+
+    def array_readings(self, columns: Columns) -> tuple[CellReading, ...]:
+        """How the cells of an array are read by a program, one reading per column."""
+        reading = ValueReading if self.reads_values else NumberReading
+        return tuple(reading(name) for name in columns)
 
     # Counting and estimating ---------------------------------------------------------------
 

@@ -44,7 +44,7 @@ class MarginScores(ClassScores):
     coef: np.ndarray  # (C, K)
     bias: np.ndarray  # (C,)
     idf: np.ndarray  # (K,)
-    terms: Vocabulary
+    vocabulary: Vocabulary
     tokenizer: Tokenizer
 
     @property
@@ -57,7 +57,7 @@ class MarginScores(ClassScores):
 
     def log_ratio(self, block: Documents | TermRows, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.bias)))
-        out[...] = tfidf_rows(block, self.terms, self.tokenizer, self.idf) @ self.coef.T
+        out[...] = tfidf_rows(block, self.vocabulary, self.tokenizer, self.idf) @ self.coef.T
         out += self.bias
         return out
 

@@ -19,8 +19,10 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from verosim.axes import Groups
+from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
+from verosim.data.nodes import no_program
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.one_state import reads, shallow, snapshot, updates
 from verosim.estimators.paired import PairedNaiveBayes
@@ -414,6 +416,21 @@ class Calibrated(Wrapper):
                 VerosimWarning,
             )
         return self
+
+    def program(self) -> Program:
+        """Write the scores of the calibrated model down as data.
+
+        Returns
+        -------
+        Program
+            The program.
+
+        Raises
+        ------
+        VerosimError
+            If the model cannot be written as a program.
+        """
+        raise no_program("its calibration is not a term", "Use model_.program().")
 
     def rule_of(self, rule: Rule) -> Rule:
         """The rule with calibrated posteriors.

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from verosim.bayes.program import POSTERIOR_OUTPUT, Program
 from verosim.bayes.rule import Rule
 from verosim.data.adapters import opened_as
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
@@ -104,6 +105,22 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         inner = self.checked_model()
         return self.rule_of(inner.rule() if isinstance(inner, Wrapper) else inner.state_.rule)
+
+    @reads
+    def program(self) -> Program:
+        """Write the scores of the model inside down as data: priors, readings of cells, and terms.
+
+        Returns
+        -------
+        Program
+            The program. Its `evaluate` gives `predict_log_proba`.
+
+        Raises
+        ------
+        VerosimError
+            If the model cannot be written as a program.
+        """
+        return replace(self.checked_model().program(), output=POSTERIOR_OUTPUT)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)

@@ -1,0 +1,35 @@
+"""The terms of a program: the scores of a model, written down as data.
+
+    s_k(x) = Σ_t s_tk(x),   one term t for each column or block of columns
+
+A density states its terms in its method `terms`, beside `log_density`. A term is a small value with
+arrays, and it can evaluate itself in plain numpy. Nothing else has to look inside a density.
+"""
+
+from verosim.densities.terms.base import Scored, Term
+from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
+from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
+from verosim.densities.terms.numbers import BinsTerm, GaussianTerm, PoissonTerm, PresenceTerm
+from verosim.densities.terms.quadratic import QuadraticTerm
+from verosim.densities.terms.tokens import HashedTokens, ListedTokens, TokenRows, TokensTerm
+from verosim.densities.terms.values import LookupTerm, Overflow
+
+__all__ = [
+    "AmountsTerm",
+    "BinsTerm",
+    "GaussianTerm",
+    "HashedTokens",
+    "LinearTerm",
+    "ListedTokens",
+    "LogSumExpTerm",
+    "LookupTerm",
+    "Overflow",
+    "PoissonTerm",
+    "PresenceTerm",
+    "QuadraticTerm",
+    "Scored",
+    "SumTerm",
+    "Term",
+    "TokenRows",
+    "TokensTerm",
+]

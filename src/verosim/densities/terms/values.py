@@ -1,0 +1,73 @@
+"""Terms of one value that is looked up in a list: categories, codes, pieces of dates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+
+from verosim.axes.capped_categories import OTHER, overflow_rank
+from verosim.axes.codes import is_missing
+from verosim.data.nodes import Node, malformed
+from verosim.densities.terms.base import Scored, Term
+
+
+@dataclass(frozen=True, eq=False)
+class UnlistedValues(Node):
+    """Which values that are not in a list have the entry '‹other›'."""
+
+    @abstractmethod
+    def __contains__(self, value: object) -> bool: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Overflow(UnlistedValues):
+    """Texts with a rank above the last rank.
+
+    The rank is (0 if the text is frequent, else 1; its CRC-32; the text).
+    """
+
+    kind = "overflow"
+    frequent: tuple[str, ...]
+    last: tuple[int, int, str]
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and overflow_rank(value, self.frequent) > self.last
+
+
+@dataclass(frozen=True, eq=False)
+class LookupTerm(Term):
+    """table[v] for a listed value v; `unseen` for any other value, and `missing` for a gap."""
+
+    kind = "lookup"
+    values: tuple[Any, ...]
+    table: Annotated[np.ndarray, "K", "C"]
+    unseen: Annotated[np.ndarray, "C"]
+    missing: Annotated[np.ndarray, "C"]
+    overflow: UnlistedValues | None = None
+
+    def __post_init__(self) -> None:
+        plain = all(isinstance(value, Hashable) for value in self.values)
+        if not plain or len(self.values) != len(self.table):
+            raise malformed("the list of values does not fit its table")
+
+    @cached_property
+    def _rows(self) -> dict[Any, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def _row(self, value: Any) -> int:
+        if is_missing(value):
+            return len(self.values) + 1
+        found = self._rows.get(value)
+        if found is None and self.overflow is not None and value in self.overflow:
+            found = self._rows.get(OTHER)
+        return len(self.values) if found is None else found
+
+    def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
+        every = np.vstack([self.table.reshape(-1, len(self.unseen)), self.unseen, self.missing])
+        scores = every[[self._row(value) for value in values[0].tolist()]]
+        return scores, np.abs(scores)

@@ -1,0 +1,64 @@
+"""The program of a fitted model, and tables as the typed cells that a program takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verosim.bayes.program import JOINT_OUTPUT, POSTERIOR_OUTPUT, Program
+from verosim.data import cells
+from verosim.data.cell_formats import by_format
+from verosim.data.libraries import pa
+from verosim.data.schema import Column
+from verosim.data.stream import TableSource
+from verosim.models.opening import open_to_score
+from verosim.models.state import State
+
+
+def program_of(state: State) -> Program:
+    """The scores of a fitted model as a program."""
+    readings = (
+        state.spec.array_readings(state.statistic.axes.columns)
+        if state.schema is None
+        else state.spec.reader(state.schema).readings
+    )
+    joint = state.spec.is_density
+    terms = state.params.terms() if joint else state.params.ratio_terms()
+    return Program(
+        tuple(state.classes.tolist()), state.rule.log_prior, readings, terms,
+        JOINT_OUTPUT if joint else POSTERIOR_OUTPUT,
+    )  # fmt: skip
+
+
+def typed_rows(state: State, program: Program, X: Any) -> Any:
+    """Rows in any form that a model reads, as the typed cells that its program takes.
+
+    An array stays as it is. A table becomes a dict of columns.
+    """
+    opened = open_to_score(state, X)
+    if state.schema is None or not isinstance(opened, TableSource):
+        return X
+    known = {column.name: column for column in opened.reader.schema.columns}
+    found: dict[str, list[np.ndarray]] = {name: [] for name in program.inputs}
+    na = frozenset(opened.reader.schema.na)
+    for rows in opened.table.read(None):
+        for name, type_ in program.inputs.items():
+            at = rows.batch.schema.get_field_index(name)
+            array = pa.nulls(rows.batch.num_rows) if at < 0 else rows.batch.column(at)
+            found[name].append(typed_cells(known[name], type_, array, na))
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def typed_cells(column: Column, type_: str, array: pa.Array, na: frozenset[str]) -> np.ndarray:
+    """(n,) the cells of an Arrow column as typed cells."""
+    na = na.union(column.missing)
+    if type_ == "text":
+        return np.array([cells.text_of(v) if not isinstance(v, str) else v
+                         for v in array.to_pylist()], dtype=object)  # fmt: skip
+    if type_ == "category":
+        index, texts = cells.keys(array, na)
+        return np.array(texts, dtype=object)[index]
+    read: Any = {"number": cells.numbers, "boolean": cells.flags, "date": cells.datetimes}[type_]
+    out: np.ndarray = by_format(column, read)(array, na)
+    return out
