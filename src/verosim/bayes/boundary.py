@@ -199,7 +199,7 @@ class Quadratic:
         """
         if len(self.b) != 2:
             raise VerosimError(
-                f"curve needs a boundary in two columns; this one has {len(self.b)}.",
+                f"A curve needs a boundary in two columns; this one has {len(self.b)}.",
                 "Use model.boundary(i, j, columns=(first, second)).curve(box).",
             )
         return conic(self, box, self.names)

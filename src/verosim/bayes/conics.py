@@ -27,7 +27,7 @@ ConicKind: TypeAlias = Literal[
 
 # In a box of side 2, an eigenvalue below this share of the largest coefficient changes the curve
 # by less than a billionth. Newton's steps remove this difference.
-FLAT = 1e-9
+FLAT_IN_BOX = 1e-9
 NEWTON_STEPS = 4
 
 _BASES: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
@@ -188,7 +188,7 @@ def conic(function: Any, box: ArrayLike, names: tuple[str, ...]) -> Conic:
     scale = max(np.abs(lengths).max(), np.abs(beta).max(), abs(c))
     if scale == 0:
         return Conic("plane", (), names)
-    lengths = np.where(np.abs(lengths) > FLAT * scale, lengths, 0.0)
+    lengths = np.where(np.abs(lengths) > FLAT_IN_BOX * scale, lengths, 0.0)
     kind, found = _pieces(lengths, beta, c, scale)
     to_x = half[:, None] * V  # w → x − middle
     pieces = [
@@ -228,14 +228,14 @@ def _pieces(
     one, two, zero = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.zeros(2)
     if not lengths[0]:
         steepness = float(np.hypot(*beta))
-        if not steepness > FLAT * scale:
+        if not steepness > FLAT_IN_BOX * scale:
             return "empty", []
         normal = beta / steepness
         return "line", [("line", -c / steepness * normal, np.array([-normal[1], normal[0]]), zero)]
     if not lengths[1]:
         middle = -beta[0] / (2 * lengths[0])
         level = c - beta[0] ** 2 / (4 * lengths[0])  # λ₁(w₁ − middle)² + β₂w₂ + level = 0
-        if abs(beta[1]) > FLAT * scale:
+        if abs(beta[1]) > FLAT_IN_BOX * scale:
             vertex = middle * one - level / beta[1] * two
             return "parabola", [("parabola", vertex, one, -lengths[0] / beta[1] * two)]
         square = -level / lengths[0]

@@ -26,9 +26,10 @@ from verosim.densities import DiagonalGaussian, LinearForm
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.column_position import column_position
 from verosim.estimators.one_state import reads
 from verosim.estimators.robust import Refused, screened
-from verosim.estimators.two_columns import MARGINAL, ShownColumns, column_position, two_columns
+from verosim.estimators.two_columns import MARGINAL, ShownColumns, two_columns
 from verosim.models import Spec, State
 from verosim.models.settings import finite, one_of, share
 from verosim.stats import Moments, Statistic
@@ -281,7 +282,7 @@ class ClassWeights(NamedTuple):
     b: np.ndarray  # (C,)
 
 
-def class_weights(model: GaussianClassifier) -> ClassWeights:
+def weights_of_classes(model: GaussianClassifier) -> ClassWeights:
     """w_k = Σ⁻¹μ_k and b_k = log π_k − ½ μ_kᵀΣ⁻¹μ_k of every class."""
     state = model.fitted("weights_")
     means = state.params.means

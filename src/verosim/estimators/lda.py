@@ -14,9 +14,9 @@ from verosim.estimators.distance import signed_distance
 from verosim.estimators.encoded import EncodedLDASpec, encoded_names
 from verosim.estimators.gaussian import (
     GaussianClassifier,
-    class_weights,
     gaussian_coef,
     gaussian_intercept,
+    weights_of_classes,
 )
 from verosim.estimators.one_state import reads
 
@@ -186,7 +186,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
 
     coef_ = property(gaussian_coef)
     intercept_ = property(gaussian_intercept)
-    weights_ = property(class_weights)
+    weights_ = property(weights_of_classes)
     signed_distance = signed_distance
 
     # Fisher's directions -------------------------------------------------------------------

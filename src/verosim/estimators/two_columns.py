@@ -17,7 +17,8 @@ import numpy as np
 from verosim.axes import Columns
 from verosim.bayes.boundary import Quadratic, boundary
 from verosim.bayes.ellipse import Ellipse
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError
+from verosim.estimators.column_position import column_position
 from verosim.models.settings import finite
 
 MARGINAL = "marginal"
@@ -80,19 +81,6 @@ def two_columns(columns: Columns, wanted: Any) -> Any:
             f"Use columns=({columns.name(0)!r}, {columns.name(min(1, len(columns) - 1))!r}).",
         )
     return tuple(wanted)
-
-
-def column_position(columns: Columns, wanted: Any) -> int:
-    """The position of a column that is given by name or by number."""
-    names = tuple(columns)
-    if isinstance(wanted, str) and wanted in names:
-        return names.index(wanted)
-    number = isinstance(wanted, int | np.integer) and not isinstance(wanted, bool)
-    if number and 0 <= wanted < len(names):
-        return int(wanted)
-    raise VerosimError(
-        f"The model has no column {wanted!r}.", f"Its columns are {listed(list(names))}."
-    )
 
 
 def _positions(columns: Columns, wanted: Any) -> list[int]:
