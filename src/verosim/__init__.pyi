@@ -32,6 +32,7 @@ from verosim.estimators import NaiveBayes as NaiveBayes
 from verosim.estimators import NaiveLDA as NaiveLDA
 from verosim.estimators import TextNB as TextNB
 from verosim.estimators import TextRidge as TextRidge
+from verosim.estimators.whiten import Whiten as Whiten
 from verosim.kinds import Schema as Schema
 from verosim.kinds.look import look as look
 from verosim.pool.auto import auto as auto
@@ -48,7 +49,6 @@ from verosim.twins.perceptron import Perceptron as Perceptron
 from verosim.twins.svm import LinearSVM as LinearSVM
 from verosim.twins.twin import Twin as Twin
 from verosim.twins.twin import twin as twin
-from verosim.twins.whiten import Whiten as Whiten
 from verosim.validate.calibration import Calibrated as Calibrated
 from verosim.validate.calibration import calibrate as calibrate
 from verosim.validate.conformal import Conformal as Conformal

@@ -29,12 +29,12 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import verosim
+from verosim import Whiten
 from verosim.errors import SingularWarning, VerosimError, VerosimWarning
 from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
 from verosim.twins.comparison.crossing import crossing, last_crossing
 from verosim.twins.comparison.resampling import pool_of
-from verosim.twins.whiten import Whiten
 
 X, y = load_wine(return_X_y=True)
 NB, KNN = verosim.GaussianNB(), KNeighborsClassifier(1)

@@ -142,6 +142,10 @@ class CappedCategories(Categories):
         codes[codes >= 0] += np.int32(self.first[j])
         return codes
 
+    @property
+    def is_bucket(self) -> np.ndarray:
+        return np.array([text == OTHER for texts in self.values for text in texts], dtype=bool)
+
     def tables(self, block: CodedColumns) -> tuple[list[np.ndarray], bool]:
         """For each column the codes of the texts of the block, and whether a text is unknown."""
         tables = [self.codes_of(j, texts) for j, texts in enumerate(block.texts)]

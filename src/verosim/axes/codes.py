@@ -65,6 +65,11 @@ class Codes(ABC):
     def from_state(cls, state: Any) -> Codes:
         """The codes that `state` described."""
 
+    @property
+    def is_bucket(self) -> np.ndarray:
+        """(K,) bool: codes that several values share, so that they are not a value of their own."""
+        return np.zeros(self.size, dtype=bool)
+
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
 

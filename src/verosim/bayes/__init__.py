@@ -6,13 +6,20 @@ Reference: Duda, Hart & Stork (2001), Pattern Classification, §2.1–2.4.
 """
 
 from verosim.bayes.boundary import Quadratic, boundary
+from verosim.bayes.conics import Conic, ConicPiece
+from verosim.bayes.covariance import Covariance
+from verosim.bayes.ellipse import Ellipse
 from verosim.bayes.linear import LinearScores, signed_distances
 from verosim.bayes.priors import log_priors
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Decision, Rule
 
 __all__ = [
+    "Conic",
+    "ConicPiece",
+    "Covariance",
     "Decision",
+    "Ellipse",
     "LinearScores",
     "Program",
     "Quadratic",

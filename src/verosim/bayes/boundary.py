@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.bayes.conics import Conic, conic
+from verosim.errors import VerosimError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
     from verosim.densities.located import Located
@@ -65,6 +70,10 @@ class Quadratic:
     1 x0² + 1 x1² − 1 = 0
     >>> float(circle([3.0, 4.0])), circle.is_linear
     (24.0, False)
+    >>> circle.curve([[0, 2], [0, 2]]).points(3)[0].round(3)
+    array([[1.   , 0.   ],
+           [0.707, 0.707],
+           [0.   , 1.   ]])
     """
 
     A: np.ndarray  # (d, d)
@@ -121,6 +130,79 @@ class Quadratic:
             centre, b, c = self.centred
             Z = Z - centre
         return ((Z @ self.A) * Z).sum(axis=-1) + Z @ b + c
+
+    def gradient(self, X: ArrayLike) -> np.ndarray:
+        """Compute the gradient 2A x + b at rows. It is normal to the curve q(x) = constant.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or (d,)
+            The rows, or one row.
+
+        Returns
+        -------
+        ndarray of shape (n, d) or (d,)
+            The gradients.
+        """
+        Z = np.asarray(X, dtype=np.float64)
+        b = self.b
+        if self.centred is not None:
+            centre, b, _ = self.centred
+            Z = Z - centre
+        return 2 * Z @ self.A + b
+
+    def slice(self, values: Mapping[int, float]) -> Quadratic:
+        """Fix the values of some columns, and keep the function of the others.
+
+        Parameters
+        ----------
+        values : dict of int to float
+            The values of the fixed columns, by column number.
+
+        Returns
+        -------
+        Quadratic
+            The function of the columns that are not fixed, in their order.
+        """
+        d = len(self.b)
+        fixed = np.array(sorted(values), dtype=np.intp)
+        free = np.setdiff1d(np.arange(d), fixed)
+        centre, b, c = (np.zeros(d), self.b, self.c) if self.centred is None else self.centred
+        z = np.array([values[int(j)] for j in fixed]) - centre[fixed]
+        A = self.A[np.ix_(free, free)]
+        slope = b[free] + 2 * self.A[np.ix_(free, fixed)] @ z
+        level = c + float(b[fixed] @ z + z @ self.A[np.ix_(fixed, fixed)] @ z)
+        names = tuple(self.names[j] for j in free) if self.names else ()
+        return Quadratic.about(centre[free], A, slope, level, names)
+
+    def curve(self, box: ArrayLike) -> Conic:
+        """Compute the boundary q(x) = 0 in two columns, as exact pieces of a conic.
+
+        The pieces are in closed form; no grid is searched. The boundary is an ellipse, a hyperbola,
+        a parabola, one or two lines, or nothing. A curvature too small to be seen in the box counts
+        as zero.
+
+        Parameters
+        ----------
+        box : array-like of shape (2, 2)
+            The interval (low, high) of each of the two columns.
+
+        Returns
+        -------
+        Conic
+            The kind of curve, and its pieces inside the box.
+
+        Raises
+        ------
+        VerosimError
+            If the function does not have two columns.
+        """
+        if len(self.b) != 2:
+            raise VerosimError(
+                f"A curve needs a boundary in two columns; this one has {len(self.b)}.",
+                "Use model.boundary(i, j, columns=(first, second)).curve(box).",
+            )
+        return conic(self, box, self.names)
 
     def __str__(self) -> str:
         terms: list[tuple[float, str]] = []

@@ -31,6 +31,7 @@ from verosim.errors import SingularWarning, VerosimError
 from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 if TYPE_CHECKING:
+    from verosim.densities.conditionals import Conditionals
     from verosim.densities.features import Expansion
     from verosim.densities.interactions import Interactions
 
@@ -273,6 +274,11 @@ class Params(ClassScores):
     @property
     def interactions(self) -> Interactions | None:
         """The interactions of pairs of columns, which are not part of the density."""
+        return None
+
+    @property
+    def conditionals(self) -> Conditionals | None:
+        """The exact conditional distributions of missing cells; None if there are none."""
         return None
 
     def named_parts(self) -> Iterator[tuple[str, Params]]:

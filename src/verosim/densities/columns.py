@@ -24,6 +24,7 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, infinite_weights, into
+from verosim.densities.conditionals import PresenceConditionals
 from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
 from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial, refit
 from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
@@ -178,6 +179,11 @@ class ColumnParams(Params):
         lengths = rng.poisson(self.length[classes])
         share = mass / mass.sum(axis=0)
         return rng.multinomial(lengths, share.T[classes]).astype(np.float64)
+
+    @property
+    def conditionals(self) -> PresenceConditionals | None:
+        """None for amounts: the columns share one total, so they are not independent."""
+        return PresenceConditionals(self) if self.presence else None
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]

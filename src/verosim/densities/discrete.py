@@ -18,6 +18,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Categories, Codes, Columns
 from verosim.densities.base import Density, Params, infinite_weights, into
+from verosim.densities.conditionals import CategoryConditionals
 from verosim.densities.features import Expansion, Indicators
 from verosim.densities.leave_one_out import Scorer, categorical
 from verosim.densities.smoothing import log_of
@@ -95,6 +96,10 @@ class CodeParams(Params):
         out = np.empty(len(flat) + 1, dtype=object)
         out[:-1] = flat  # code −1 reads the last entry, None
         return out[drawn]
+
+    @property
+    def conditionals(self) -> CategoryConditionals | None:
+        return CategoryConditionals(self)
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]

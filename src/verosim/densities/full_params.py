@@ -17,6 +17,7 @@ import numpy as np
 from verosim import kernels
 from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.base import into
+from verosim.densities.conditionals import FullConditionals
 from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
 from verosim.densities.located import Located
 from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
@@ -176,6 +177,10 @@ class FullParams(Located):
                 self.offset[c] + out[at] @ self.root[0 if self.shared else c].T
             )
         return out
+
+    @cached_property
+    def conditionals(self) -> FullConditionals:
+        return FullConditionals(self)
 
     def marginal(self, columns: np.ndarray) -> FullParams:
         covariance = self.covariance_[np.ix_(np.arange(len(self.covariance_)), columns, columns)]

@@ -19,6 +19,7 @@ from verosim import kernels
 from verosim.data import SparseRows
 from verosim.densities.base import Density, into
 from verosim.densities.central import LEAST_FREEDOM, Centred
+from verosim.densities.conditionals import DiagonalConditionals
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion, Squares
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.densities.located import Located
@@ -135,6 +136,10 @@ class DiagonalParams(Located):
         return self.pivot[classes] + (
             self.offset[classes] + noise * np.sqrt(self.variance[classes])
         )
+
+    @property
+    def conditionals(self) -> DiagonalConditionals:
+        return DiagonalConditionals(self)
 
     def marginal(self, columns: np.ndarray) -> DiagonalParams:
         return DiagonalParams(

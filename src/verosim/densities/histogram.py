@@ -18,6 +18,7 @@ import numpy as np
 from verosim.axes import Bins, Columns, JointBins
 from verosim.data.sources import as_block
 from verosim.densities.base import Params, equal_parts
+from verosim.densities.conditionals import BinConditionals
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.densities.features import Expansion
 from verosim.densities.smoothing import log_of
@@ -58,6 +59,10 @@ class BinParams(CodeParams):
         low, high = (edge[drawn] for edge in self.codes.bounds())
         return low + (high - low) * rng.random(low.shape)
 
+    @property
+    def conditionals(self) -> BinConditionals:
+        return BinConditionals(self)
+
 
 @dataclass(frozen=True)
 class CellParams(CodeParams):
@@ -87,6 +92,11 @@ class CellParams(CodeParams):
     def contributions(self, block: Any) -> np.ndarray:
         """(n, C, d) equal parts for all columns, because a joint cell has no parts."""
         return equal_parts(self.log_density(block), block.shape[1])
+
+    @property
+    def conditionals(self) -> None:
+        """None: joint cells are not split by column."""
+        return None
 
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         low, high = (corner[drawn[:, 0]] for corner in self.codes.corners())

@@ -65,6 +65,15 @@ class Located(Params):
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         """Σ_k⁻¹ (d, d) and log|Σ_k| over the used columns."""
 
+    @abstractmethod
+    def covariances(self) -> np.ndarray:
+        """(C, d, d) Σ_k, or (d, d) if shared; diagonals (C, d), or (d,) if shared."""
+
+    def covariance_of(self, k: int) -> np.ndarray:
+        """(d, d) Σ_k."""
+        found = self.covariances() if self.shared else self.covariances()[k]
+        return np.diag(found) if found.ndim == 1 else found
+
     @property
     @abstractmethod
     def variances(self) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.densities.base import Density, Params, into
+from verosim.densities.conditionals import MixtureConditionals
 from verosim.densities.em import Convergence
 from verosim.densities.full_params import FullParams
 from verosim.errors import VerosimError
@@ -81,6 +82,10 @@ class MixtureParams(Params):
             share = np.exp(self.log_share[first:stop])
             chosen[at] = first + rng.choice(stop - first, size=len(at), p=share / share.sum())
         return self.components.sample(chosen, rng)
+
+    @property
+    def conditionals(self) -> MixtureConditionals:
+        return MixtureConditionals(self)
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         """(C,) the log-likelihood of the training rows, known from the fit."""

@@ -18,6 +18,7 @@ from scipy.special import gammaln
 
 from verosim.densities.base import Density, Params, into
 from verosim.densities.central import Centred
+from verosim.densities.conditionals import PoissonConditionals
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.densities.terms import PoissonTerm, Term
@@ -65,6 +66,10 @@ class PoissonParams(Params):
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(self.rate[classes]).astype(np.float64)
+
+    @property
+    def conditionals(self) -> PoissonConditionals:
+        return PoissonConditionals(self)
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         raise VerosimError(

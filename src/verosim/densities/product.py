@@ -16,6 +16,7 @@ import numpy as np
 from verosim.axes import Columns
 from verosim.data.sources import Parts
 from verosim.densities.base import Density, Params
+from verosim.densities.conditionals import ProductConditionals
 from verosim.densities.features import Expansion, SideBySide
 from verosim.densities.leave_one_out import Scorer
 from verosim.densities.terms import Term
@@ -55,6 +56,10 @@ class ProductParams(Params):
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> Any:
         return {name: part.sample(classes, rng) for name, part in self.parts.items()}
+
+    @property
+    def conditionals(self) -> ProductConditionals:
+        return ProductConditionals.of(self)
 
     def log_likelihood(self, statistic: Product) -> np.ndarray:
         return np.sum(

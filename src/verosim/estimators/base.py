@@ -8,8 +8,8 @@ methods that need densities. All three can be imported from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -20,6 +20,7 @@ from verosim.data.adapters import opened_as
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
+from verosim.estimators.conditional import draw_given, imputed
 from verosim.estimators.density_method import DensityMethod
 from verosim.estimators.one_state import reads
 from verosim.estimators.predictions import prediction_reader, table_accuracy
@@ -169,7 +170,11 @@ class GenerativeClassifier(StatisticClassifier):
     @DensityMethod
     @reads
     def sample(
-        self, n: int = 1, y: Labels | None = None, random_state: RandomState = None
+        self,
+        n: int = 1,
+        y: Labels | None = None,
+        random_state: RandomState = None,
+        given: Mapping[Any, Any] | None = None,
     ) -> tuple[Any, np.ndarray]:
         """Simulate rows from the model: k ~ Cat(π), then x ~ p(x | k).
 
@@ -182,6 +187,10 @@ class GenerativeClassifier(StatisticClassifier):
         random_state : int, Generator, RandomState or None, default=None
             The seed or the generator of random numbers. None gives new random numbers at each
             call.
+        given : dict or None, default=None
+            The values of some columns, by name or by number, such as {"age": 40}. All rows have
+            these values. The other columns are drawn from p(x | given, k), and the class from
+            p(k | given) if y is None. Models without exact conditional distributions refuse it.
 
         Returns
         -------
@@ -204,8 +213,61 @@ class GenerativeClassifier(StatisticClassifier):
                 )
             self.check_has_rows(encode_labels(wanted)[1])
             classes = positions(wanted, self.classes_)
-        rows, classes = state.rule.sample(n, classes, rng)
+        if given is None:
+            rows, classes = state.rule.sample(n, classes, rng)
+        else:
+            rows, classes = draw_given(state, n, classes, given, rng)
         return rows, self.classes_[classes]
+
+    @DensityMethod
+    @reads
+    def impute(
+        self,
+        X: Source,
+        how: Literal["mean", "mode", "draw"] = "mean",
+        random_state: RandomState = None,
+        *,
+        na: MissingMarks = (),
+        read: FileOptions | None = None,
+    ) -> Any:
+        """Fill in missing cells from their distribution given the other cells of the row.
+
+            mean = Σ_k p(k | x_o) E[x_m | x_o, k]
+
+        Here x_o are the cells of the row that have values, and x_m is a missing cell. Other cells
+        do not change. Models without exact conditional distributions refuse this method.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or table
+            The rows. A table can have other columns than those of the model; they do not change.
+        how : {"mean", "mode", "draw"}, default="mean"
+            "mean" uses the expected value of a number, and the most probable value of a category
+            or a boolean. "mode" uses the most probable value of every cell. "draw" draws a class
+            from p(k | x_o), and then all missing cells of the row together from p(x_m | x_o, k).
+            With "mode" and "draw", columns of whole numbers in a table get whole numbers.
+        random_state : int, Generator, RandomState or None, default=None
+            The seed or the generator of random numbers for "draw". None gives new random numbers
+            at each call.
+        na : iterable of str, default=()
+            Texts that mean "missing" in this table, in addition to those of the fit.
+        read : dict or None, default=None
+            Options for files, such as `dict(sep=";", encoding="latin-1")`: the arguments of
+            `verosim.read`. None means that the files are examined.
+
+        Returns
+        -------
+        ndarray, table or pyarrow.RecordBatchReader
+            The rows without missing cells. An array gives an array, a pandas or polars data frame
+            gives a data frame of the same kind, and an Arrow table or a dict gives an Arrow table.
+            A file or another source that is not in memory gives a reader that fills in each piece
+            when it is read. A column keeps its type if the new values fit. Texts, and dates that
+            are not "date+trend", stay missing.
+        """
+        state = self.checked_state()
+        opened = with_marks(opened_as(X, read), na)
+        self.check_columns(opened)
+        return imputed(state, X, opened, how, generator(random_state))
 
     @reads
     def check_has_rows(self, labels: np.ndarray) -> None:

@@ -6,6 +6,7 @@ schema. Two models with one schema can be merged.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,11 @@ class CodedClassifier(GenerativeClassifier):
     """A classifier that reads tables as cells."""
 
     def sample(
-        self, n: int = 1, y: Labels | None = None, random_state: RandomState = None
+        self,
+        n: int = 1,
+        y: Labels | None = None,
+        random_state: RandomState = None,
+        given: Mapping[Any, Any] | None = None,
     ) -> tuple[Any, np.ndarray]:
         """Simulate rows from the model: first a class, then the columns given their parents.
 
@@ -139,6 +144,8 @@ class CodedClassifier(GenerativeClassifier):
         random_state : int, Generator, RandomState or None, default=None
             The seed or the generator of random numbers. None gives new random numbers at each
             call.
+        given : dict or None, default=None
+            Only None is allowed, because this model has no exact conditional distributions.
 
         Returns
         -------
@@ -149,5 +156,5 @@ class CodedClassifier(GenerativeClassifier):
             Their classes.
         """
         rng = generator(random_state)
-        cells, labels = super().sample(n, y, rng)
+        cells, labels = super().sample(n, y, rng, given)
         return table_of_cells(self.schema_, cells, rng), labels

@@ -7,14 +7,17 @@ The classifiers differ in the form of the covariances Σ_k: full or diagonal, sh
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from verosim.axes import Axes, Groups
 from verosim.bayes.boundary import Quadratic, boundary
+from verosim.bayes.covariance import Covariance
+from verosim.bayes.ellipse import Ellipse
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Rule
 from verosim.data import ArraySource, SparseRows
@@ -23,10 +26,12 @@ from verosim.densities import DiagonalGaussian, LinearForm
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.column_position import column_position
 from verosim.estimators.one_state import reads
 from verosim.estimators.robust import Refused, screened
+from verosim.estimators.two_columns import MARGINAL, ShownColumns, two_columns
 from verosim.models import Spec, State
-from verosim.models.settings import finite, one_of
+from verosim.models.settings import finite, one_of, share
 from verosim.stats import Moments, Statistic
 
 if TYPE_CHECKING:
@@ -147,7 +152,13 @@ class GaussianClassifier(GenerativeClassifier):
         return self.evaluate(X, _mahalanobis)
 
     @reads
-    def boundary(self, i: Any, j: Any) -> Quadratic:
+    def boundary(
+        self,
+        i: Any,
+        j: Any,
+        columns: Sequence[str | int] | None = None,
+        others: Literal["marginal"] | Mapping[str | int, float] = "marginal",
+    ) -> Quadratic:
         """Compute the decision boundary between two classes: δ_i(x) − δ_j(x) = 0.
 
         Parameters
@@ -156,21 +167,98 @@ class GaussianClassifier(GenerativeClassifier):
             The first class. The equation is positive on its side.
         j : label
             The second class.
+        columns : sequence of str or int, or None, default=None
+            The columns to keep, by name or by number. None keeps all columns.
+        others : "marginal" or dict, default="marginal"
+            The columns that are not kept. "marginal" averages them out, which gives the boundary of
+            the model of the kept columns. A dict maps columns to values: the boundary is a slice at
+            these values, and columns that are not in it are averaged out.
 
         Returns
         -------
         Quadratic
-            The equation xᵀA x + bᵀx + c = 0. It is linear if the classes share a covariance.
+            The equation xᵀA x + bᵀx + c = 0. It is linear if the classes share a covariance. With
+            two columns, its method `curve` gives the boundary as pieces of a conic.
         """
         state = self.checked_state()
-        wanted = np.empty(2, dtype=object)
-        wanted[:] = [i, j]
+        first, second = self._class_numbers(i, j)
+        names = state.statistic.axes.columns
+        if columns is None and isinstance(others, str) and others == MARGINAL:
+            return boundary(state.params, state.rule.log_prior, first, second, tuple(names))
+        if columns is None:
+            fixed = {column_position(names, one) for one in others}
+            columns = [k for k in range(len(names)) if k not in fixed]
+        shown = ShownColumns.of(state.params, names, columns, others)
+        return shown.boundary(state.rule.log_prior, first, second)
+
+    @reads
+    def ellipse(
+        self,
+        k: Any,
+        columns: Sequence[str | int] | None = None,
+        level: float = 0.95,
+        others: Literal["marginal"] | Mapping[str | int, float] = "marginal",
+    ) -> Ellipse:
+        """Compute the ellipse that holds a given share of the rows of a class in two columns.
+
+            (x − μ_k)ᵀ Σ_k⁻¹ (x − μ_k) = −2 log(1 − level)
+
+        Parameters
+        ----------
+        k : label
+            The class.
+        columns : sequence of two str or int, or None, default=None
+            The two columns, by name or by number. None is allowed for a model of two columns.
+        level : float, default=0.95
+            The share of the rows of the class that are inside, above 0 and below 1.
+        others : "marginal" or dict, default="marginal"
+            The other columns. "marginal" averages them out. A dict maps columns to values: the
+            ellipse is that of p(x | values, k), and columns that are not in it are averaged out.
+
+        Returns
+        -------
+        Ellipse
+            The centre, the half-axes and the points of the ellipse.
+        """
+        state = self.checked_state()
+        share("level", level)
+        names = state.statistic.axes.columns
+        shown = ShownColumns.of(state.params, names, two_columns(names, columns), others)
+        return shown.ellipse(self._class_numbers(k)[0], float(level))
+
+    @reads
+    def covariance_of(self, k: Any = None) -> Covariance:
+        """Compute the roots Σ^½ and Σ^(−½), the eigenvalues and the axes of a covariance.
+
+        Parameters
+        ----------
+        k : label or None, default=None
+            The class. None gives the covariance within classes, Σ_k w_k Σ_k, where w_k is the share
+            of class k in the total weight. If all classes share one covariance, it is this one.
+
+        Returns
+        -------
+        Covariance
+            The covariance, with its roots, eigenvalues, axes and whiteners.
+        """
+        state = self.checked_state()
+        params, names = state.params, tuple(state.statistic.axes.columns)
+        if k is not None:
+            (at,) = self._class_numbers(k)
+            return Covariance(params.covariance_of(at), params.means[at], names)
+        pivot, centre, _ = params.reference
+        each = range(1 if params.shared else len(params.share))
+        weights = np.ones(1) if params.shared else params.share
+        matrix = sum(weights[c] * params.covariance_of(c) for c in each)
+        return Covariance(np.asarray(matrix), pivot + centre, names)
+
+    def _class_numbers(self, *labels: Any) -> list[int]:
+        """The numbers of some classes, which must have rows."""
+        wanted = np.empty(len(labels), dtype=object)
+        wanted[:] = labels
         self.check_has_rows(wanted)
-        labels = self.classes_.tolist()
-        return boundary(
-            state.params, state.rule.log_prior, labels.index(i), labels.index(j),
-            tuple(state.statistic.axes.columns),
-        )  # fmt: skip
+        known = self.classes_.tolist()
+        return [known.index(label) for label in labels]
 
 
 # The weights of Gaussians with a shared covariance are for the user to read. Predictions do not
@@ -185,6 +273,21 @@ def gaussian_coef(model: GaussianClassifier) -> np.ndarray:
 def gaussian_intercept(model: GaussianClassifier) -> np.ndarray:
     """(C,) b_k; with two classes (1,), their difference."""
     return _weights(model.fitted("intercept_"))[1]
+
+
+class ClassWeights(NamedTuple):
+    """The weights and the constants of linear discriminants, w_kᵀx + b_k."""
+
+    w: np.ndarray  # (C, d)
+    b: np.ndarray  # (C,)
+
+
+def weights_of_classes(model: GaussianClassifier) -> ClassWeights:
+    """w_k = Σ⁻¹μ_k and b_k = log π_k − ½ μ_kᵀΣ⁻¹μ_k of every class."""
+    state = model.fitted("weights_")
+    means = state.params.means
+    w = state.params.solve(means)
+    return ClassWeights(w, state.rule.log_prior - 0.5 * (w * means).sum(axis=1))
 
 
 def _weights(state: State) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,12 @@ from verosim.engines import map_rows
 from verosim.estimators.discriminant import LDASpec, convergence
 from verosim.estimators.distance import signed_distance
 from verosim.estimators.encoded import EncodedLDASpec, encoded_names
-from verosim.estimators.gaussian import GaussianClassifier, gaussian_coef, gaussian_intercept
+from verosim.estimators.gaussian import (
+    GaussianClassifier,
+    gaussian_coef,
+    gaussian_intercept,
+    weights_of_classes,
+)
 from verosim.estimators.one_state import reads
 
 if TYPE_CHECKING:
@@ -93,6 +98,10 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
     intercept_ : ndarray of shape (C,), or (1,) with two classes
         The intercepts b_k of the linear discriminants. With two classes, the difference
         b_1 − b_0.
+    weights_ : tuple of (ndarray of shape (C, d), ndarray of shape (C,))
+        The weights w_k = Σ⁻¹μ_k and the constants b_k = log π_k − ½ μ_kᵀΣ⁻¹μ_k, named `w` and `b`,
+        one for each class. The discriminants w_kᵀx + b_k differ from those of `coef_` by a
+        function of x that all classes share.
     scalings_ : ndarray of shape (d, m)
         The Fisher directions that `transform` uses. Along them the covariance within the classes
         is the identity. The direction in which the class means spread most comes first.
@@ -177,6 +186,7 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
 
     coef_ = property(gaussian_coef)
     intercept_ = property(gaussian_intercept)
+    weights_ = property(weights_of_classes)
     signed_distance = signed_distance
 
     # Fisher's directions -------------------------------------------------------------------

@@ -18,6 +18,7 @@ from verosim.densities import ProductDensity
 from verosim.errors import listed
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
+from verosim.estimators.conditional import given_columns
 from verosim.estimators.one_state import reads
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.look import check_same_kinds, look
@@ -207,6 +208,7 @@ class NaiveBayes(GenerativeClassifier):
         y: Labels | None = None,
         random_state: RandomState = None,
         missing: bool = False,
+        given: Mapping[Any, Any] | None = None,
     ) -> tuple[Any, np.ndarray]:
         """Simulate rows from the model: k ~ Cat(π), then each column from its own density.
 
@@ -221,6 +223,11 @@ class NaiveBayes(GenerativeClassifier):
             call.
         missing : bool, default=False
             True leaves cells empty as often as they are missing in the training rows of the class.
+            Given cells are never empty.
+        given : dict or None, default=None
+            The values of some columns, by name or by number, such as {"age": 40}. All rows have
+            these values. The other columns are drawn from p(x | given, k), and the class from
+            p(k | given) if y is None.
 
         Returns
         -------
@@ -230,7 +237,7 @@ class NaiveBayes(GenerativeClassifier):
             Their classes.
         """
         rng = generator(random_state)
-        drawn, labels = super().sample(n, y, rng)
+        drawn, labels = super().sample(n, y, rng, given)
         statistic: Any = self.stats_
         reader = self.spec().reader(self.schema_)
         gone: dict[str, np.ndarray] = {}
@@ -239,4 +246,5 @@ class NaiveBayes(GenerativeClassifier):
             rates = kinds.gap_rates(reader, statistic)
             gone = {name: rng.random(len(at)) < rate[at] for name, rate in rates.items()}
         parts: Any = drawn
-        return kinds.as_table(reader, parts, gone, self.schema_.native), labels
+        fixed = {} if given is None else given_columns(reader, given, n)
+        return kinds.as_table(reader, parts, gone, self.schema_.native, fixed), labels

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from verosim.data.libraries import pa
+from verosim.kinds.arrow import cast
 from verosim.kinds.missing import MISSING
 from verosim.kinds.reader import MixedReader
 from verosim.kinds.registry import column_kinds
@@ -14,11 +16,15 @@ from verosim.stats import Product
 
 
 def as_table(
-    reader: MixedReader, drawn: dict[str, Any], gone: dict[str, np.ndarray], native: str
+    reader: MixedReader,
+    drawn: dict[str, Any],
+    gone: dict[str, np.ndarray],
+    native: str,
+    given: Mapping[str, pa.Array] | None = None,
 ) -> Any:
     """The sampled cells of all parts, as the kind of table that the model was fitted on.
 
-    `gone` marks the missing cells of each column.
+    `gone` marks the missing cells of each column. `given` has the columns that are not sampled.
     """
     sample = {kind.name: kind.sample for kind in column_kinds()}
     arrays = {}
@@ -35,6 +41,10 @@ def as_table(
                     cells = block[:, j]
                 arrays[column.name] = sample[column.density](column, cells, gone.get(column.name))
             j = stop
+    for name, array in ({} if given is None else given).items():
+        column = reader.schema[name]
+        found = cast(array, column.type)
+        arrays[name] = found.dictionary_encode() if column.type == "category" else found
     table = pa.table({name: arrays[name] for name in reader.names})
     return as_native(table, native)
 

@@ -231,7 +231,11 @@ class Pool(PoolClassifier):
         return found
 
     def sample(
-        self, n: int = 1, y: Labels | None = None, random_state: RandomState = None
+        self,
+        n: int = 1,
+        y: Labels | None = None,
+        random_state: RandomState = None,
+        given: Mapping[Any, Any] | None = None,
     ) -> tuple[Any, np.ndarray]:
         """Simulate rows from the mixture of the experts that are densities.
 
@@ -247,6 +251,8 @@ class Pool(PoolClassifier):
         random_state : int, Generator, RandomState or None, default=None
             The seed or the generator of random numbers. None gives new random numbers at each
             call.
+        given : dict or None, default=None
+            Only None is allowed, because this model has no exact conditional distributions.
 
         Returns
         -------
@@ -257,5 +263,5 @@ class Pool(PoolClassifier):
             Their classes.
         """
         rng = generator(random_state)
-        cells, labels = super().sample(n, y, rng)
+        cells, labels = super().sample(n, y, rng, given)
         return table_of_cells(self.schema_, cells, rng), labels

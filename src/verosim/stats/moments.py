@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Axes
+from verosim.axes import Axes, Groups
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
@@ -295,6 +295,21 @@ class Moments(ArrayStatistic):
             for name, block in added_by_moving(self, delta).items():
                 out._add(name, block)
             out.note_peaks()
+        return out
+
+    @property
+    def has_class_scatter(self) -> bool:
+        """Whether each class has its own sums of products of columns."""
+        return self.layout == "full"
+
+    def as_one_class(self) -> Self:
+        """The sums over all rows, as the sums of one class with the label 0."""
+        one = self.axes.with_groups(Groups(np.zeros(1, dtype=np.intp), self.axes.groups.folds))
+        at = np.flatnonzero(self.rows.sum(axis=1) > 0)
+        each = [self._taken(one, {"class": at[i : i + 1]}) for i in range(len(at))]
+        out = each[0]
+        for sums in each[1:]:
+            out = out + sums
         return out
 
     def pool(self) -> Self:
