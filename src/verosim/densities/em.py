@@ -15,7 +15,6 @@ convergence of any EM algorithm.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from verosim.densities.central import SEPARATOR
 from verosim.densities.full import FullGaussian, Trouble
 from verosim.densities.full_params import FullParams
 from verosim.densities.leave_one_out import Scorer
-from verosim.densities.observed import Observed
+from verosim.densities.observed import Mixing, Observed
 from verosim.errors import ConvergenceWarning, listed, warn
 from verosim.kernels.constants import (
     EM_CONVERGED,
@@ -89,17 +88,19 @@ class EMGaussian(Density):
     """
 
     gaussian: FullGaussian = field(default_factory=lambda: FullGaussian(missing="marginalise"))
-    tolerance: float = 1e-12  # largest distance to the limit, in standard deviations
+    tolerance: float = 1e-10  # largest distance to the limit, in standard deviations
     most: int = 2000  # largest number of iterations
 
-    def estimate(self, statistic: Moments | Patterns) -> EMParams:
-        whole = statistic.complete
+    def estimate(
+        self, statistic: Moments | Patterns, observed: Observed | None = None
+    ) -> EMParams:
+        whole = None if observed is not None else statistic.complete
         if whole is not None:
             params = self.gaussian.estimate(whole)
             total = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
             return _with(params, Convergence(0, True, np.array([total])))
         assert isinstance(statistic, Patterns)
-        observed = Observed(statistic)
+        observed = Observed(statistic) if observed is None else observed
         params, convergence, trouble = self._iterate(observed)
         missed = (observed.centred.weight == 0) & observed.centred.present[:, None]
         missed &= observed.used
@@ -135,13 +136,17 @@ class EMGaussian(Density):
                 mean, covariance, first, second, history,
             )  # fmt: skip
             left -= count
-            completed = observed.completed(mean, first, second)
             if why == EM_SINGULAR:
                 # Start again with the regularised covariance; the likelihood so far is dropped.
+                completed = observed.completed(mean, first, second)
                 mean, covariance = observed.place(mle.solve(completed, trouble))
         self._report_end(count, why)
         trouble = dict(sorted(trouble.items(), key=lambda item: item[0] or 0))
-        params = gaussian.solve(completed, trouble)
+        params = None
+        if gaussian.covariance == "mle" and not trouble:
+            params = observed.maximised(settings, mean, first, second, np.empty_like(covariance))
+        if params is None:
+            params = gaussian.solve(observed.completed(mean, first, second), trouble)
         regularised = not exact or bool(trouble)
         ended = Convergence(count, why == EM_CONVERGED, history[:count].copy(), regularised)
         return params, ended, trouble
@@ -162,18 +167,6 @@ class EMGaussian(Density):
                 "Set shrinkage, or drop the columns with most missing values.",
                 ConvergenceWarning,
             )
-
-class Mixing(NamedTuple):
-    """The regularisation of covariances, as the compiled loops read it."""
-
-    own: float  # share of the scatter of a class
-    pooled: float  # share of the pooled scatter
-    shrinkage: int  # one of the numbers in SHRINKAGES, or FIXED_SHRINKAGE
-    intensity: float  # γ if it is fixed
-    floor: float
-    separator: float
-    unit: np.ndarray  # (d,) standard deviations, the largest is 1
-
 
 def _mixing(gaussian: FullGaussian, observed: Observed) -> Mixing:
     """The settings of a Gaussian for the compiled loops."""

@@ -15,8 +15,9 @@ import numpy as np
 from verosim import kernels
 from verosim.densities.central import Centred
 from verosim.densities.full import Trouble
-from verosim.densities.full_params import FullParams
+from verosim.densities.full_params import FullParams, make_params
 from verosim.kernels.constants import LOG_2PI
+from verosim.linalg import factor
 from verosim.stats import Moments, Patterns
 
 # Rounding errors of an E step relative to those of sums; nearly dependent columns increase them.
@@ -24,6 +25,18 @@ E_STEP_LOSS = 1e4
 
 # Means (C, d) and covariances (C or 1, d, d), in units of the standard deviations.
 Theta = tuple[np.ndarray, np.ndarray]
+
+
+class Mixing(NamedTuple):
+    """The regularisation of covariances, as the compiled loops read it."""
+
+    own: float  # share of the scatter of a class
+    pooled: float  # share of the pooled scatter
+    shrinkage: int  # a number in kernels/constants.py
+    intensity: float  # γ if it is fixed
+    floor: float
+    separator: float
+    unit: np.ndarray  # (d,) standard deviations, the largest is 1
 
 
 class CohortSums(NamedTuple):
@@ -64,36 +77,38 @@ class Observed:
 
         parts, owner = statistic.parts, statistic.owner
         arrays, lows = parts.arrays, parts.lows
+        at, unit = self.at, self.unit[self.at]
         weight = np.where(arrays["rows"][:, 0] > 0, arrays["weight"][:, 0], 0.0)
-        shown = statistic.shown[:, self.at]
+        shown = statistic.shown if self.used.all() else statistic.shown[:, at]
         # Rows without any value are dropped, unless a class has only such rows.
-        observed = np.zeros(len(centred.present), dtype=bool)  # (C,)
-        observed[owner[(weight > 0) & shown.any(axis=1)]] = True
-        kept = np.flatnonzero((weight > 0) & (shown.any(axis=1) | ~observed[owner]))
+        some = shown.any(axis=1)
+        C = len(centred.present)
+        observed = np.bincount(owner, weight * some, C) > 0
+        kept = np.flatnonzero((weight > 0) & (some | ~observed[owner]))
         kept = kept[np.argsort(owner[kept], kind="stable")]
         owner, weight, shown = owner[kept], weight[kept], shown[kept]
-        C = len(observed)
-        self.rows = np.bincount(owner, arrays["rows"][kept, 0], C)  # (C,)
-        self.class_weight = np.bincount(owner, weight, C)  # (C,)
-        at, unit = self.at, self.unit[self.at]
-        S = (arrays["sum"][:, 0] + lows["sum"][:, 0])[kept][:, at]
+        rows = arrays["rows"][kept, 0]
+        of_class = (owner == np.arange(C)[:, None]).astype(float)  # (C, I)
+        self.rows, self.class_weight = of_class @ rows, of_class @ weight  # (C,), (C,)
+        column, block = (kept, 0), (kept, 0)
+        if not self.used.all():
+            column, block = (kept[:, None], 0, at), (kept[:, None, None], 0, at[:, None], at)
+        S = arrays["sum"][column] + lows["sum"][column]
         pivot = centred.pivot[:, at]
         mean = S / weight[:, None]
-        scatter = arrays["scatter"][kept, 0][:, at][:, :, at]
-        scatter -= S[:, :, None] * mean[:, None, :]
-        scatter += lows["scatter"][kept, 0][:, at][:, :, at]
+        scatter = arrays["scatter"][block] - S[:, :, None] * mean[:, None, :]
+        scatter += lows["scatter"][block]
         scatter /= unit[:, None] * unit
-        point = arrays["rows"][kept, 0] == 1
+        point = rows == 1
         scatter[point] = 0.0
         step = arrays["pivot"][kept][:, at] - pivot[owner]
-        within = np.zeros((C, len(at), len(at)))
-        np.add.at(within, owner, scatter)
+        within = (of_class @ scatter.reshape(len(kept), len(at) ** 2)).reshape(C, len(at), len(at))
         cells_shown = LOG_2PI * shown.sum(axis=1) + 2 * shown @ np.log(unit)  # (I,)
         grown = self.class_weight[:, None] / np.where(centred.weight > 0, centred.weight, np.inf)
         self.peak = E_STEP_LOSS * grown * available.arrays["absorbed"][:, 0]  # (C, d)
         found = (
             self.class_weight,
-            np.bincount(owner, weight * cells_shown, C),
+            of_class @ (weight * cells_shown),
             np.searchsorted(owner, np.arange(C + 1)),
             within,
             (pivot - pivot[:1]) / unit,
@@ -152,6 +167,43 @@ class Observed:
         arrays["absorbed_quartic"][...] = np.inf  # the fourth powers are unknown
         out.note_peaks()
         return out
+
+    def maximised(
+        self,
+        mixing: Mixing,
+        mean: np.ndarray,
+        first: np.ndarray,
+        second: np.ndarray,
+        covariance: np.ndarray,
+    ) -> FullParams | None:
+        """The parameters of the M step after the last E step; None if a covariance is singular.
+
+        `covariance` (C or 1, d, d) is a scratch array.
+        """
+        regular, after = np.zeros(len(covariance), dtype=bool), np.empty_like(mean)
+        if not kernels.maximise_observed(
+            self.sums, mixing, regular, mean, first, second, after, covariance
+        ):
+            return None
+        unit, d = self.unit[self.at], len(self.used)
+        whole = np.zeros((len(covariance), d, d))
+        present = self.class_weight > 0
+        for k, sigma in enumerate(covariance):
+            if len(covariance) == 1 or present[k]:
+                whole[k][np.ix_(self.at, self.at)] = sigma * (unit[:, None] * unit)
+            else:
+                whole[k] = np.eye(d)
+        nothing = np.zeros(len(unit))
+        factors = [factor(sigma[np.ix_(self.at, self.at)], nothing) for sigma in whole]
+        found = [f for f in factors if f is not None]
+        if len(found) < len(factors):
+            return None
+        offset = self.centred.offset.copy()
+        offset[:, self.at] = after * unit
+        share = self.class_weight / self.class_weight.sum()
+        return make_params(
+            self.centred.pivot, offset, whole, share, self.used, len(whole) == 1, found, True
+        )
 
     def hopeless(self, pooled: bool) -> Trouble:
         """Covariances that are singular for all possible values of the missing cells."""

@@ -25,7 +25,6 @@ from verosim.kernels._compile import exact, loose
 from verosim.kernels.small_matrices import (
     dot_first,
     factor_part,
-    solve_factored,
     solve_lower,
     solve_upper,
 )
@@ -43,8 +42,10 @@ def _add_scaled(target, row, factor, n):
 
 @exact
 def _invert(L, d, P):
-    """P = (L Lᵀ)⁻¹ for a lower triangle L (d, d); the work takes place in P."""
-    P[:] = 0.0
+    """The first d rows and columns of P become (L Lᵀ)⁻¹, for a lower triangle L."""
+    for i in range(d):
+        for j in range(d):
+            P[i, j] = 0.0
     for i in range(d):  # row i of L⁻¹, from the rows before it
         for k in range(i):
             _add_scaled(P[i], P[k], -L[i, k], k + 1)
@@ -123,18 +124,15 @@ def expect_observed(rows, mu, sigma, first, second, score):
                         V[j, k] = dot_first(L[o + j, o:], L[o + k, o:], k + 1)
                         V[k, j] = V[j, k]
             else:
-                for t in range(o):
-                    for j in range(m):
-                        v[j] = P[hidden[j], order[t]]
-                    solve_factored(L, v, m)
-                    for j in range(m):
-                        B[j, t] = -v[j]
-                for k in range(m):
-                    v[:m] = 0.0
-                    v[k] = 1.0
-                    solve_factored(L, v, m)
-                    for j in range(m):
-                        V[j, k] = v[j]
+                _invert(L, m, V)
+                for j in range(m):
+                    row = B[j]
+                    for t in range(o):
+                        row[t] = 0.0
+                    for k in range(m):
+                        across, factor = P[hidden[k]], -V[j, k]
+                        for t in range(o):
+                            row[t] += factor * across[order[t]]
             # the mean row, with its missing cells filled in
             for t in range(o):
                 at_shown[t] = rows.mean[i, order[t]] - mu[c, order[t]]
