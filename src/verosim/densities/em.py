@@ -14,23 +14,30 @@ convergence of any EM algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
+from verosim import kernels
 from verosim.densities.base import Density
+from verosim.densities.central import SEPARATOR
 from verosim.densities.full import FullGaussian, Trouble
 from verosim.densities.full_params import FullParams
 from verosim.densities.leave_one_out import Scorer
-from verosim.densities.observed import Observed, Theta
+from verosim.densities.observed import Mixing, Observed
 from verosim.errors import ConvergenceWarning, listed, warn
+from verosim.kernels.constants import (
+    EM_CONVERGED,
+    EM_LOST_DIGITS,
+    EM_SINGULAR,
+    FIXED_SHRINKAGE,
+    LEDOIT_WOLF,
+    NO_SHRINKAGE,
+    OAS,
+)
 from verosim.stats import Moments, Patterns
 
-# A step shorter than this, in standard deviations, is a rounding error if no shorter step follows
-# within PATIENCE_STEPS steps.
-SETTLED_STEP = 1e-9
-PATIENCE_STEPS = 10
+SHRINKAGES = {None: NO_SHRINKAGE, "oas": OAS, "ledoit_wolf": LEDOIT_WOLF}  # by their name
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +47,7 @@ class Convergence:
     iterations: int
     converged: bool
     log_likelihood: np.ndarray  # (iterations,)
+    regularised: bool = False  # a regularised step can lower the likelihood
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "stopped before it converged"
@@ -80,17 +88,19 @@ class EMGaussian(Density):
     """
 
     gaussian: FullGaussian = field(default_factory=lambda: FullGaussian(missing="marginalise"))
-    tolerance: float = 1e-12  # largest distance to the limit, in standard deviations
+    tolerance: float = 1e-10  # largest distance to the limit, in standard deviations
     most: int = 2000  # largest number of iterations
 
-    def estimate(self, statistic: Moments | Patterns) -> EMParams:
-        whole = statistic.complete
+    def estimate(
+        self, statistic: Moments | Patterns, observed: Observed | None = None
+    ) -> EMParams:
+        whole = None if observed is not None else statistic.complete
         if whole is not None:
             params = self.gaussian.estimate(whole)
             total = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
             return _with(params, Convergence(0, True, np.array([total])))
         assert isinstance(statistic, Patterns)
-        observed = Observed(statistic)
+        observed = Observed(statistic) if observed is None else observed
         params, convergence, trouble = self._iterate(observed)
         missed = (observed.centred.weight == 0) & observed.centred.present[:, None]
         missed &= observed.used
@@ -112,108 +122,63 @@ class EMGaussian(Density):
         exact = gaussian.pooling in (0, 1) and gaussian.shrinkage is None and gaussian.floor == 0
         trouble = observed.hopeless(pooled) if exact else {}
         mle = replace(gaussian, covariance="mle")
+        mean, covariance = observed.start(pooled)
+        settings = _mixing(gaussian, observed)
+        C, d = mean.shape
+        first, second = np.zeros((C, d)), np.zeros((C, d, d))
+        left, why = self.most, EM_SINGULAR
+        while why == EM_SINGULAR and left > 0:
+            troubled = np.zeros(len(covariance), dtype=bool)
+            troubled[[c or 0 for c in trouble]] = True
+            history = np.empty(left)
+            count, why = kernels.climb_observed(
+                observed.sums, settings, troubled, exact and not trouble, self.tolerance,
+                mean, covariance, first, second, history,
+            )  # fmt: skip
+            left -= count
+            if why == EM_SINGULAR:
+                # Start again with the regularised covariance; the likelihood so far is dropped.
+                completed = observed.completed(mean, first, second)
+                mean, covariance = observed.place(mle.solve(completed, trouble))
+        self._report_end(count, why)
+        trouble = dict(sorted(trouble.items(), key=lambda item: item[0] or 0))
+        params = None
+        if gaussian.covariance == "mle" and not trouble:
+            params = observed.maximised(settings, mean, first, second, np.empty_like(covariance))
+        if params is None:
+            params = gaussian.solve(observed.completed(mean, first, second), trouble)
+        regularised = not exact or bool(trouble)
+        ended = Convergence(count, why == EM_CONVERGED, history[:count].copy(), regularised)
+        return params, ended, trouble
 
-        def step(theta: Theta) -> tuple[float, Moments, Theta]:
-            log_likelihood, first, second = observed.expect(*theta)
-            completed = observed.completed(theta[0], first, second)
-            after = observed.place(mle.solve(completed, trouble))
-            return float(log_likelihood.sum()), completed, after
-
-        history, converged, completed = _climb(
-            step, observed.start(pooled), trouble, exact, self.tolerance, self.most
-        )
-        if not converged:
+    def _report_end(self, count: int, why: int) -> None:
+        """Warn if EM stopped before it converged."""
+        if why == EM_LOST_DIGITS:
             warn(
-                f"EM for missing values stopped after {self.most} iterations before it converged, "
+                f"EM for missing values stopped after {count} iterations, because a covariance is "
+                "nearly singular and rounding errors are larger than the gain of an iteration. "
+                "Set shrinkage, or drop the columns that nearly depend on others.",
+                ConvergenceWarning,
+            )
+        elif why != EM_CONVERGED:
+            warn(
+                f"EM for missing values stopped after {count} iterations before it converged, "
                 "because too few rows have values in some columns together. "
                 "Set shrinkage, or drop the columns with most missing values.",
                 ConvergenceWarning,
             )
-        trouble = dict(sorted(trouble.items(), key=lambda item: item[0] or 0))
-        params = gaussian.solve(completed, trouble)
-        return params, Convergence(len(history), converged, np.array(history)), trouble
 
-
-def _climb(
-    step: Callable[[Theta], tuple[float, Moments, Theta]],
-    theta: Theta,
-    trouble: Trouble,
-    exact: bool,
-    tolerance: float,
-    most: int,
-) -> tuple[list[float], bool, Moments]:
-    """Iterate EM until it converges: two plain steps, then one extrapolation (SQUAREM).
-
-        θ = θ₀ + 2a r + a² v,   r = θ₁ − θ₀,   v = θ₂ − 2θ₁ + θ₀,   a = ‖r‖/‖v‖
-
-    An extrapolation that lowers the likelihood is rejected. If the M step does not maximise the
-    likelihood, an extrapolation is rejected if the next step is longer. Steps shrink by a factor
-    q, so the distance of θ₂ to the limit is ‖θ₂ − θ₁‖ q/(1 − q).
-    """
-    history: list[float] = []
-    trail: list[tuple[Theta, float]] = []  # the start and the length of each plain step
-    retreat: Theta | None = None  # the estimate to continue from if the extrapolation is rejected
-    completed: Moments | None = None
-    slowest = 0.0
-    least, waited = np.inf, 0  # the shortest step so far, and the number of steps since then
-    for _ in range(most):
-        known = len(trouble)
-        try:
-            log_likelihood, found, after = step(theta)
-        except np.linalg.LinAlgError:  # the extrapolated matrix is not a covariance
-            if retreat is None:
-                break
-            theta, retreat, trail = retreat, None, []
-            continue
-        size = _distance(theta, after)
-        changed = len(trouble) > known  # a covariance became singular: the M step is different now
-        if retreat is not None:
-            climbs = exact and not known
-            worse = log_likelihood < history[-1] if climbs else size > trail[-1][1]
-            again, retreat, trail = retreat, None, []
-            if worse and not changed:
-                theta = again
-                continue
-        if changed:
-            trail = []
-        history.append(log_likelihood)
-        completed = found
-        trail.append((theta, size))
-        theta = after
-        least, waited = (size, 0) if size < 0.5 * least else (least, waited + 1)
-        if size <= 1e-3 * tolerance or (least <= SETTLED_STEP and waited >= PATIENCE_STEPS):
-            return history, True, completed  # at the limit, or as near as rounding allows
-        if len(trail) < 2:
-            continue
-        rate = size / trail[0][1]
-        error = size * max(rate, slowest) / max(1 - max(rate, slowest), 1e-6)
-        slowest = rate
-        if size <= tolerance and error <= tolerance:
-            return history, True, completed
-        retreat = after
-        theta = _leap(trail[0][0], trail[1][0], after)
-    assert completed is not None
-    return history, False, completed
-
-
-def _distance(a: Theta, b: Theta) -> float:
-    """The largest change of a mean or covariance from a to b, in standard deviations of b."""
-    deviation = np.sqrt(np.diagonal(b[1], axis1=1, axis2=2))
-    means = np.abs(b[0] - a[0]) / deviation
-    covariances = np.abs(b[1] - a[1]) / (deviation[:, :, None] * deviation[:, None, :])
-    return float(max(means.max(initial=0.0), covariances.max(initial=0.0)))
-
-
-def _leap(a: Theta, b: Theta, c: Theta) -> Theta:
-    """The SQUAREM extrapolation from three successive estimates."""
-    r = [y - x for x, y in zip(a, b, strict=True)]
-    v = [(z - y) - d for y, z, d in zip(b, c, r, strict=True)]
-    long, bend = (np.sqrt(sum(float((x**2).sum()) for x in part)) for part in (r, v))
-    if bend == 0:
-        return c
-    alpha = max(long / bend, 1.0)  # the value 1 gives θ₂
-    mean, covariance = (x + 2 * alpha * d + alpha**2 * e for x, d, e in zip(a, r, v, strict=True))
-    return mean, covariance
+def _mixing(gaussian: FullGaussian, observed: Observed) -> Mixing:
+    """The settings of a Gaussian for the compiled loops."""
+    if isinstance(gaussian.pooling, str):
+        own, pooled = 1.0, len(observed.at) / float(observed.class_weight.sum())
+    else:
+        own, pooled = 1.0 - gaussian.pooling, float(gaussian.pooling)
+    fixed = 0.0 if isinstance(gaussian.shrinkage, str | None) else float(gaussian.shrinkage)
+    how = SHRINKAGES.get(gaussian.shrinkage, FIXED_SHRINKAGE)
+    unit = observed.unit[observed.at]
+    unit = unit / unit.max(initial=0.0) if len(unit) else unit
+    return Mixing(own, pooled, how, fixed, float(gaussian.floor), SEPARATOR, unit)
 
 
 def _placed(params: FullParams, missed: np.ndarray) -> FullParams:

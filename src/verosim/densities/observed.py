@@ -1,26 +1,23 @@
-"""The E step of EM: the expected sums of complete rows, from the sums of cohorts and a Gaussian.
+"""Rows with missing cells as sums of cohorts, in the form in which EM reads them.
 
-For rows with values in columns o and missing cells in columns m, with z = x − μ,
-
-    E[z_m] = B z_o,   E[z_m z_oᵀ] = B z_o z_oᵀ,   E[z_m z_mᵀ] = B z_o z_oᵀ Bᵀ + V
-    B = Σ_mo Σ_oo⁻¹ = −V P_mo,   V = Σ_mm − B Σ_om = P_mm⁻¹,   P = Σ⁻¹
-
-These are linear in the sums of a cohort, so no rows are needed. P is computed once per class.
-Cohorts with the same number of missing columns are computed together.
+A cohort has the rows of one class with values in the same columns. The expected sums of complete
+rows, given the observed cells and a Gaussian, are linear in the sums of the cohorts, so EM needs no
+rows. The compiled loops `expect_observed` and `climb_observed` do the work.
 Reference: Little & Rubin (2002), Statistical Analysis with Missing Data, §11.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from verosim.data.batch import BLOCK_CELLS
+from verosim import kernels
 from verosim.densities.central import Centred
 from verosim.densities.full import Trouble
-from verosim.densities.full_params import FullParams
+from verosim.densities.full_params import FullParams, make_params
 from verosim.kernels.constants import LOG_2PI
+from verosim.linalg import factor
 from verosim.stats import Moments, Patterns
 
 # Rounding errors of an E step relative to those of sums; nearly dependent columns increase them.
@@ -28,6 +25,35 @@ E_STEP_LOSS = 1e4
 
 # Means (C, d) and covariances (C or 1, d, d), in units of the standard deviations.
 Theta = tuple[np.ndarray, np.ndarray]
+
+
+class Mixing(NamedTuple):
+    """The regularisation of covariances, as the compiled loops read it."""
+
+    own: float  # share of the scatter of a class
+    pooled: float  # share of the pooled scatter
+    shrinkage: int  # a number in kernels/constants.py
+    intensity: float  # γ if it is fixed
+    floor: float
+    separator: float
+    unit: np.ndarray  # (d,) standard deviations, the largest is 1
+
+
+class CohortSums(NamedTuple):
+    """The sums of I cohorts, sorted by class, as the compiled loops read them."""
+
+    class_weight: np.ndarray  # (C,)
+    log_volume: np.ndarray  # (C,) Σw (|o| log 2π + log of the squared units)
+    first_of: np.ndarray  # (C + 1,) the first cohort of each class
+    within: np.ndarray  # (C, d, d) the sum of the scatters
+    step: np.ndarray  # (C, d) the pivot of each class, relative to that of the first class
+    peak: np.ndarray  # (C, d) the largest value that each sum of squares had
+    weight: np.ndarray  # (I,)
+    n_shown: np.ndarray  # (I,)
+    order: np.ndarray  # (I, d) the columns, those with values first
+    mean: np.ndarray  # (I, d), zero where values are missing
+    scatter: np.ndarray  # (I, d, d) about the mean
+    is_point: np.ndarray  # (I,) bool: one row, so the scatter is zero
 
 
 class Observed:
@@ -41,7 +67,7 @@ class Observed:
     def __init__(self, statistic: Patterns, used: np.ndarray | None = None) -> None:
         available = statistic.available()
         centred = Centred(available)
-        self.axes, self.available, self.centred = statistic.axes, available, centred
+        self.axes, self.centred = statistic.axes, centred
         self.used = centred.total_variance > 0 if used is None else used
         self.at = np.flatnonzero(self.used)
         cells = centred.weight.sum(axis=0)
@@ -51,99 +77,74 @@ class Observed:
 
         parts, owner = statistic.parts, statistic.owner
         arrays, lows = parts.arrays, parts.lows
+        at, unit = self.at, self.unit[self.at]
         weight = np.where(arrays["rows"][:, 0] > 0, arrays["weight"][:, 0], 0.0)
-        shown = statistic.shown[:, self.at]
+        shown = statistic.shown if self.used.all() else statistic.shown[:, at]
         # Rows without any value are dropped, unless a class has only such rows.
-        observed = np.zeros(len(centred.present), dtype=bool)  # (C,)
-        observed[owner[(weight > 0) & shown.any(axis=1)]] = True
-        kept = np.flatnonzero((weight > 0) & (shown.any(axis=1) | ~observed[owner]))
-        kept = kept[np.argsort((~shown[kept]).sum(axis=1), kind="stable")]
-        self.owner, self.weight = owner[kept], weight[kept]  # (I,), (I,)
-        self.shown = shown[kept]  # (I, d), sorted by the number of missing columns
-        self.rows = np.bincount(self.owner, arrays["rows"][kept, 0], len(observed))  # (C,)
-        self.class_weight = np.bincount(self.owner, self.weight, len(observed))  # (C,)
-        some = np.ix_(kept, self.at)
-        unit = self.unit[self.at]
-        S = (arrays["sum"][:, 0] + lows["sum"][:, 0])[some]
-        step = arrays["pivot"][some] - centred.pivot[np.ix_(self.owner, self.at)]
-        mean = S / self.weight[:, None]
-        self.mean = np.where(self.shown, step + mean, 0.0) / unit  # (I, d)
-        block = np.ix_(kept, self.at, self.at)
-        M = arrays["scatter"][:, 0][block] - S[:, :, None] * mean[:, None, :]
-        self.scatter = (M + lows["scatter"][:, 0][block]) / (unit[:, None] * unit)  # (I, d, d)
-        self.members = [np.flatnonzero(self.owner == c) for c in range(len(observed))]
-        self.within = np.stack([self.scatter[of].sum(axis=0) for of in self.members])  # (C, d, d)
-        cells_shown = LOG_2PI * self.shown.sum(axis=1) + 2 * self.shown @ np.log(unit)  # (I,)
-        self.log_volume = np.bincount(self.owner, self.weight * cells_shown, len(observed))  # (C,)
+        some = shown.any(axis=1)
+        C = len(centred.present)
+        observed = np.bincount(owner, weight * some, C) > 0
+        kept = np.flatnonzero((weight > 0) & (some | ~observed[owner]))
+        kept = kept[np.argsort(owner[kept], kind="stable")]
+        owner, weight, shown = owner[kept], weight[kept], shown[kept]
+        rows = arrays["rows"][kept, 0]
+        of_class = (owner == np.arange(C)[:, None]).astype(float)  # (C, I)
+        self.rows, self.class_weight = of_class @ rows, of_class @ weight  # (C,), (C,)
+        column, block = (kept, 0), (kept, 0)
+        if not self.used.all():
+            column, block = (kept[:, None], 0, at), (kept[:, None, None], 0, at[:, None], at)
+        S = arrays["sum"][column] + lows["sum"][column]
+        pivot = centred.pivot[:, at]
+        mean = S / weight[:, None]
+        scatter = arrays["scatter"][block] - S[:, :, None] * mean[:, None, :]
+        scatter += lows["scatter"][block]
+        scatter /= unit[:, None] * unit
+        point = rows == 1
+        scatter[point] = 0.0
+        step = arrays["pivot"][kept][:, at] - pivot[owner]
+        within = (of_class @ scatter.reshape(len(kept), len(at) ** 2)).reshape(C, len(at), len(at))
+        cells_shown = LOG_2PI * shown.sum(axis=1) + 2 * shown @ np.log(unit)  # (I,)
+        grown = self.class_weight[:, None] / np.where(centred.weight > 0, centred.weight, np.inf)
+        self.peak = E_STEP_LOSS * grown * available.arrays["absorbed"][:, 0]  # (C, d)
+        found = (
+            self.class_weight,
+            of_class @ (weight * cells_shown),
+            np.searchsorted(owner, np.arange(C + 1)),
+            within,
+            (pivot - pivot[:1]) / unit,
+            self.peak[:, at] / unit**2,
+            weight,
+            shown.sum(axis=1),
+            np.argsort(~shown, axis=1, kind="stable"),
+            np.where(shown, step + mean, 0.0) / unit,
+            scatter,
+            point,
+        )  # in the order of the fields
+        self.sums = CohortSums(*map(np.ascontiguousarray, found))
 
     def start(self, shared: bool) -> Theta:
         """The start of EM: the means and the pooled variances of the observed cells."""
         C, d = len(self.class_weight), len(self.at)
-        return self.centred.offset[:, self.at] / self.unit[self.at], np.tile(
-            np.eye(d), (1 if shared else C, 1, 1)
-        )
+        mean = self.centred.offset[:, self.at] / self.unit[self.at]
+        return np.ascontiguousarray(mean), np.tile(np.eye(d), (1 if shared else C, 1, 1))
 
     def place(self, params: FullParams) -> Theta:
         """Parameters in the units and relative to the pivots of this object."""
         unit = self.unit[self.at]
         mean = ((params.pivot - self.centred.pivot) + params.offset)[:, self.at] / unit
         square = np.ix_(np.arange(len(params.covariance_)), self.at, self.at)
-        return mean, params.covariance_[square] / (unit[:, None] * unit)
+        covariance = params.covariance_[square] / (unit[:, None] * unit)
+        return np.ascontiguousarray(mean), np.ascontiguousarray(covariance)
 
     def expect(
         self, mean: np.ndarray, covariance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(C,) log-likelihood, and the expected Σw z (C, d) and Σw z zᵀ (C, d, d), z = x − mean."""
         C, d = mean.shape
-        L = np.linalg.cholesky(covariance)
-        inverse = np.linalg.inv(L)
-        P = np.swapaxes(inverse, 1, 2) @ inverse
-        log_det = 2 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-        P, log_det = np.broadcast_to(P, (C, d, d)), np.broadcast_to(log_det, C)
-        z = np.where(self.shown, self.mean - mean[self.owner], 0.0)  # (I, d)
-        first, second = np.empty((C, d)), np.zeros(C * d * d)
-        score = self.log_volume + self.class_weight * log_det + (P * self.within).sum(axis=(1, 2))
-        for some, hidden in self._groups():
-            owner, W = self.owner[some], self.weight[some]
-            P_m = P[owner[:, None], hidden]  # (I, q, d)
-            P_mm = np.take_along_axis(P_m, hidden[:, None, :], axis=2)
-            P_mo = P_m * self.shown[some, None, :]
-            V = np.linalg.inv(P_mm)
-            B = -(V @ P_mo)
-            BS = B @ self.scatter[some]
-            mm = BS @ np.swapaxes(B, 1, 2) + W[:, None, None] * V
-            place = owner[:, None] * d + hidden  # (I, q) rows of `second`
-            second += np.bincount(
-                (place[:, :, None] * d + hidden[:, None, :]).ravel(), mm.ravel(), len(second)
-            )
-            mo = np.bincount(
-                (place[:, :, None] * d + np.arange(d)).ravel(), BS.ravel(), len(second)
-            ).reshape(C, d, d)
-            second += (mo + np.swapaxes(mo, 1, 2)).ravel()
-            score += np.bincount(
-                owner, W * np.linalg.slogdet(P_mm)[1] + (P_mo * BS).sum(axis=(1, 2)), C
-            )
-            filled = z[some]
-            np.put_along_axis(filled, hidden, (B @ filled[:, :, None])[:, :, 0], axis=1)
-        second = second.reshape(C, d, d) + self.within
-        for c, of in enumerate(self.members):
-            weighted = self.weight[of, None] * z[of]
-            first[c] = weighted.sum(axis=0)
-            second[c] += weighted.T @ z[of]
-            # The expected cells minimise zᵀPz, and the minimum is z_oᵀ Σ_oo⁻¹ z_o.
-            score[c] += (weighted * (z[of] @ P[c])).sum()
-        return -0.5 * score, first, second
-
-    def _groups(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Cohorts with the same number q of missing columns, and these columns (cohorts, q)."""
-        missing, d = (~self.shown).sum(axis=1), self.shown.shape[1]
-        bounds = np.searchsorted(missing, np.arange(1, d + 2))
-        for q in range(1, d + 1):
-            start, stop = bounds[q - 1 : q + 1].tolist()
-            step = max(1, 2 * BLOCK_CELLS // (q * d))
-            for at in range(start, stop, step):
-                some = slice(at, min(at + step, stop))
-                yield some, np.nonzero(~self.shown[some])[1].reshape(-1, q)
+        score, first, second = np.empty(C), np.empty((C, d)), np.empty((C, d, d))
+        if not kernels.expect_observed(self.sums, mean, covariance, first, second, score):
+            raise np.linalg.LinAlgError("A covariance is not positive definite.")
+        return score, first, second
 
     def completed(self, mean: np.ndarray, first: np.ndarray, second: np.ndarray) -> Moments:
         """The expected sums as the statistic of complete rows, about the pivots."""
@@ -162,12 +163,47 @@ class Observed:
         scatter = W[:, None, None] * (offset[:, :, None] * offset[:, None, :])
         scatter[np.ix_(np.arange(len(W)), self.at, self.at)] += central * (unit[:, None] * unit)
         arrays["scatter"][:, 0] = scatter
-        cells = self.centred.weight
-        grown = np.where(cells > 0, W[:, None] / np.where(cells > 0, cells, 1.0), 0.0)
-        arrays["absorbed"][:, 0] = E_STEP_LOSS * grown * self.available.arrays["absorbed"][:, 0]
+        arrays["absorbed"][:, 0] = self.peak
         arrays["absorbed_quartic"][...] = np.inf  # the fourth powers are unknown
         out.note_peaks()
         return out
+
+    def maximised(
+        self,
+        mixing: Mixing,
+        mean: np.ndarray,
+        first: np.ndarray,
+        second: np.ndarray,
+        covariance: np.ndarray,
+    ) -> FullParams | None:
+        """The parameters of the M step after the last E step; None if a covariance is singular.
+
+        `covariance` (C or 1, d, d) is a scratch array.
+        """
+        regular, after = np.zeros(len(covariance), dtype=bool), np.empty_like(mean)
+        if not kernels.maximise_observed(
+            self.sums, mixing, regular, mean, first, second, after, covariance
+        ):
+            return None
+        unit, d = self.unit[self.at], len(self.used)
+        whole = np.zeros((len(covariance), d, d))
+        present = self.class_weight > 0
+        for k, sigma in enumerate(covariance):
+            if len(covariance) == 1 or present[k]:
+                whole[k][np.ix_(self.at, self.at)] = sigma * (unit[:, None] * unit)
+            else:
+                whole[k] = np.eye(d)
+        nothing = np.zeros(len(unit))
+        factors = [factor(sigma[np.ix_(self.at, self.at)], nothing) for sigma in whole]
+        found = [f for f in factors if f is not None]
+        if len(found) < len(factors):
+            return None
+        offset = self.centred.offset.copy()
+        offset[:, self.at] = after * unit
+        share = self.class_weight / self.class_weight.sum()
+        return make_params(
+            self.centred.pivot, offset, whole, share, self.used, len(whole) == 1, found, True
+        )
 
     def hopeless(self, pooled: bool) -> Trouble:
         """Covariances that are singular for all possible values of the missing cells."""

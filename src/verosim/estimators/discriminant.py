@@ -15,7 +15,6 @@ from typing import Any
 
 from verosim.axes import Axes
 from verosim.densities import Convergence, EMGaussian, FullGaussian
-from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError
 from verosim.estimators.gaussian import GaussianClassifier, GaussianSpec
 from verosim.models import Spec
@@ -71,12 +70,6 @@ class FullSpec(GaussianSpec):
         """The pooling, after a check."""
         finite("pooling", pooling, 0, 1)
         return float(pooling)
-
-    def estimate(self, statistic: Statistic) -> Any:
-        if statistic.complete is not None:
-            return super().estimate(statistic)
-        with one_blas_thread:  # the matrices of EM are many and small
-            return super().estimate(statistic)
 
     def check_merges(self, other: Spec) -> None:
         self.check_same(other, ["encode"])

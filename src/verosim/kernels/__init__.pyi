@@ -42,6 +42,9 @@ from verosim.kernels.mixtures import sum_components as sum_components
 from verosim.kernels.moments import absorb_diagonal as absorb_diagonal
 from verosim.kernels.moments import absorb_diagonal_sparse as absorb_diagonal_sparse
 from verosim.kernels.moments import centre_groups as centre_groups
+from verosim.kernels.observed_climb import climb_observed as climb_observed
+from verosim.kernels.observed_climb import maximise_observed as maximise_observed
+from verosim.kernels.observed_sums import expect_observed as expect_observed
 from verosim.kernels.outer import add_outer_rows as add_outer_rows
 from verosim.kernels.pairs import count_pairs as count_pairs
 from verosim.kernels.pairs import score_one_dependence as score_one_dependence

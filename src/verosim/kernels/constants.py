@@ -29,6 +29,12 @@ DONE, NO_ROOM, SPECIAL, INVALID, FULL_LOG = 0, 1, 2, 3, 4
 COUNTS, PRESENCE, L2, SQUARES = 0, 1, 2, 3
 REPEATS = 4  # how often it occurs, in loops that find each n-gram of a document once
 
+# Why EM over missing cells stopped: at the limit, out of iterations, at a singular covariance, at a
+# matrix that is not a covariance, or because only rounding errors change the likelihood.
+EM_CONVERGED, EM_UNFINISHED, EM_SINGULAR, EM_FAILED, EM_LOST_DIGITS = 0, 1, 2, 3, 4
+# How covariances are shrunk within EM.
+NO_SHRINKAGE, FIXED_SHRINKAGE, OAS, LEDOIT_WOLF = 0, 1, 2, 3
+
 # These are unsigned, so that numba does not check the sign when they are an index or a shift.
 U0, U1, U2, U7, U8, U32, U33, U56, U63, U64 = (
     np.uint64(i) for i in (0, 1, 2, 7, 8, 32, 33, 56, 63, 64)

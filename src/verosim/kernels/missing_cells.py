@@ -16,47 +16,9 @@ import math
 
 import numpy as np
 
-from verosim.kernels._compile import exact, loose
+from verosim.kernels._compile import exact
 from verosim.kernels.constants import LOG_2PI
-
-
-@loose
-def _dot(a, b, n):
-    """The dot product of the first n entries of a and b."""
-    total = 0.0
-    for j in range(n):
-        total += a[j] * b[j]
-    return total
-
-
-@exact
-def _factor(A, at, m, L):
-    """Factor L Lᵀ = A, restricted to the first m columns in `at`; return the log determinant."""
-    log_det = 0.0
-    for i in range(m):
-        for j in range(i):
-            L[i, j] = (A[at[i], at[j]] - _dot(L[i], L[j], j)) / L[j, j]
-        square = A[at[i], at[i]] - _dot(L[i], L[i], i)
-        L[i, i] = math.sqrt(square)
-        log_det += math.log(square)
-    return log_det
-
-
-@exact
-def _solve_lower(L, v, m):
-    """Solve L x = v for the first m entries; x replaces v."""
-    for i in range(m):
-        v[i] = (v[i] - _dot(L[i], v, i)) / L[i, i]
-
-
-@exact
-def _solve(L, v, m):
-    """Solve L Lᵀ x = v for the first m entries; x replaces v."""
-    _solve_lower(L, v, m)
-    for i in range(m - 1, -1, -1):
-        v[i] /= L[i, i]
-        for j in range(i):
-            v[j] -= L[i, j] * v[i]
+from verosim.kernels.small_matrices import dot_first, factor_part, solve_factored, solve_lower
 
 
 @exact
@@ -115,7 +77,7 @@ def fill_missing_cells(
         x, z = X[order[i]], Z[i]
         if new[i]:
             o, m, blank, direct = _split(x, used, Q, steep, shown, hidden)
-            volume = _factor(R, shown, o, L) if direct else log_R + _factor(Q, hidden, m, L)
+            volume = factor_part(R, shown, o, L) if direct else log_R + factor_part(Q, hidden, m, L)
             for j in range(o):
                 volume += log_cell[shown[j]]
         level[i] = volume
@@ -126,13 +88,13 @@ def fill_missing_cells(
         if direct:
             for j in range(o):
                 v[j] = z[shown[j]]
-            _solve_lower(L, v, o)
-            rest[i] = _dot(v, v, o)
+            solve_lower(L, v, o)
+            rest[i] = dot_first(v, v, o)
             z *= 0.0  # an infinite cell becomes NaN, so that the caller can report it
         else:
             for j in range(m):
-                v[j] = _dot(Q[hidden[j]], z, d)
-            _solve(L, v, m)
+                v[j] = dot_first(Q[hidden[j]], z, d)
+            solve_factored(L, v, m)
             for j in range(m):
                 z[hidden[j]] = -v[j]
 
@@ -154,32 +116,32 @@ def score_shown(X, order, new, pivot, centre, unit, used, R, Q, shift, coef, ste
         if new[i]:
             o, m, blank, direct = _split(x, used, Q, steep, shown, hidden)
             if direct:
-                _factor(R, shown, o, L)
+                factor_part(R, shown, o, L)
             else:
-                _factor(Q, hidden, m, L)
+                factor_part(Q, hidden, m, L)
             for k in range(C):
                 w = W[k]
                 if direct:
                     w[:] = 0.0
                     for j in range(o):
                         v[j] = shift[k, shown[j]]
-                    _solve(L, v, o)
+                    solve_factored(L, v, o)
                     for j in range(o):
                         w[shown[j]] = v[j]
                 else:
                     w[:] = coef[k]
                     for j in range(m):
                         v[j] = w[hidden[j]]
-                    _solve(L, v, m)
+                    solve_factored(L, v, m)
                     for j in range(m):
                         row = Q[hidden[j]]
                         for t in range(d):
                             w[t] -= row[t] * v[j]
                     for j in range(m):
                         w[hidden[j]] = 0.0
-                bias[k] = -0.5 * _dot(w, shift[k], d)
+                bias[k] = -0.5 * dot_first(w, shift[k], d)
         _centre(x, pivot, centre, scale, z)
         for j in range(blank):
             z[hidden[j]] = 0.0
         for k in range(C):
-            out[order[i], k] = _dot(W[k], z, d) + bias[k]
+            out[order[i], k] = dot_first(W[k], z, d) + bias[k]

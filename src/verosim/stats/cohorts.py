@@ -62,7 +62,12 @@ def with_cohorts(parts: Moments, needed: list[Cohort]) -> Moments:
         return parts
     check_budget(known | fresh, groups.folds, len(parts.axes.columns))
     more = Groups(as_labels(sorted_labels(fresh), object), groups.folds)
-    return parts.align(parts.axes.with_groups(groups.union(more)))
+    axes = parts.axes.with_groups(groups.union(more))
+    if parts.rows.any():
+        return parts.align(axes)
+    out = parts.like(axes)  # nothing to move but the pivots
+    out.arrays["pivot"][groups.positions(axes.groups)] = parts.arrays["pivot"]
+    return out
 
 
 def packed(shown: np.ndarray) -> np.ndarray:

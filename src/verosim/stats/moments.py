@@ -160,16 +160,14 @@ class Moments(ArrayStatistic):
         low = self.lows["scatter"] if pooled else self.by_group("scatter", low=True)
         if pooled and folds == 1:  # the rows of all groups are contiguous: one product is enough
             starts = starts[[0, -1]]
-        for g in range(len(starts) - 1):
-            a, b = starts[g], starts[g + 1]
-            if a == b:
-                continue
-            with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            for g in np.flatnonzero(starts[1:] > starts[:-1]).tolist():
+                a, b = starts[g], starts[g + 1]
                 np.matmul(V[a:b].T, Z[a:b], out=product)
-            if not np.isfinite(product).all():
-                return False
-            at = g % folds if pooled else g
-            kernels.add_block(scatter[at].reshape(-1), low[at].reshape(-1), product.reshape(-1))
+                if not np.isfinite(product).all():
+                    return False
+                at = g % folds if pooled else g
+                kernels.add_block(scatter[at].reshape(-1), low[at].reshape(-1), product.reshape(-1))
         return True
 
     def _not_finite(self, batch: Batch) -> VerosimError:

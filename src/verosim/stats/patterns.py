@@ -229,8 +229,9 @@ class Patterns(Statistic):
         arrays, mine = parts.arrays, parts.arrays["pivot"]
         pivot = out.arrays["pivot"]
         order = np.argsort(parts.weight.sum(axis=1), kind="stable")
-        for g in order.tolist():  # the cohort with most weight is last, and its pivot is kept
-            pivot[owner[g]] = np.where(np.isnan(mine[g]), pivot[owner[g]], mine[g])
+        i, j = np.nonzero(~np.isnan(mine[order]))
+        # The cohort with most weight is last, so its pivot is kept.
+        pivot[owner[order[i]], j] = mine[order[i], j]
         W = np.where(shown[:, None], parts.weight[..., None], 0.0)  # (cohorts, F, d)
         step = np.nan_to_num(mine - pivot[owner])[:, None]  # old pivot − new pivot, 0 where unset
         sums = arrays["sum"] + parts.lows["sum"]

@@ -4,7 +4,8 @@
 
 s_i are the scores of m labelled rows that the model was not fitted on. s_k(x) is the score of row x
 if its class is k. If x and these rows are exchangeable, the probability of p_y(x) ≤ α is at most α
-for the true class y. The score is s = −log-odds of the label. It orders rows as −log p(y | x) does.
+for the true class y. A class without training rows has the highest score. A class that no row has
+cannot be in a set, so the guarantee is about the other classes. The score is s = −log-odds of the label. It orders rows as −log p(y | x) does.
 It also orders rows with a posterior that rounds to 1, which are common in naive Bayes.
 Reference: Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random world.
 """
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 from sklearn.base import clone
 
-from verosim.bayes.rule import Rule
-from verosim.data.labels import positions
+from verosim.axes.groups import union_of_labels
+from verosim.bayes.rule import Rule, spread, widened
+from verosim.data.labels import encode_labels, positions
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checks import generator
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from verosim.data.schema import Schema
     from verosim.typing import CV, FileOptions, Labels, MissingMarks, RandomState, Source, Weights
 
+# Share of 1 − coverage above which rows of classes that the table does not have are reported.
+RARE_SHARE = 0.1
+
 
 class ConformalSettings(TypedDict, total=False):
     """The parameters of `Conformal` that `conformal` passes on."""
@@ -52,24 +57,39 @@ class Conformal(Wrapper):
     """A classifier that predicts sets of classes with a guaranteed coverage.
 
     `predict_set` returns, for each row, a set that contains the true class for a share `coverage`
-    of new rows. Use it if one wrong prediction is expensive and several candidates are acceptable.
+    of new rows, if their classes are in the table. Use it if one wrong prediction is expensive and several candidates are acceptable.
 
         p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1),    set(x) = {k : p_k(x) > 1 − coverage}
 
     where s_i are the scores of the m held-out rows, and s_k(x) is the score of the new row x if its
     class is k. A score is high if the row is unusual for the class.
 
-    With `method="split"`, some rows are held out and the model is fitted on the other rows. If new
-    rows are exchangeable with the held-out rows, the probability that the set contains the true
-    class is at least `coverage`, for any model and any number of rows, on average over splits and
-    rows. If no scores are equal, it is at most coverage + 1/(m + 1).
+    With `method="split"`, some rows are held out and the model is fitted on the other rows. Let x be
+    a new row with the true class y, exchangeable with the held-out rows. For any model and any
+    number of rows, on average over tables, splits and new rows,
 
-    With `method="cross"`, each row is held out once, and a new row is scored by the models of all
-    folds. The model is fitted on all rows. The guarantee is weaker: about 1 − 2 (1 − coverage). In
-    practice the coverage is close to `coverage`.
+        P(y ∈ set(x), or no row of the table has class y) ≥ coverage
+
+    If no scores are equal, it is at most coverage + 1/(m + 1). The set therefore contains the true
+    class with probability coverage − u or more, where u is the probability that a new row has a
+    class that the table does not have. u is zero if all classes are in the table. Otherwise the
+    share of rows that are the only row of their class estimates it (Good 1953). `fit` warns if this
+    share is more than a tenth of 1 − coverage.
+
+    With `by_class=True` the guarantee holds within each class k of the table:
+
+        P(k ∈ set(x) | y = k) ≥ coverage
+
+    A class with fewer than 1/(1 − coverage) − 1 held-out rows is in every set, because so few rows
+    cannot exclude it. With coverage 0.95 these are classes with fewer than 19 held-out rows.
+
+    With `method="cross"`, each row is held out once, and a new row is scored by the models of all F
+    folds. The model is fitted on all n rows. The guarantee is weaker: with random folds of equal
+    size, P ≥ 1 − 2 (1 − coverage) − 2 (1 − 1/F)/(n/F + 1) in place of P ≥ coverage. In practice the
+    coverage is close to `coverage`.
 
     A set can be empty. Then the row is unusual for every class. A row with weight w counts as w
-    equal rows.
+    equal rows, and the guarantees are about equal weights.
 
     Parameters
     ----------
@@ -77,7 +97,8 @@ class Conformal(Wrapper):
         The model, fitted or not. A copy of it is fitted. A `Calibrated` model needs
         `method="split"`.
     coverage : float, default=0.9
-        The share of new rows with a set that contains the true class, between 0 and 1.
+        The share of new rows with a set that contains the true class, between 0 and 1. Rows with a
+        class that no row of the table has are not counted.
     method : {"split", "cross"}, default="split"
         "split" holds out some rows once. "cross" holds out every row once, in folds.
     cv : int, splitter, array-like, str or iterable, default=10
@@ -104,7 +125,7 @@ class Conformal(Wrapper):
         The sorted scores of the held-out rows, by fold and class. With `method="split"` there is
         one fold. With `by_class=False` there is one entry for all classes.
     classes_ : ndarray of shape (C,)
-        The class labels, sorted.
+        The class labels of all rows, sorted. A class without training rows has the posterior 0.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of shape (d,)
@@ -118,6 +139,10 @@ class Conformal(Wrapper):
     Lei, G'Sell, Rinaldo, Tibshirani & Wasserman (2018), Distribution-free predictive inference for
     regression, JASA 113.
     Vovk (2015), Cross-conformal predictors, Annals of Mathematics and Artificial Intelligence 74.
+    Barber, Candès, Ramdas & Tibshirani (2021), Predictive inference with the jackknife+, Annals of
+    Statistics 49.
+    Good (1953), The population frequencies of species and the estimation of population parameters,
+    Biometrika 40.
 
     Examples
     --------
@@ -204,18 +229,40 @@ class Conformal(Wrapper):
         learnt, held = self._split(training, labels, weights > 0)
         some = reweighted(inputs, np.where(learnt, weights, 0.0))
         model = fit_model(self.model, without_ignored_columns(training.spec, some))
-        lost = np.setdiff1d(np.unique(labels[weights > 0]), model.classes_)
+        counted = weights > 0
+        lost = np.setdiff1d(np.unique(labels[counted]), model.classes_)
         if len(lost):
             names = listed([str(label) for label in lost.tolist()])
             warn(
-                f"No training rows are left for the classes {names}, so no set contains them and "
-                "the coverage is not guaranteed. Hold out fewer rows with size=, or use "
-                "by_class=True.",
+                f"No training rows are left for the classes {names}, so these classes are in every "
+                "set or in none. Hold out fewer rows with size=, or use by_class=True.",
                 VerosimWarning,
             )
-        log_p = model.predict_log_proba(inputs.X)[held]
+        classes = union_of_labels(model.classes_, lost)
+        places = positions(model.classes_, classes)
+        log_p = spread(model.predict_log_proba(inputs.X)[held], places, len(classes))
         fold = np.zeros(len(log_p), dtype=int)
-        self._keep(model, {}, log_p, labels[held], weights[held], fold)
+        self._warn_of_new_classes(labels[counted])
+        self._keep(model, classes, {}, log_p, labels[held], weights[held], fold)
+
+    def _warn_of_new_classes(self, labels: np.ndarray) -> None:
+        """Warn if many new rows will have a class that no row has.
+
+        Their share is about that of the classes with one row: labels (n,) has all rows.
+        """
+        codes, classes = encode_labels(labels)
+        single = classes[np.bincount(codes) == 1]
+        share = len(single) / len(labels)
+        if share <= RARE_SHARE * (1 - self.coverage):
+            return
+        names = listed([str(label) for label in single.tolist()])
+        warn(
+            f"The classes {names} have one row each in {len(labels)} rows, so about {share:.1%} of "
+            "new rows may have a class that no row has. No set contains such a class, and the "
+            f"coverage is only guaranteed to be {max(self.coverage - share, 0):.3g}. Add rows of "
+            "rare classes, or join rare classes.",
+            VerosimWarning,
+        )
 
     def _split(
         self, training: Training, labels: np.ndarray, counted: np.ndarray
@@ -239,11 +286,15 @@ class Conformal(Wrapper):
         engine = training.engine()
         found, rules = out_of_fold(engine, lambda rule, rows: rule.log_posterior(rows))
         model = clone(self.model).set_state(engine.state(0))
-        self._keep(model, rules, found.scores, found.labels, found.row_weights, found.folds)
+        self._warn_of_new_classes(found.labels[found.row_weights > 0])
+        self._keep(
+            model, model.classes_, rules, found.scores, found.labels, found.row_weights, found.folds
+        )
 
     def _keep(
         self,
         model: Any,
+        classes: np.ndarray,
         rules: dict[int, Rule],
         log_p: np.ndarray,
         labels: np.ndarray,
@@ -251,7 +302,6 @@ class Conformal(Wrapper):
         folds: np.ndarray,
     ) -> None:
         """Store the model, the rules of the folds, and the sorted scores of the held-out rows."""
-        classes = model.classes_
         at = positions(labels, classes)
         own = np.take_along_axis(log_odds(log_p), np.maximum(at, 0)[:, None], axis=1)[:, 0]
         score = np.where(at >= 0, -own, MOST_LOG_ODDS)  # no training rows: highest
@@ -265,9 +315,16 @@ class Conformal(Wrapper):
             for f in rules or [0]
         ]
         self.model_, self.rules_, self.scores_ = model, list(rules.values()), scores
+        self._classes = classes
+
+    @property
+    def classes_(self) -> np.ndarray:  # type: ignore[override]
+        """(C,) the class labels of all rows, sorted."""
+        self._fitted("classes_")
+        return self._classes
 
     def rule_of(self, rule: Rule) -> Rule:
-        """The rule that predicts: that of the model.
+        """The rule that predicts: that of the model. Classes without training rows have p = 0.
 
         Parameters
         ----------
@@ -277,9 +334,11 @@ class Conformal(Wrapper):
         Returns
         -------
         Rule
-            The same rule.
+            The same rule, over all classes.
         """
-        return rule
+        places = positions(self.model_.classes_, self._classes)
+        found: Any = widened(rule, places, len(self._classes))
+        return found
 
     # Sets -------------------------------------------------------------------------------------
 
@@ -388,7 +447,8 @@ def conformal(
         set(x) = {k : p_k(x) > 1 − coverage},    p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1)
 
     where s_i are the scores of the m held-out rows, and s_k(x) is the score of row x if its class
-    is k. The set contains the true class for a share `coverage` of new rows.
+    is k. The set contains the true class for a share `coverage` of new rows, except rows with a
+    class that no row of the table has. :class:`Conformal` states the exact guarantee.
 
     Parameters
     ----------
