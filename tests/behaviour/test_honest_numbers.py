@@ -174,3 +174,31 @@ def test_a_nearly_singular_covariance_is_reported_with_its_columns(model, recwar
     recwarn.clear()
     model().fit(np.column_stack([a, b, a + 1e-3 * rng.normal(size=300)]), y)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("model", GAUSSIANS)
+def test_squares_too_large_for_a_double_are_refused_by_name(rows, model, recwarn):
+    X, y = rows
+    with pytest.raises(verosim.VerosimError, match="'x0'.* (too large|value too large)"):
+        model().fit(X * 1e146, y)
+    with pytest.raises(verosim.VerosimError, match="'x0'.* (too large|value too large)"):
+        model().fit((X * 1e-12 + y[:, None]) * 1e156, y)  # the classes are far apart
+    assert not [str(one.message) for one in recwarn]
+    large = model().fit(X * 1e120, y).predict_proba(X * 1e120)
+    np.testing.assert_allclose(large, model().fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", GAUSSIANS)
+def test_squares_too_small_because_of_their_weights_are_refused(rows, model):
+    X, y = rows
+    with pytest.raises(verosim.VerosimError, match="'x0'.* squares are too small"):
+        model().fit(X * 1e-120, y, sample_weight=np.full(40, 1e-90))
+
+
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
+def test_zeros_that_a_sparse_matrix_does_not_store_keep_the_digits_of_light_rows(model):
+    X = np.array([[4.0], [0.0], [np.nan], [0.0], [4.0], [1.0]])
+    y, w = [0, 0, 0, 1, 1, 1], [1.0, 1e-9, 1e3, 1.0, 1e-8, 1e-9]
+    dense, sparse = (model(floor=0).fit(x, y, sample_weight=w) for x in (X, sp.csr_array(X)))
+    for name in ("covariances_", "means_"):
+        np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), rtol=1e-14)
