@@ -112,7 +112,8 @@ def check_scale(statistic: Moments) -> None:
     pivot = np.where(np.isfinite(arrays["pivot"]), arrays["pivot"], 0.0)
     between = np.ptp(pivot, axis=0) if len(pivot) else np.zeros(d)
     heavy = np.maximum(weight, 1.0)
-    if (large := (squares > LARGEST_SQUARE) | (between > (LARGEST_SQUARE / heavy) ** 0.5)).any():
+    large = ~(squares <= LARGEST_SQUARE) | (between > (LARGEST_SQUARE / heavy) ** 0.5)
+    if large.any():
         raise _squares_error(statistic, large, "more", LARGEST_SQUARE, "large", "Divide")
     varies = (between > 0) | (arrays["sum"][:, 0] != 0).any(axis=0)
     # Sums of squares are small because the squares are, or because the weights are.

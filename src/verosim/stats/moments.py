@@ -268,7 +268,8 @@ class Moments(ArrayStatistic):
         else:
             square = self.squares().sum(axis=1)
         mean = S / np.where(W > 0, W, 1.0)
-        astray = mean * S > (1 - 1 / PIVOT_FAR_FROM_MEAN) * square  # mean² ≫ variance
+        with np.errstate(over="ignore"):
+            astray = mean * S > (1 - 1 / PIVOT_FAR_FROM_MEAN) * square  # mean² ≫ variance
         if not astray.any():
             return self
         pivot = self.arrays["pivot"]
