@@ -174,3 +174,70 @@ def test_a_nearly_singular_covariance_is_reported_with_its_columns(model, recwar
     recwarn.clear()
     model().fit(np.column_stack([a, b, a + 1e-3 * rng.normal(size=300)]), y)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("model", GAUSSIANS)
+def test_squares_too_large_for_a_double_are_refused_by_name(rows, model, recwarn):
+    X, y = rows
+    with pytest.raises(verosim.VerosimError, match=r"'x0'.* too large|too large .*'x0'"):
+        model().fit(X * 1e146, y)
+    with pytest.raises(verosim.VerosimError, match=r"'x0'.* too large|too large .*'x0'"):
+        model().fit((X * 1e-12 + y[:, None]) * 1e156, y)  # the classes are far apart
+    assert not [str(one.message) for one in recwarn]
+    large = model().fit(X * 1e120, y).predict_proba(X * 1e120)
+    np.testing.assert_allclose(large, model().fit(X, y).predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", GAUSSIANS)
+def test_squares_too_small_because_of_their_weights_are_refused(rows, model):
+    X, y = rows
+    with pytest.raises(verosim.VerosimError, match=r"'x0'.* squares are too small"):
+        model().fit(X * 1e-120, y, sample_weight=np.full(40, 1e-90))
+
+
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
+def test_zeros_that_a_sparse_matrix_does_not_store_keep_the_digits_of_light_rows(model):
+    X = np.array([[4.0], [0.0], [np.nan], [0.0], [4.0], [1.0]])
+    y, w = [0, 0, 0, 1, 1, 1], [1.0, 1e-9, 1e3, 1.0, 1e-8, 1e-9]
+    dense, sparse = (model(floor=0).fit(x, y, sample_weight=w) for x in (X, sp.csr_array(X)))
+    for name in ("covariances_", "means_"):
+        np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), rtol=1e-14)
+
+
+@pytest.mark.parametrize("model", GAUSSIANS)
+def test_squares_that_overflow_when_models_are_added_are_refused_by_name(model, recwarn):
+    near, far = [[0.0], [1.0]], [[1e120], [2e120]]
+    fitted = model().partial_fit(near, [0, 1], sample_weight=[1e90, 1e90])
+    with pytest.raises(verosim.VerosimError, match=r"'x0'.* too large|too large .*'x0'"):
+        fitted.partial_fit(far, [0, 1], sample_weight=[1e80, 1e80])
+    assert not [str(one.message) for one in recwarn if one.category is RuntimeWarning]
+
+
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+def test_a_class_with_missing_cells_only_does_not_cost_the_others_digits(model, form):
+    rows = 1e9 + np.array([[0.0], [np.nan], [1e-3], [2e-3], [2e-3], [5e-3]])
+    x, y, known = rows[2:], [0, 1] * 3, [0, 2, 3, 4, 5]
+    whole = model(floor=0).fit(form(rows[:2]), y[:2])  # class 1 has no value
+    for start in (2, 4):
+        whole = whole.merge(model(floor=0).fit(form(rows[start : start + 2]), y[:2]))
+    expected = model(floor=0).fit(rows[known], [0, 0, 1, 0, 1])
+    np.testing.assert_allclose(whole.covariances_, expected.covariances_, rtol=1e-9)
+    empty = model(floor=0).fit(form(rows), [0, 2, 0, 1, 0, 1])
+    dense = model(floor=0).fit(rows, [0, 2, 0, 1, 0, 1])
+    np.testing.assert_allclose(empty.predict_log_proba(x), dense.predict_log_proba(x), rtol=1e-12)
+
+
+def test_shrinkage_of_large_variances_does_not_overflow(recwarn):
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2
+    expected = verosim.GaussianNB(shrinkage="oas").fit(X, y).predict_proba(X)
+    found = verosim.GaussianNB(shrinkage="oas").fit(X * 1e100, y).predict_proba(X * 1e100)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert not recwarn.list
+
+
+def test_the_ridge_of_texts_with_large_weights_has_a_solution():
+    texts, y = ["dog ant", "", "dog", "", "ant", "cat"], [0, 1, 0, 1, 0, 1]
+    weights = np.array([1e33, 4e30, 3e33, 8e29, 2e29, 1e32])
+    model = verosim.TextRidge(d=8, min_count=1).fit(texts, y, sample_weight=weights)
+    assert np.isfinite(model.predict_proba(["dog", "ant cat"])).all()

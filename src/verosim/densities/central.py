@@ -20,6 +20,7 @@ from verosim.stats import Moments
 
 LEAST_FREEDOM = 1e-9  # degrees of freedom / weight below which the degrees of freedom are zero
 LEAST_SQUARE = 1e-290  # smaller squares have few digits, or none, in a double
+LARGEST_SQUARE = 1e290  # sums of larger squares overflow
 SEPARATOR = 1e-9  # variance / total variance of a column that is constant within every class
 
 
@@ -104,21 +105,33 @@ class Centred:
 
 
 def check_scale(statistic: Moments) -> None:
-    """Raise an error if the squares of a column that varies are too small for a double."""
+    """Raise an error if the squares of a column that varies are too small or large for a double."""
     arrays, d = statistic.arrays, len(statistic.axes.columns)
     weight = statistic.weights[:, 0].sum(axis=0)  # (1,) or (d,)
     squares = arrays["absorbed"].reshape(-1, d).sum(axis=0)
     pivot = np.where(np.isfinite(arrays["pivot"]), arrays["pivot"], 0.0)
     between = np.ptp(pivot, axis=0) if len(pivot) else np.zeros(d)
+    heavy = np.maximum(weight, 1.0)
+    large = ~(squares <= LARGEST_SQUARE) | (between > (LARGEST_SQUARE / heavy) ** 0.5)
+    if large.any():
+        raise _squares_error(statistic, large, "more", LARGEST_SQUARE, "large", "Divide")
     varies = (between > 0) | (arrays["sum"][:, 0] != 0).any(axis=0)
-    lost = varies & (squares < LEAST_SQUARE * weight) & (between**2 < LEAST_SQUARE)
-    if lost.any():
-        name = statistic.axes.columns.name(int(np.flatnonzero(lost)[0]))
-        raise VerosimError(
-            f"The values of column {name!r} differ by less than {LEAST_SQUARE**0.5:.0e}, and their "
-            "squares are too small for floating-point numbers.",
-            f"Multiply column {name!r} by a constant, or leave it out.",
-        )
+    # Sums of squares are small because the squares are, or because the weights are.
+    small = varies & (squares < LEAST_SQUARE * heavy)
+    small &= between < (LEAST_SQUARE / np.clip(weight, LEAST_SQUARE, 1.0)) ** 0.5
+    if small.any():
+        raise _squares_error(statistic, small, "less", LEAST_SQUARE, "small", "Multiply")
+
+
+def _squares_error(
+    statistic: Moments, where: np.ndarray, side: str, limit: float, size: str, verb: str
+) -> VerosimError:
+    name = statistic.axes.columns.name(int(np.flatnonzero(where)[0]))
+    return VerosimError(
+        f"The values of column {name!r} differ by {side} than {limit**0.5:.0e}, and their squares "
+        f"are too {size} for floating-point numbers.",
+        f"{verb} column {name!r} by a constant, or leave it out.",
+    )
 
 
 class Scatter(Centred):

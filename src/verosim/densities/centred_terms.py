@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from verosim.linalg import EPS
 from verosim.stats import TermProducts
 
 LEAST_VARIANCE = 1e-6  # smallest σ², so that scores are finite
@@ -38,9 +39,11 @@ class CentredTerms:
         return cls(weight, mean, sums - weight[:, None] * mean, scatter)
 
     def factor(self, penalty: float) -> Any:
-        """The Cholesky factor of S + λI."""
+        """The Cholesky factor of S + λI, where λ is at least the rounding error of S."""
         penalised = self.scatter.copy()
-        penalised.flat[:: len(penalised) + 1] += penalty
+        sums = penalised.diagonal() + self.weight.sum() * self.mean**2  # Σ w z² of every term
+        rounding = 64 * len(penalised) * EPS * sums.max(initial=0.0)
+        penalised.flat[:: len(penalised) + 1] += max(penalty, rounding)
         return cho_factor(penalised, lower=True, overwrite_a=True, check_finite=False)
 
     def weights(self, factor: Any) -> np.ndarray:

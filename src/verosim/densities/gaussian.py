@@ -289,7 +289,9 @@ class DiagonalGaussian(Density):
         if not isinstance(self.shrinkage, str):
             assert self.shrinkage is not None
             return np.asarray(float(self.shrinkage))
-        spread = 2 * (variance**2).sum(axis=-1) / np.maximum(weight, 1)
-        distance = (apart**2).sum(axis=-1)
+        unit = variance.max(axis=-1, keepdims=True, initial=0.0)  # squares do not overflow
+        unit = np.where(unit > 0, unit, 1.0)
+        spread = 2 * ((variance / unit) ** 2).sum(axis=-1) / np.maximum(weight, 1)
+        distance = ((apart / unit) ** 2).sum(axis=-1)
         close = distance <= spread
         return np.where(close, 1.0, spread / np.where(close, 1.0, distance))

@@ -125,29 +125,33 @@ def absorb_diagonal_sparse(
 ):  # fmt: skip
     """Do the same as `absorb_diagonal` for CSR rows.
 
-    A cell that is not stored is zero, so x − pivot = −pivot.
+    A cell that is not stored is zero, so x − pivot = −pivot. The weight of these cells is the
+    difference of two sums, which are added as pairs, so that a light row beside a heavy one keeps
+    its digits.
     """
     G, d = sums.shape
     s = np.zeros((G, d))
     q = np.zeros((G, d))
-    stored = np.zeros((G, d))
+    stored = np.zeros((G, d))  # without NaN
+    taken = np.zeros(G * d)  # with NaN
+    taken_low = np.zeros(G * d)
     times = np.zeros((G, d), dtype=np.int64)  # rows that store the cell, including NaN
     count = np.zeros(G, dtype=np.int64)
-    missing = np.zeros((G, d))
     w = np.zeros(G)
+    w_low = np.zeros(G)
     for i in range(groups.size):
         g = groups[i]
         c = g // folds
         u = weights[i] if weights.size > 0 else 1.0
         rows[g] += 1
         count[g] += 1
-        w[g] += u
+        accumulate(w, w_low, g, u)
         for t in range(indptr[i], indptr[i + 1]):
             j = indices[t]
             x = data[t]
             times[g, j] += 1
+            accumulate(taken, taken_low, g * d + j, u)
             if np.isnan(x):
-                missing[g, j] += u
                 continue
             if abs(x) > TOO_LARGE:
                 return i, j
@@ -166,8 +170,11 @@ def absorb_diagonal_sparse(
             p = pivot[c, j]
             # A difference of weights can be a rounding error. The integer counts of rows decide
             # whether there are cells that are not stored.
-            zeros = w[g] - stored[g, j] - missing[g, j] if times[g, j] < count[g] else 0.0
-            cells[g, j] += w[g] - missing[g, j]
+            zeros = 0.0
+            if times[g, j] < count[g]:
+                at = g * d + j
+                zeros = max((w[g] - taken[at]) + (w_low[g] - taken_low[at]), 0.0)
+            cells[g, j] += stored[g, j] + zeros
             accumulate(sums_flat, sums_low_flat, g * d + j, s[g, j] - zeros * p)
             accumulate(squares_flat, squares_low_flat, g * d + j, q[g, j] + zeros * p * p)
     return -1, -1

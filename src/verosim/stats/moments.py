@@ -114,8 +114,11 @@ class Moments(ArrayStatistic):
             pivot = self.arrays["pivot"]  # (C, d)
             seen = np.zeros(len(pivot), dtype=bool)  # (C,)
             seen[np.unique(batch.groups) // self.axes.groups.folds] = True
-            pivot[seen[:, None] & np.isnan(pivot)] = 0.0
+            new = seen[:, None] & np.isnan(pivot)
+            pivot[new] = 0.0
             i, j = kernels.absorb_diagonal_sparse(block.data, block.indices, block.indptr, *rest)
+            # A class with missing cells only has no pivot, so that it takes that of the others.
+            pivot[new & ~self.arrays["cells"].any(axis=1)] = np.nan
         else:
             i, j = kernels.absorb_diagonal(block, *rest)
         if i >= 0:
@@ -253,8 +256,8 @@ class Moments(ArrayStatistic):
         if np.array_equal(a, b):
             return mine, theirs
         # The side with more weight keeps its pivots, so a single outlier never becomes a pivot.
-        more = mine.weight.sum(axis=1) - theirs.weight.sum(axis=1)
-        first = (more[:, None] > 0) | ((more[:, None] == 0) & (a <= b))
+        more = mine.weights.sum(axis=1) - theirs.weights.sum(axis=1)  # (C, d) or (C, 1)
+        first = (more > 0) | ((more == 0) & (a <= b))
         pivot = np.where(np.isnan(b) | (first & ~np.isnan(a)), a, b)
         return mine.about(pivot), theirs.about(pivot)
 
@@ -266,7 +269,8 @@ class Moments(ArrayStatistic):
         else:
             square = self.squares().sum(axis=1)
         mean = S / np.where(W > 0, W, 1.0)
-        astray = mean * S > (1 - 1 / PIVOT_FAR_FROM_MEAN) * square  # mean² ≫ variance
+        with np.errstate(over="ignore"):
+            astray = mean * S > (1 - 1 / PIVOT_FAR_FROM_MEAN) * square  # mean² ≫ variance
         if not astray.any():
             return self
         pivot = self.arrays["pivot"]

@@ -60,7 +60,15 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
 
 
 def added_by_moving(statistic: Moments, delta: np.ndarray) -> dict[str, np.ndarray]:
-    """The change of each sum if z becomes z + δ, with δ of shape (C, d)."""
+    """The change of each sum if z becomes z + δ, with δ of shape (C, d).
+
+    Sums that overflow are infinite, and the estimate refuses them by name.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _changes(statistic, delta)
+
+
+def _changes(statistic: Moments, delta: np.ndarray) -> dict[str, np.ndarray]:
     D = delta[:, None, :]  # (C, 1, d)
     S, W = statistic.arrays["sum"], statistic.weights
     if statistic.layout == "diagonal":
@@ -70,8 +78,7 @@ def added_by_moving(statistic: Moments, delta: np.ndarray) -> dict[str, np.ndarr
     change = change + W[..., None] * (D[..., :, None] * D[..., None, :])
     if statistic.layout == "pooled":
         return {"scatter": change.sum(axis=0), "sum": W * D}
-    with np.errstate(over="ignore", invalid="ignore"):  # fourth powers of large values overflow
-        cube, quartic = _fourths(statistic, delta)
+    cube, quartic = _fourths(statistic, delta)
     return {"cube": cube, "quartic": quartic, "scatter": change, "sum": W * D}
 
 
