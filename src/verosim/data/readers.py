@@ -9,7 +9,7 @@ with several kinds of columns.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -63,6 +63,19 @@ class Reader(ABC):
     def owners(self) -> tuple[str, ...]:
         """The column of the table that each column of the block belongs to."""
         return self.names
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The name that an explanation gives to each column of the block.
+
+        Columns of the block with the same name are explained together.
+        """
+        return tuple(self.columns)
+
+    @property
+    def players_inside(self) -> Mapping[str, tuple[str, ...]]:
+        """The same for each block, if the rows are read in several ways."""
+        return {}
 
     @abstractmethod
     def block(self, rows: Rows) -> Any: ...

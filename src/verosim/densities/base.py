@@ -24,6 +24,7 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.data.sources import as_block
+from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.leave_one_out import Scorer, refit
 from verosim.errors import SingularWarning, VerosimError
 from verosim.stats.bad_cell import INFINITE_CELL_HINT
@@ -116,6 +117,23 @@ class ClassScores(ABC):
         """The scores as linear functions of a complete row; None if they are not linear."""
         return None
 
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """The part of each column in the scores.
+
+        Parameters
+        ----------
+        block : array or sparse rows or texts, n rows
+            The rows, in the form that `read` returns.
+        request : AttributionRequest
+            Which columns of the block belong together, and how values are sampled.
+
+        Returns
+        -------
+        Attribution
+            The parts (n, C, p) of p players, and the lines that belong to no column.
+        """
+        raise no_contributions("This model")
+
     def row_lengths(self, block: Any) -> np.ndarray:
         """The length of each row: the number of words of a text, or the sum of counts.
 
@@ -202,6 +220,14 @@ def no_known_features() -> VerosimError:
     )
 
 
+def no_contributions(name: str) -> VerosimError:
+    """The error for a model with scores that are not a sum over columns."""
+    return VerosimError(
+        f"{name} cannot be explained by columns, because its scores are not a sum over columns.",
+        "Use NaiveBayes, LDA, QDA, KDB or AODE.",
+    )
+
+
 def infinite_weights() -> VerosimError:
     """The error for the twin of a model with probabilities of 0."""
     return VerosimError(
@@ -230,6 +256,10 @@ class Params(ClassScores):
     @abstractmethod
     def contributions(self, block: Any) -> np.ndarray:
         """(n, C, d) the part of each column in log p(x | k); the sum over columns is the total."""
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        dense = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
+        return Attribution(summed_by_owner(self.contributions(dense), request.owner))
 
     @abstractmethod
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

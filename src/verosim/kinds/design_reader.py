@@ -57,6 +57,10 @@ class DesignReader(ConvertedReader):
         forms, every = self.forms, self.every
         return tuple(one.column for one in self.schema.design for _ in one.names(forms, every))
 
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.owners  # the columns of one category have a meaning only together
+
     def room(self, n: int) -> np.ndarray:
         return np.zeros((n, len(self.columns)))
 
