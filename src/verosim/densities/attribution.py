@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-SHAPLEY, SAMPLED, CHAIN, LINEAR = "shapley", "sampled", "chain", "linear"  # the kinds of parts
+# The kinds of parts.
+SHAPLEY, SAMPLED, CHAIN, LINEAR, POOLED = "shapley", "sampled", "chain", "linear", "pool"
 DEFAULT_PERMUTATIONS = 64
 
 

@@ -89,6 +89,7 @@ class ClassScores(ABC):
     """One score per class for each row, up to a term that is the same for all classes."""
 
     is_positive: ClassVar[bool] = True  # whether no finite row has probability 0 in all classes
+    has_attribution: ClassVar[bool] = False  # whether the scores are a sum over columns
 
     def read(self, rows: Any) -> Any:
         """Rows of a matrix in the form that the scores need.
@@ -239,6 +240,7 @@ def infinite_weights() -> VerosimError:
 class Params(ClassScores):
     """The estimated parameters of p(x | k) for C classes and d columns."""
 
+    has_attribution: ClassVar[bool] = True
     n_parameters: int  # number of free parameters, without the priors
 
     @abstractmethod

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +39,8 @@ from verosim.stats.term_rows import TermRows
 @dataclass(frozen=True)
 class TermScores(ClassScores):
     """Scores that are linear in the weights of the leading terms of a text."""
+
+    has_attribution: ClassVar[bool] = True
 
     coef: np.ndarray  # (C, K) w_k / σ²
     bias: np.ndarray  # (C,)

@@ -32,6 +32,7 @@ from verosim.densities.attribution import (
     SHAPLEY,
     AttributionRequest,
 )
+from verosim.densities.base import no_contributions
 from verosim.engines import map_chunks
 from verosim.engines.local import results_of
 from verosim.errors import VerosimError, listed
@@ -161,6 +162,8 @@ def explain(
         one_of("kind", kind, (SHAPLEY, CHAIN, LINEAR))
     whole("permutations", permutations, least=2)
     model = snapshot(model)
+    if not model.scores_columns:
+        raise no_contributions(f"{type(model).__name__} with features=…")
     rule, rows = model.opened_to_score(with_marks(opened_as(X, read), na))
     pair = _Pair.asked(model.classes_, of, against)
     named = _Named.of(rule, rows.reader if isinstance(rows, TableSource) else None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts
-from verosim.densities.attribution import CHAIN, LINEAR, SAMPLED, SHAPLEY
+from verosim.densities.attribution import CHAIN, LINEAR, POOLED, SAMPLED, SHAPLEY
 from verosim.errors import VerosimError, listed
 from verosim.insight.shown_cells import ShownCells, shown_value
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MOST_SHOWN_ROWS = 10
 MOST_SHOWN_PARTS = 6
 MOST_SHOWN_TOKENS = 3
-POOLED = "pool"
 NOTES = {
     SHAPLEY: "",
     SAMPLED: "Shapley values from sampled orders of the columns",
@@ -40,8 +39,8 @@ class Explanation:
         log p(k | x) / p(l | x) = (prior_k − prior_l) + Σ_j (φ_jk − φ_jl) + Σ_m (r_mk − r_ml)
 
     φ_jk is the contribution of column j to class k, and r_m are the lines that belong to no column,
-    such as the clipping of an expert of a pool. A positive difference is evidence for class k. `print`
-    shows each row as a sentence. `len(found)` is the number of rows, and `found[i]` is the
+    such as the clipping of an expert of a pool. A positive difference is evidence for class k.
+    `print` shows each row as a sentence. `len(found)` is the number of rows, and `found[i]` is the
     explanation of row i. :func:`~verosim.explain` returns this object.
 
     Attributes
@@ -322,7 +321,7 @@ class Explanation:
             out["standard_error"] = []
         differences, prior, lines = self.differences, self.prior_difference, self.line_differences
         for i, (one, other) in enumerate(zip(self.chosen, self.against, strict=True)):
-            found = [("prior", None, prior[i], 0.0)]
+            found: list[tuple[str, object, float, float]] = [("prior", None, prior[i], 0.0)]
             for j, name in enumerate(self.names):
                 error = 0.0 if errors is None else errors[i, j]
                 found.append((name, self.value(i, j), differences[i, j], error))
