@@ -19,6 +19,7 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts, joined_parts
+from verosim.data import Documents
 from verosim.data.adapters import opened_as
 from verosim.data.readers import Reader
 from verosim.data.sources import cells_per_row
@@ -166,7 +167,7 @@ def explain(
         raise no_contributions(f"{type(model).__name__} with features=…")
     rule, rows = model.opened_to_score(with_marks(opened_as(X, read), na))
     pair = _Pair.asked(model.classes_, of, against)
-    named = _Named.of(rule, rows.reader if isinstance(rows, TableSource) else None)
+    named = _Named.of(rule, rows)
     request = AttributionRequest(
         named.owner, None, int(permutations), int(random_state), kind == LINEAR, named.inside
     )
@@ -271,10 +272,11 @@ class _Named:
     reader: Reader | None
 
     @classmethod
-    def of(cls, rule: Any, reader: Reader | None) -> _Named:
+    def of(cls, rule: Any, rows: Any) -> _Named:
         """The players of the columns that a reader reads, or of an array."""
+        reader = rows.reader if isinstance(rows, TableSource) else None
         if reader is None:
-            names = tuple(rule.columns)
+            names = ("text",) if isinstance(rows, Documents) else tuple(rule.columns)
             return cls(names, names, None, {}, None)
         names, owners = tuple(dict.fromkeys(reader.players)), dict[str, str]()
         for name, column in zip(reader.players, reader.owners, strict=False):

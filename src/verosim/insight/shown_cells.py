@@ -17,6 +17,9 @@ from verosim.axes.capped_categories import CodedColumns
 from verosim.data import Documents, SparseRows
 from verosim.data.readers import Reader
 from verosim.data.tables import Rows
+from verosim.kinds.converted_reader import ConvertedReader
+from verosim.kinds.missing import MISSING
+from verosim.kinds.reader import MixedReader
 
 LONGEST_VALUE = 40  # letters
 MISSING_VALUE = "missing"
@@ -106,14 +109,15 @@ class TableCells(ShownCells):
 
     def _piece(self, rows: Rows, place: int, player: str) -> Any:
         """The value of a part of a column, such as the hour of a date."""
-        names, parts = list(self.reader.players), getattr(self.reader, "parts", ())
-        if player not in names or not parts:
+        reader = self.reader.mixed if isinstance(self.reader, ConvertedReader) else self.reader
+        if not isinstance(reader, MixedReader) or player not in reader.players:
             return NOT_FOUND
         one = Rows(rows.batch.slice(place, 1), rows.start + place, rows.origin)
-        block, j = self.reader.block(one), names.index(player)
-        for part in parts:
+        block, j = reader.block(one), reader.players.index(player)
+        for part in reader.parts:
             if j < len(part.columns):
-                return _cell_of(block[part.name], j)
+                found = _cell_of(block[part.name], j)
+                return bool(found) if part.kind == MISSING else found
             j -= len(part.columns)
         return NOT_FOUND
 
@@ -132,7 +136,8 @@ NOT_FOUND = object()
 def _cell_of(block: Any, j: int) -> Any:
     """The cell of column j of a block of one row."""
     if isinstance(block, CodedColumns):
-        return block.texts[j][int(block.indexes[j][0])]
+        text = block.texts[j][int(block.indexes[j][0])]
+        return int(text) if text is not None and text.isdecimal() else text
     if isinstance(block, np.ndarray):
         return block[0, j]
     return NOT_FOUND
