@@ -229,8 +229,8 @@ class Explanation:
         VerosimError
             If the model has no such column.
         """
-        own = [j for j, name in enumerate(self.names) if name == column]
-        own = own or [j for j, name in enumerate(self.columns) if name == column]
+        own = [j for j, name in enumerate(self.columns) if name == column]
+        own = own or [j for j, name in enumerate(self.names) if name == column]
         if not own:
             known = list(dict.fromkeys((*self.columns, *self.names)))
             raise VerosimError(
