@@ -290,7 +290,7 @@ def test_texts_have_parts_of_tokens(method):
     model = verosim.TextNB().fit(TEXTS, KINDS)
     found = check_sums(model, TEXTS[:3])
     tokens = found.tokens(0)
-    assert list(tokens)[0] in ("win", "cash", "now")
+    assert next(iter(tokens)) in ("win", "cash", "now")
     assert sum(tokens.values()) == pytest.approx(found.differences[0, 0])
     assert "'cash' +" in str(found[0])
     calibrated = verosim.calibrate(verosim.TextNB(), TEXTS, KINDS, method=method, cv=2)

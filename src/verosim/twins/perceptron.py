@@ -341,7 +341,7 @@ class Perceptron(LinearClassifier):
     # Predicting ------------------------------------------------------------------------------
 
     @property
-    def scores_columns(self) -> bool:
+    def scores_columns(self) -> bool:  # type: ignore[override]
         """Whether the scores are functions of the columns themselves, without a feature map."""
         return self.features_ is None
 
