@@ -1,16 +1,21 @@
 """Shapley values of the columns of a Gaussian with a full covariance.
 
     v(S) = −½ [ |S| log 2π + log|Σ_SS| + z_Sᵀ Σ_SS⁻¹ z_S ],   z = x − μ
-    φ_j(x) = −½ [ c_j + zᵀ M_j z ]
+    φ_j(x) = −½ [ c_j + yᵀ N_j y ],   y = W z,   W Σ Wᵀ = I
 
-M_j and c_j are sums over all subsets of players. They do not depend on the row, so they are
-computed once, and a row costs one quadratic form for each player. With more than 12 players,
-orders of the players are sampled. The Cholesky factor L of Σ in an order gives the densities of
-each column given those before it:
+N_j and c_j are sums over all subsets of players. They do not depend on the row, so they are
+computed once, and a row costs one quadratic form for each player. In whitened rows y, the square
+z_Sᵀ Σ_SS⁻¹ z_S is the squared length of a projection of y. With A = W⁻¹ and A_S the rows of A for
+the columns in S:
 
-    log p(x_j | x_before) = −½ [ log 2π + 2 log L_jj + y_j² ],   y = L⁻¹ z
+    A_Sᵀ = Q_S R_S,   z_Sᵀ Σ_SS⁻¹ z_S = ‖Q_Sᵀ y‖²,   log|Σ_SS| = 2 log|det R_S|
 
-All of this is done in units of standard deviations, so that results do not depend on units.
+Projections are accurate even if columns are nearly dependent, and Σ_j N_j = I, so the sum of the
+parts is the log density to the last digits. With more than 12 players, orders of the players are
+sampled. In an order of the columns, A_πᵀ = Q R gives the density of each column given those before:
+
+    log p(x_j | x_before) = −½ [ log 2π + 2 log|R_jj| + (Qᵀ y)_j² ]
+
 Reference: Aas, Jullum & Løland (2021), Explaining individual predictions when features are
 dependent, Artificial Intelligence 298, 103502.
 """
@@ -22,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
 
 from verosim import kernels
 from verosim.data.batch import BLOCK_CELLS
@@ -47,43 +51,39 @@ MOST_FORMS_KEPT = 512  # patterns of missing cells for which the matrices of a m
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledGaussians:
-    """The Gaussians of K classes or components, in units of standard deviations."""
+class WhitenedGaussians:
+    """The Gaussians of K classes or components, for rows that are whitened."""
 
     params: FullParams
     at: np.ndarray  # (D,) the columns of the block that are used
     owner: np.ndarray  # (D,) the player of each of them
-    unit: np.ndarray  # (K or 1, D)
-    correlation: np.ndarray  # (K or 1, D, D)
-    level: np.ndarray  # (K or 1, p) Σ over the columns of a player of log 2π + 2 log unit
+    players: int  # p
+    whitener: np.ndarray  # (K or 1, D, D) W
+    root: np.ndarray  # (K or 1, D, D) A = W⁻¹
 
     @classmethod
-    def of(cls, params: FullParams, owner: np.ndarray) -> ScaledGaussians:
+    def of(cls, params: FullParams, owner: np.ndarray) -> WhitenedGaussians:
         at = np.flatnonzero(params.used)
         owner = owner[at]
-        covariance = params.covariance_[:, at[:, None], at]
-        unit = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-        each = LOG_2PI + 2 * np.log(unit)  # (K or 1, D)
-        p = int(owner.max(initial=-1)) + 1
-        level = np.stack([each[:, owner == j].sum(axis=1) for j in range(p)], axis=1)
-        return cls(params, at, owner, unit, covariance / (unit[:, :, None] * unit[:, None]), level)
+        inside = np.s_[:, at[:, None], at]
+        players = int(owner.max(initial=-1)) + 1
+        return cls(params, at, owner, players, params.whitener[inside], params.root[inside])
 
     @property
-    def players(self) -> int:
-        """p, the number of players that have columns in use."""
-        return self.level.shape[1]
+    def classes(self) -> int:
+        """K, the number of classes or components."""
+        return len(self.params.pivot)
 
     def matrix_of(self, k: int) -> int:
         """The number of the covariance of class k."""
         return 0 if self.params.shared else k
 
-    def standardised(self, block: np.ndarray, k: int) -> np.ndarray:
-        """(n, D) the deviations of rows from the mean of class k."""
-        every, z = self.params, np.empty((len(block), block.shape[1]))
-        kernels.centre_rows(block, every.pivot[k], every.offset[k], z)
+    def whitened(self, block: np.ndarray, k: int) -> np.ndarray:
+        """(n, D) y, the whitened deviations of rows from the mean of class k."""
+        z = np.empty(block.shape)
+        kernels.centre_rows(block, self.params.pivot[k], self.params.offset[k], z)
         z = z if len(self.at) == z.shape[1] else z[:, self.at]
-        z /= self.unit[self.matrix_of(k)]
-        return z
+        return z @ self.whitener[self.matrix_of(k)].T
 
     @property
     def few_players(self) -> bool:
@@ -91,22 +91,28 @@ class ScaledGaussians:
         p, D = self.players, len(self.at)
         return p <= MOST_EXACT_PLAYERS and float(1 << p) * max(D, 1) ** 3 <= MOST_EXACT_WORK
 
-    def subsets(self, k: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def subsets(self, at: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Subsets of players that have equally many columns, except the empty one.
 
-        Gives (m,) the numbers of the subsets, (m, c) their columns, and (m, c, c) the inverses L⁻¹
-        of their Cholesky factors.
+        Gives (m,) the numbers of the subsets, (m, D, c) their matrices Q_S, and (m,) their
+        constants c log 2π + log|Σ_SS|, for the covariance with the number `at`.
         """
         member = subset_members(self.players)[:, self.owner]  # (2^p, D)
-        widths, R = member.sum(axis=1), self.correlation[k]
+        widths = member.sum(axis=1)
         for c in range(1, len(self.owner) + 1):
             numbers = np.flatnonzero(widths == c)
             step = max(1, MOST_SUBSETS_AT_ONCE // len(self.owner) ** 2)
             for start in range(0, len(numbers), step):
                 some = numbers[start : start + step]
                 columns = np.nonzero(member[some])[1].reshape(len(some), c)
-                lower = np.linalg.cholesky(R[columns[:, :, None], columns[:, None]])
-                yield some, columns, np.linalg.inv(lower)
+                Q, R = np.linalg.qr(self.root[at][columns].swapaxes(1, 2))
+                yield some, Q, c * LOG_2PI + _log_diagonal(R).sum(axis=1)
+
+
+def _log_diagonal(R: np.ndarray) -> np.ndarray:
+    """(…, c) 2 log|R_jj|."""
+    found: np.ndarray = 2 * np.log(np.abs(np.diagonal(R, axis1=-2, axis2=-1)))
+    return found
 
 
 # Exact values ------------------------------------------------------------------------------------
@@ -114,94 +120,90 @@ class ScaledGaussians:
 
 @dataclass(frozen=True, eq=False)
 class QuadraticForms:
-    """The matrices M_j and the constants c_j of all players, one set for each covariance."""
+    """The matrices N_j and the constants c_j of all players, one set for each covariance."""
 
-    scaled: ScaledGaussians
-    table: np.ndarray  # (K or 1, T, p) M_j above the diagonal; products count twice
+    gaussians: WhitenedGaussians
+    table: np.ndarray  # (K or 1, T, p) N_j above the diagonal; products count twice
     constant: np.ndarray  # (K or 1, p) c_j
 
     @classmethod
-    def of(cls, scaled: ScaledGaussians) -> QuadraticForms:
-        p, D = scaled.players, len(scaled.at)
+    def of(cls, gaussians: WhitenedGaussians) -> QuadraticForms:
+        p, D = gaussians.players, len(gaussians.at)
         i, j = np.triu_indices(D)
         tables, constants = [], []
-        for k in range(len(scaled.correlation)):
-            forms, constant = np.zeros((p, D * D)), scaled.level[k].copy()
-            for numbers, columns, root in scaled.subsets(k):
+        for at in range(len(gaussians.root)):
+            forms, constant = np.zeros((p, D * D)), np.zeros(p)
+            for numbers, Q, levels in gaussians.subsets(at):
                 weights = shapley_weights(p)[numbers].T  # (p, m)
-                whole = np.zeros((len(numbers), D, D))
-                place = np.arange(len(numbers))[:, None, None]
-                whole[place, columns[:, :, None], columns[:, None]] = root.swapaxes(1, 2) @ root
-                forms += weights @ whole.reshape(len(numbers), -1)
-                diagonal = np.diagonal(root, axis1=1, axis2=2)
-                constant -= 2 * weights @ np.log(diagonal).sum(axis=1)
+                forms += weights @ (Q @ Q.swapaxes(1, 2)).reshape(len(numbers), -1)
+                constant += weights @ levels
+            # The constants sum to that of the model, without the rounding of another factor.
+            constant += (D * LOG_2PI + gaussians.params.log_det[at] - constant.sum()) / p
             upper = forms.reshape(p, D, D)[:, i, j] * np.where(i == j, 1.0, 2.0)
             tables.append(upper.T)
             constants.append(constant)
-        return cls(scaled, np.array(tables), np.array(constants))
+        return cls(gaussians, np.array(tables), np.array(constants))
 
     def parts(self, block: np.ndarray) -> np.ndarray:
         """(n, K, p) φ_j of complete rows."""
-        K = len(self.scaled.params.pivot)
+        every = self.gaussians
         T, p = self.table.shape[1:]
-        i, j = np.triu_indices(len(self.scaled.at))
-        out = np.empty((len(block), K, p))
+        i, j = np.triu_indices(len(every.at))
+        out = np.empty((len(block), every.classes, p))
         step = max(16, BLOCK_CELLS // max(T, 1))
         for start in range(0, len(block), step):
             rows = block[start : start + step]
-            for k in range(K):
-                at, z = self.scaled.matrix_of(k), self.scaled.standardised(rows, k)
-                products = z[:, i] * z[:, j]  # (rows, T)
+            for k in range(every.classes):
+                at, y = every.matrix_of(k), every.whitened(rows, k)
+                products = y[:, i] * y[:, j]  # (rows, T)
                 out[start : start + step, k] = products @ self.table[at] + self.constant[at]
         out *= -0.5
         return out
 
 
-def subset_densities(scaled: ScaledGaussians, block: np.ndarray) -> np.ndarray:
+def subset_densities(gaussians: WhitenedGaussians, block: np.ndarray) -> np.ndarray:
     """(2^p, n, K) log p(x_S | k) for all subsets S of players; 0 for the empty one."""
-    K, p = len(scaled.params.pivot), scaled.players
-    levels = subset_members(p) @ scaled.level.T  # (2^p, K or 1)
-    out = np.zeros((1 << p, len(block), K))
-    for at in range(len(scaled.correlation)):
-        own = range(K) if scaled.params.shared else (at,)
-        rows = {k: scaled.standardised(block, k) for k in own}
-        for numbers, columns, roots in scaled.subsets(at):
-            for number, some, root in zip(numbers.tolist(), columns, roots, strict=True):
-                level = levels[number, at] - 2 * np.log(np.diagonal(root)).sum()
-                for k, z in rows.items():
-                    y = z[:, some] @ root.T
-                    out[number, :, k] = -0.5 * (level + np.einsum("nj,nj->n", y, y))
+    K = gaussians.classes
+    out = np.zeros((1 << gaussians.players, len(block), K))
+    for at in range(len(gaussians.root)):
+        own = range(K) if gaussians.params.shared else (at,)
+        rows = {k: gaussians.whitened(block, k) for k in own}
+        for numbers, Q, levels in gaussians.subsets(at):
+            for k, y in rows.items():
+                squares = np.square(y @ Q).sum(axis=2)  # (m, n)
+                out[numbers, :, k] = -0.5 * (levels[:, None] + squares)
     return out
 
 
 # Sampled orders ----------------------------------------------------------------------------------
 
 
-def ordered_parts(scaled: ScaledGaussians, block: np.ndarray, order: np.ndarray) -> np.ndarray:
+def ordered_parts(gaussians: WhitenedGaussians, block: np.ndarray, order: np.ndarray) -> np.ndarray:
     """(n, K, p) the log density of each player given those before it, in one order (p,)."""
-    K, p = len(scaled.params.pivot), scaled.players
+    p = gaussians.players
     place = np.argsort(order)  # the position of each player
-    columns = np.argsort(place[scaled.owner], kind="stable")
-    widths = np.bincount(place[scaled.owner], minlength=p)
+    columns = np.argsort(place[gaussians.owner], kind="stable")
+    widths = np.bincount(place[gaussians.owner], minlength=p)
     starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
-    out = np.empty((len(block), K, p))
-    roots = []
-    for R in scaled.correlation:
-        lower = np.linalg.cholesky(R[np.ix_(columns, columns)])
-        roots.append(lapack.dtrtri(lower, lower=1)[0])
-    for k in range(K):
-        at = scaled.matrix_of(k)
-        y = scaled.standardised(block, k)[:, columns] @ roots[at].T
+    out = np.empty((len(block), gaussians.classes, p))
+    factors = [np.linalg.qr(root[columns].T) for root in gaussians.root]
+    for k in range(gaussians.classes):
+        at = gaussians.matrix_of(k)
+        Q, R = factors[at]
+        levels = _log_diagonal(R)
+        # The same constant as that of the model, without the rounding of another factor.
+        levels += LOG_2PI + (gaussians.params.log_det[at] - levels.sum()) / len(columns)
+        y = gaussians.whitened(block, k) @ Q
         y *= y
-        y -= 2 * np.log(np.diagonal(roots[at]))
+        y += levels
         found = y if len(columns) == p else np.add.reduceat(y, starts, axis=1)
-        out[:, k] = found[:, place] + scaled.level[at]
+        out[:, k] = found[:, place]
     out *= -0.5
     return out
 
 
 def sampled_parts(
-    scaled: ScaledGaussians,
+    gaussians: WhitenedGaussians,
     block: np.ndarray,
     request: AttributionRequest,
     classes: int,
@@ -212,11 +214,11 @@ def sampled_parts(
     `value` turns (n, K, p) sums of log densities over the first 1, …, p players of an order into
     (n, C, p) values of the game. None means that the densities themselves are the game.
     """
-    running = RunningParts((len(block), classes, scaled.players), request.pair)
-    for order in sampled_orders(scaled.players, request.permutations, request.seed):
+    running = RunningParts((len(block), classes, gaussians.players), request.pair)
+    for order in sampled_orders(gaussians.players, request.permutations, request.seed):
         both = []
         for one in (order, order[::-1]):
-            parts = ordered_parts(scaled, block, one)
+            parts = ordered_parts(gaussians, block, one)
             if value is not None:
                 steps = value(np.cumsum(parts[:, :, one], axis=2))
                 steps[:, :, 1:] -= steps[:, :, :-1].copy()
@@ -242,24 +244,24 @@ def gaussian_attribution(
 def _of_complete_rows(
     params: FullParams, block: np.ndarray, request: AttributionRequest
 ) -> FoundParts:
-    scaled = scaled_gaussians(params, request)
-    if scaled.few_players:
-        return shapley_forms(params, scaled).parts(block), None, SHAPLEY
-    running = sampled_parts(scaled, block, request, len(params.pivot))
+    gaussians = whitened_gaussians(params, request)
+    if gaussians.few_players:
+        return shapley_forms(params, gaussians).parts(block), None, SHAPLEY
+    running = sampled_parts(gaussians, block, request, len(params.pivot))
     return running.parts, running.errors, SAMPLED
 
 
-def scaled_gaussians(params: FullParams, request: AttributionRequest) -> ScaledGaussians:
-    """The Gaussians in units of standard deviations."""
-    return ScaledGaussians.of(params, request.owners(params.pivot.shape[1]))
+def whitened_gaussians(params: FullParams, request: AttributionRequest) -> WhitenedGaussians:
+    """The Gaussians of a model for these players."""
+    return WhitenedGaussians.of(params, request.owners(params.pivot.shape[1]))
 
 
-def shapley_forms(params: FullParams, scaled: ScaledGaussians) -> QuadraticForms:
+def shapley_forms(params: FullParams, gaussians: WhitenedGaussians) -> QuadraticForms:
     """The quadratic forms of a model. They are computed once for each fitted model."""
-    key, kept = scaled.owner.tobytes(), params.shapley_forms
+    key, kept = gaussians.owner.tobytes(), params.shapley_forms
     if key not in kept:
         with one_blas_thread:  # the matrices are small
-            kept[key] = QuadraticForms.of(scaled)
+            kept[key] = QuadraticForms.of(gaussians)
     found: QuadraticForms = kept[key]
     return found
 

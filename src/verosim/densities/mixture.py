@@ -25,8 +25,8 @@ from verosim.densities.gaussian_shapley import (
     FoundParts,
     attribution_by_pattern,
     sampled_parts,
-    scaled_gaussians,
     subset_densities,
+    whitened_gaussians,
 )
 from verosim.densities.shapley import shapley_weights
 from verosim.errors import VerosimError
@@ -79,16 +79,16 @@ class MixtureParams(Params):
     def _of_complete_rows(
         self, components: FullParams, block: np.ndarray, request: AttributionRequest
     ) -> FoundParts:
-        scaled = scaled_gaussians(components, request)
-        p, C = scaled.players, self.classes
-        if not scaled.few_players or p > MOST_EXACT_IN_MIXTURES:
-            running = sampled_parts(scaled, block, request, C, self._values_of_prefixes)
+        gaussians = whitened_gaussians(components, request)
+        p, C = gaussians.players, self.classes
+        if not gaussians.few_players or p > MOST_EXACT_IN_MIXTURES:
+            running = sampled_parts(gaussians, block, request, C, self._values_of_prefixes)
             return running.parts, running.errors, SAMPLED
         out = np.empty((len(block), C, p))
         step = max(1, BLOCK_CELLS // ((1 << p) * C))
         for start in range(0, len(block), step):
             rows = block[start : start + step]
-            each = subset_densities(scaled, rows)  # (2^p, rows, G)
+            each = subset_densities(gaussians, rows)  # (2^p, rows, G)
             values = self._summed(each.reshape(-1, len(self.owner)), None)
             found = shapley_weights(p).T @ values.reshape(1 << p, -1)  # (p, rows · C)
             out[start : start + step] = np.moveaxis(found.reshape(p, len(rows), C), 0, 2)
