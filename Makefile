@@ -42,6 +42,7 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.pairs
 	$(BIN)/python -m benchmarks.twins
+	$(BIN)/python -m benchmarks.explain
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.text_quality
 

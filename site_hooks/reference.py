@@ -19,6 +19,7 @@ MODULES = (
     "verosim.validate",
     "verosim.twins",
     "verosim.pool",
+    "verosim.insight",
     "verosim.bayes",
     "verosim.theory",
     "verosim.testing",
@@ -114,6 +115,12 @@ GROUPS = (
         names_in("verosim", "auto Pool bic compare generative_gap"),
     ),
     Group(
+        "explanations",
+        "Explanations",
+        "What each column adds to the log-odds of two classes, for single rows.",
+        names_in("verosim", "explain") + names_in("verosim.insight", "Explanation"),
+    ),
+    Group(
         "data",
         "Data and schema",
         "How to [read data](../howto/read_data.md), [choose columns](../howto/choose_columns.md) "
@@ -183,8 +190,8 @@ LATER_IN_SEARCH = "---\nsearch:\n  boost: 0.5\n---"  # guides are found before t
 INDEX = (
     "# Reference\n\n"
     "Every public name, with its parameters and results. Classifiers and functions are names of "
-    "`verosim`. The classes of results are in `verosim.validate`, `verosim.twins`, `verosim.pool` "
-    "and `verosim.bayes`. `verosim.__version__` is the version.\n"
+    "`verosim`. The classes of results are in `verosim.validate`, `verosim.twins`, `verosim.pool`, "
+    "`verosim.insight` and `verosim.bayes`. `verosim.__version__` is the version.\n"
 )
 # The methods that most users need come first, then the others in the order of the source.
 FIRST = [

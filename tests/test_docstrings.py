@@ -16,7 +16,15 @@ from sklearn.datasets import load_iris
 import verosim
 import verosim.testing
 
-MODULES = [verosim, verosim.validate, verosim.twins, verosim.pool, verosim.bayes, verosim.theory]
+MODULES = [
+    verosim,
+    verosim.validate,
+    verosim.twins,
+    verosim.pool,
+    verosim.insight,
+    verosim.bayes,
+    verosim.theory,
+]
 PUBLIC = {
     name: getattr(module, name)
     for module in MODULES

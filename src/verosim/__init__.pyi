@@ -1,4 +1,5 @@
 from verosim import bayes as bayes
+from verosim import insight as insight
 from verosim import pool as pool
 from verosim import theory as theory
 from verosim import twins as twins
@@ -33,6 +34,7 @@ from verosim.estimators import NaiveLDA as NaiveLDA
 from verosim.estimators import TextNB as TextNB
 from verosim.estimators import TextRidge as TextRidge
 from verosim.estimators.whiten import Whiten as Whiten
+from verosim.insight.explain import explain as explain
 from verosim.kinds import Schema as Schema
 from verosim.kinds.look import look as look
 from verosim.pool.auto import auto as auto

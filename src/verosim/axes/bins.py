@@ -126,10 +126,14 @@ class JointBins(Codes):
 
     def corners(self) -> tuple[np.ndarray, np.ndarray]:
         """(K, d) lower and upper corner of every occupied cell."""
-        number = np.array(self.occupied.values[0], dtype=np.int64)
-        local = (number[:, None] // self._strides) % self.bins.counts()
+        local = self.cell_bins()
         low, high = self.bins.bounds()
         return low[local + self.bins.first[:-1]], high[local + self.bins.first[:-1]]
+
+    def cell_bins(self) -> np.ndarray:
+        """(K, d) the bin of every occupied cell in each column."""
+        number = np.array(self.occupied.values[0], dtype=np.int64)
+        return (number[:, None] // self._strides) % self.bins.counts()
 
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
         return self.occupied.encode(self._number(block))

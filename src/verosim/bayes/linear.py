@@ -11,8 +11,9 @@ Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,12 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.densities import ClassScores, LinearForm, not_a_number
+from verosim.densities.attribution import (
+    LINEAR,
+    Attribution,
+    AttributionRequest,
+    summed_by_owner,
+)
 from verosim.densities.base import into
 from verosim.errors import VerosimError
 from verosim.linalg import padded
@@ -39,6 +46,9 @@ class LinearScores(ClassScores):
     ----------
     form : LinearForm
         The weights and intercepts, relative to a point near the data.
+    mean : ndarray of shape (d,) or None
+        The mean of the training rows, from which contributions are measured. None uses the point
+        of `form`.
     linear_form : LinearForm or None
         The form if it has one function per class; None if it has only one function.
     weights : tuple of (ndarray, ndarray)
@@ -63,10 +73,15 @@ class LinearScores(ClassScores):
            [ 0. , -2.5]])
     """
 
+    has_attribution: ClassVar[bool] = True
+
     form: LinearForm
+    mean: np.ndarray | None = field(default=None, kw_only=True)  # (d,)
 
     @classmethod
-    def of(cls, coef: np.ndarray, intercept: np.ndarray) -> LinearScores:
+    def of(
+        cls, coef: np.ndarray, intercept: np.ndarray, mean: np.ndarray | None = None
+    ) -> LinearScores:
         """Linear scores from weights and intercepts.
 
         Parameters
@@ -75,6 +90,8 @@ class LinearScores(ClassScores):
             The weights. One row is the function of the second of two classes.
         intercept : ndarray of shape (1,) or (C,)
             The intercepts.
+        mean : ndarray of shape (d,) or None, default=None
+            The mean of the training rows, from which contributions are measured.
 
         Returns
         -------
@@ -82,7 +99,7 @@ class LinearScores(ClassScores):
             The scores.
         """
         origin = np.zeros(coef.shape[1])  # (d,)
-        return cls(LinearForm(origin, origin, coef, intercept))
+        return cls(LinearForm(origin, origin, coef, intercept), mean=mean)
 
     @property
     def linear_form(self) -> LinearForm | None:
@@ -133,6 +150,32 @@ class LinearScores(ClassScores):
             The scores.
         """
         return self.log_ratio(block, out)
+
+    def attribution(
+        self, block: np.ndarray | SparseRows, request: AttributionRequest
+    ) -> Attribution:
+        """The parts w_kj (x_j − mean_j); the scores of the mean row join the prior.
+
+        Parameters
+        ----------
+        block : ndarray or SparseRows of shape (n, d)
+            The rows.
+        request : AttributionRequest
+            Which columns belong together.
+
+        Returns
+        -------
+        Attribution
+            The parts of the columns.
+        """
+        form = self.form
+        mean = form.pivot + form.centre if self.mean is None else self.mean
+        rows = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
+        coef, level = form.coef, self._stored_bias + form.coef @ mean
+        if len(coef) == 1:  # the score of the first of two classes is 0
+            coef, level = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, level)
+        parts = (rows - mean)[:, None, :] * coef  # (n, C, d)
+        return Attribution(summed_by_owner(parts, request.owner), LINEAR, prior=level)
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:

@@ -16,8 +16,10 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import CodedColumns, Columns
+from verosim.bayes.explain import ScoreParts, linear_parts
 from verosim.data import Documents, Parts, SparseRows
 from verosim.densities import ClassScores, Params
+from verosim.densities.attribution import AttributionRequest
 from verosim.engines import map_rows
 from verosim.errors import VerosimWarning, warn
 
@@ -154,6 +156,27 @@ class Decision:
             The class numbers, from 0 to C − 1.
         """
         return self.discriminants(X).argmax(axis=1)
+
+    def attributed(self, X: CheckedRows, request: AttributionRequest) -> ScoreParts:
+        """The scores of rows as a sum of the priors, the parts of the columns and other lines.
+
+        Parameters
+        ----------
+        X : array or sparse rows or texts, n rows
+            The rows, checked and converted before.
+        request : AttributionRequest
+            Which columns belong together, and how values are sampled.
+
+        Returns
+        -------
+        ScoreParts
+            The parts, whose sum is the log posterior up to a term that all classes share.
+        """
+        block = self.params.read(X)
+        if request.linear:
+            form = self.params.linear_form
+            return linear_parts(form, self.log_prior, block, request.owner)
+        return ScoreParts.of(self.log_prior, self.params.attribution(block, request))
 
     def _evaluate(
         self, X: CheckedRows, score: Callable[..., np.ndarray], mode: int

@@ -9,7 +9,7 @@ with several kinds of columns.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -77,6 +77,19 @@ class Reader(ABC):
     def readings(self) -> tuple[CellReading, ...]:
         """How each column of the block is made from typed cells, for a program."""
         raise no_program("its reader does not state its readings", PROGRAM_HINT)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The name that an explanation gives to each column of the block.
+
+        Columns of the block with the same name are explained together.
+        """
+        return tuple(self.columns)
+
+    @property
+    def players_inside(self) -> Mapping[str, tuple[str, ...]]:
+        """The same for each block, if the rows are read in several ways."""
+        return {}
 
     @abstractmethod
     def block(self, rows: Rows) -> Any: ...

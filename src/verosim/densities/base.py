@@ -25,6 +25,7 @@ from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.data.nodes import PROGRAM_HINT, no_program
 from verosim.data.sources import as_block
+from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.leave_one_out import Scorer, refit
 from verosim.densities.terms import Term
 from verosim.errors import SingularWarning, VerosimError
@@ -91,6 +92,7 @@ class ClassScores(ABC):
     """One score per class for each row, up to a term that is the same for all classes."""
 
     is_positive: ClassVar[bool] = True  # whether no finite row has probability 0 in all classes
+    has_attribution: ClassVar[bool] = False  # whether the scores are a sum over columns
 
     def read(self, rows: Any) -> Any:
         """Rows of a matrix in the form that the scores need.
@@ -126,6 +128,23 @@ class ClassScores(ABC):
     def ratio_terms(self) -> tuple[Term, ...]:
         """The terms of `log_ratio`, which may leave out what is the same for all classes."""
         return self.terms()
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """The part of each column in the scores.
+
+        Parameters
+        ----------
+        block : array or sparse rows or texts, n rows
+            The rows, in the form that `read` returns.
+        request : AttributionRequest
+            Which columns of the block belong together, and how values are sampled.
+
+        Returns
+        -------
+        Attribution
+            The parts (n, C, p) of p players, and the lines that belong to no column.
+        """
+        raise no_contributions("This model")
 
     def row_lengths(self, block: Any) -> np.ndarray:
         """The length of each row: the number of words of a text, or the sum of counts.
@@ -213,6 +232,14 @@ def no_known_features() -> VerosimError:
     )
 
 
+def no_contributions(name: str) -> VerosimError:
+    """The error for a model with scores that are not a sum over columns."""
+    return VerosimError(
+        f"{name} cannot be explained by columns, because its scores are not a sum over columns.",
+        "Use NaiveBayes, LDA, QDA, KDB or AODE.",
+    )
+
+
 def infinite_weights() -> VerosimError:
     """The error for the twin of a model with probabilities of 0."""
     return VerosimError(
@@ -224,6 +251,7 @@ def infinite_weights() -> VerosimError:
 class Params(ClassScores):
     """The estimated parameters of p(x | k) for C classes and d columns."""
 
+    has_attribution: ClassVar[bool] = True
     n_parameters: int  # number of free parameters, without the priors
 
     @abstractmethod
@@ -241,6 +269,10 @@ class Params(ClassScores):
     @abstractmethod
     def contributions(self, block: Any) -> np.ndarray:
         """(n, C, d) the part of each column in log p(x | k); the sum over columns is the total."""
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        dense = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
+        return Attribution(summed_by_owner(self.contributions(dense), request.owner))
 
     @abstractmethod
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

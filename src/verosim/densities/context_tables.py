@@ -25,6 +25,13 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import ContextCodes
 from verosim.axes.contexts import filled_slots
+from verosim.densities.attribution import (
+    CHAIN,
+    SHAPLEY,
+    Attribution,
+    AttributionRequest,
+    summed_by_owner,
+)
 from verosim.densities.base import Density, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.smoothing import log_of
@@ -67,6 +74,11 @@ class ContextParams(CodedRowParams):
         parts = [self._score(block, np.array([j])) for j in range(block.shape[1])]
         widths = self.codes.log_widths[self.codes.encode(block)[0]]  # (n, d)
         return np.stack(parts, axis=2) - widths[:, None, :]
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """The terms log p(x_j | k, parents of j). Without parents they are Shapley values."""
+        kind = CHAIN if self.contexts.depth.max(initial=0) > 0 else SHAPLEY
+        return Attribution(summed_by_owner(self.contributions(block), request.owner), kind)
 
     def sample_codes(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Columns one after another, each given its parents."""

@@ -41,6 +41,11 @@ class Expansion(ABC):
     def features(self, block: Any) -> Any:
         """(n, m) the features of rows, as an array or a CSR matrix."""
 
+    @property
+    @abstractmethod
+    def columns_of(self) -> np.ndarray:
+        """(m, 2) the columns of the block that each feature is computed from, often the same."""
+
     def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """(C,) the intercepts for features that are not centred."""
         return bias
@@ -72,6 +77,10 @@ class Deviations(Expansion):
         parts = self.powers(Z)
         return np.concatenate([*parts, missing] if self.marks_missing else parts, axis=1)
 
+    @property
+    def columns_of(self) -> np.ndarray:
+        return _same(np.tile(np.arange(len(self.pivot)), len(self.names) // len(self.pivot)))
+
     def powers(self, Z: np.ndarray) -> list[np.ndarray]:
         """The features of centred rows Z (n, d), as blocks of columns."""
         return [Z]
@@ -98,10 +107,19 @@ class SquaresAndProducts(Squares):
         i, j = np.triu_indices(Z.shape[1])
         return [Z, Z[:, i] * Z[:, j]]
 
+    @property
+    def columns_of(self) -> np.ndarray:
+        d = len(self.pivot)
+        return np.concatenate([_same(np.arange(d)), np.stack(np.triu_indices(d), axis=1)])
+
 
 @dataclass(frozen=True)
 class Amounts(Expansion):
     """The amounts of the columns; a missing cell has amount 0."""
+
+    @property
+    def columns_of(self) -> np.ndarray:
+        return _same(np.arange(len(self.names)))
 
     def features(self, block: Any) -> Any:
         if not isinstance(block, SparseRows):
@@ -117,6 +135,10 @@ class Presence(Expansion):
     """Two indicators per column: the value is above a threshold, and the value is missing."""
 
     threshold: float
+
+    @property
+    def columns_of(self) -> np.ndarray:
+        return _same(np.tile(np.arange(len(self.names) // 2), 2))
 
     def features(self, block: Any) -> Any:
         if not isinstance(block, SparseRows):
@@ -135,6 +157,11 @@ class Indicators(Expansion):
 
     codes: Codes
 
+    @property
+    def columns_of(self) -> np.ndarray:
+        d = len(self.names) - self.codes.size
+        return _same(np.concatenate([self.codes.column_of(), np.arange(d)]))
+
     def features(self, block: Any) -> Any:
         codes, _ = self.codes.encode(block)  # (n, d)
         there = codes >= 0
@@ -151,6 +178,10 @@ class TokenAmounts(Expansion):
     codes: Vocabulary
     tokenizer: Tokenizer
     weighting: str
+
+    @property
+    def columns_of(self) -> np.ndarray:
+        return np.zeros((len(self.names), 2), dtype=np.intp)
 
     def features(self, block: Documents) -> Any:
         terms = document_terms(block, self.codes, self.tokenizer, self.weighting)
@@ -174,8 +205,21 @@ class SideBySide(Expansion):
             parts,
         )
 
+    @property
+    def columns_of(self) -> np.ndarray:
+        out, first = [], 0
+        for part in self.parts.values():
+            out.append(part.columns_of + first)
+            first = 1 + int(out[-1].max(initial=first - 1))
+        return np.concatenate(out)
+
     def features(self, block: Any) -> Any:
         found = [part.features(block[name]) for name, part in self.parts.items()]
         if any(sparse.issparse(one) for one in found):
             return sparse.hstack(found, format="csr")
         return np.concatenate(found, axis=1)
+
+
+def _same(columns: np.ndarray) -> np.ndarray:
+    """(m, 2) features of one column each."""
+    return np.stack([columns, columns], axis=1)

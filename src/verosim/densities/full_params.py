@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from verosim import kernels
 from verosim.data.batch import BLOCK_CELLS
+from verosim.densities.attribution import Attribution, AttributionRequest
 from verosim.densities.base import into
 from verosim.densities.conditionals import FullConditionals
 from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
+from verosim.densities.gaussian_shapley import gaussian_attribution
 from verosim.densities.located import Located
 from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
 from verosim.densities.terms import QuadraticTerm, Term
@@ -140,20 +143,20 @@ class FullParams(Located):
         return np.sqrt(squares)
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
-        if self.marginalise and np.isnan(block).any():
-            out = np.zeros((len(block), *self.pivot.shape))
-            for at, seen in rows_by_pattern(block):
-                if not len(seen):
-                    continue
-                rest = np.ascontiguousarray(block[np.ix_(at, seen)])
-                part = self.marginal(seen).contributions(rest)
-                out[at[:, None, None], np.arange(len(self.pivot))[:, None], seen] = part
-            return out
-        z = (block[:, None, :] - self.pivot) - self.offset  # (n, C, d)
-        quadratic = z * np.einsum("ncj,cjk->nck", z, np.broadcast_to(
-            self.precision, (len(self.pivot), *self.precision.shape[1:])))  # fmt: skip
-        level = (self.used.sum() * LOG_2PI + self.log_det) / block.shape[1]  # (C or 1,)
-        return -0.5 * (quadratic + level[:, None])
+        return self.attribution(block, AttributionRequest()).parts
+
+    def attribution(self, block: np.ndarray, request: AttributionRequest) -> Attribution:
+        return gaussian_attribution(self, block, request)
+
+    @cached_property
+    def shapley_forms(self) -> dict[bytes, Any]:
+        """The quadratic forms of the Shapley values of the columns, by the players."""
+        return {}
+
+    @cached_property
+    def shapley_marginals(self) -> dict[bytes, FullParams]:
+        """The marginals of some columns, for rows with missing cells."""
+        return {}
 
     @cached_property
     def precision(self) -> np.ndarray:

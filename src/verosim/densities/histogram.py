@@ -17,10 +17,12 @@ import numpy as np
 
 from verosim.axes import Bins, Columns, JointBins
 from verosim.data.sources import as_block
-from verosim.densities.base import Params, equal_parts
+from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
+from verosim.densities.base import Params, equal_parts, no_contributions
 from verosim.densities.conditionals import BinConditionals
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.densities.features import Expansion
+from verosim.densities.shapley import MOST_EXACT_PLAYERS, shapley_weights, subset_members
 from verosim.densities.smoothing import log_of
 from verosim.densities.terms import BinsTerm, Term
 from verosim.errors import VerosimError
@@ -97,6 +99,39 @@ class CellParams(CodeParams):
     def conditionals(self) -> None:
         """None: joint cells are not split by column."""
         return None
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """Shapley values of v(S) = log p(x_S | k), where the other columns are summed out."""
+        if block.shape[1] > MOST_EXACT_PLAYERS:
+            raise no_contributions(f"A joint histogram of more than {MOST_EXACT_PLAYERS} columns")
+        bins, (n, d), C = self.codes.bins, block.shape, self.table.shape[1]
+        places = bins.encode(block)[0]  # (n, d)
+        values = np.stack([self._marginal(places, member) for member in subset_members(d)])
+        total = values[-1]
+        values[values == -np.inf] = 0.0  # a probability of 0 has no Shapley value
+        found = shapley_weights(d).T @ values.reshape(1 << d, n * C)
+        parts = np.moveaxis(found.reshape(d, n, C), 0, 2)
+        parts = parts - log_widths(bins)[places][:, None, :]
+        parts[total == -np.inf] = -np.inf
+        return Attribution(summed_by_owner(parts, request.owner))
+
+    def _marginal(self, places: np.ndarray, member: np.ndarray) -> np.ndarray:
+        """(n, C) log of the share of the bins of some columns, for rows with bins (n, d)."""
+        bins = self.codes.bins
+        if not member.any():
+            return np.zeros((len(places), self.table.shape[1]))
+        rows = (places - bins.first[:-1])[:, member]
+        every = np.concatenate([self.codes.cell_bins()[:, member], rows])
+        names, which = np.unique(every, axis=0, return_inverse=True)
+        own, at = np.split(which.reshape(-1), [self.codes.size])
+        mass = np.exp(self.log_mass())  # (K, C)
+        found = np.stack([np.bincount(own, column, len(names)) for column in mass.T], axis=1)
+        empty = float(bins.counts()[~member].prod()) - np.bincount(own, minlength=len(names))
+        if self.skipped is None:  # a cell without rows has a share too
+            found += empty[:, None] * np.exp(self.table[self.codes.size])
+        out = log_of(found)
+        out[(out == -np.inf).all(axis=1)] = 0.0  # no class has the value: it is skipped
+        return out[at]
 
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         low, high = (corner[drawn[:, 0]] for corner in self.codes.corners())

@@ -20,7 +20,15 @@ from scipy.linalg import cho_factor, cho_solve
 
 from verosim.data.lift import Lift
 from verosim.data.sources import as_block
-from verosim.densities.base import ClassScores, Density, LinearForm, into, no_known_features
+from verosim.densities.attribution import Attribution, AttributionRequest
+from verosim.densities.base import (
+    ClassScores,
+    Density,
+    LinearForm,
+    into,
+    no_contributions,
+    no_known_features,
+)
 from verosim.densities.central import Scatter
 from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, lifted
@@ -54,6 +62,10 @@ class LiftedScores(ClassScores):
     def _constant(self) -> np.ndarray:
         """(C,) the scores of features that are all 0."""
         return self.form.scores(np.zeros((1, self.lift.features)))[0]
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """The features are random functions of all columns, so the scores have no parts."""
+        raise no_contributions("LiftedLDA")
 
     def expansion(self, statistic: Any) -> Expansion:
         """The features are random functions of all columns, so they have no names."""

@@ -16,11 +16,23 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
+from verosim.data.batch import BLOCK_CELLS
+from verosim.densities.attribution import SAMPLED, SHAPLEY, Attribution, AttributionRequest
 from verosim.densities.base import Density, Params, into
 from verosim.densities.conditionals import MixtureConditionals
 from verosim.densities.em import Convergence
 from verosim.densities.full_params import FullParams
+from verosim.densities.gaussian_shapley import (
+    FoundParts,
+    attribution_by_pattern,
+    sampled_parts,
+    subset_densities,
+    whitened_gaussians,
+)
+from verosim.densities.shapley import shapley_weights
 from verosim.errors import VerosimError
+
+MOST_EXACT_IN_MIXTURES = 8  # players; each row costs 2^p densities, so with more they are sampled
 
 
 @dataclass(frozen=True)
@@ -57,22 +69,37 @@ class MixtureParams(Params):
         return out
 
     def contributions(self, block: Any) -> np.ndarray:
-        """The mean over the components, weighted by the posterior r_g of each component.
+        return self.attribution(block, AttributionRequest()).parts
 
-            log p(x | k) = Σ_g r_g (log N_g(x) + log w_g − log r_g)
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """Shapley values of the game v(S) = log Σ_g w_g N(x_S; μ_g, Σ_g)."""
+        return attribution_by_pattern(
+            self.components, block, request, self.classes, self._of_complete_rows
+        )
 
-        The last two terms are divided equally among the columns.
-        """
-        scores = self.components.log_density(block) + self.log_share  # (n, G)
-        total = self.log_density(block)  # (n, C)
-        log_r = scores - total[:, self.owner]
-        r = np.exp(log_r)
-        level = r * (self.log_share - np.where(r > 0, log_r, 0.0)) / block.shape[1]
-        each = r[:, :, None] * self.components.contributions(block) + level[:, :, None]
-        out = np.zeros((len(block), self.classes, block.shape[1]))
-        for g, c in enumerate(self.owner.tolist()):
-            out[:, c] += each[:, g]
-        return out
+    def _of_complete_rows(
+        self, components: FullParams, block: np.ndarray, request: AttributionRequest
+    ) -> FoundParts:
+        gaussians = whitened_gaussians(components, request)
+        p, C = gaussians.players, self.classes
+        if not gaussians.few_players or p > MOST_EXACT_IN_MIXTURES:
+            running = sampled_parts(gaussians, block, request, C, self._values_of_prefixes)
+            return running.parts, running.errors, SAMPLED
+        out = np.empty((len(block), C, p))
+        step = max(1, BLOCK_CELLS // ((1 << p) * C))
+        for start in range(0, len(block), step):
+            rows = block[start : start + step]
+            each = subset_densities(gaussians, rows)  # (2^p, rows, G)
+            values = self._summed(each.reshape(-1, len(self.owner)), None)
+            found = shapley_weights(p).T @ values.reshape(1 << p, -1)  # (p, rows · C)
+            out[start : start + step] = np.moveaxis(found.reshape(p, len(rows), C), 0, 2)
+        return out, None, SHAPLEY
+
+    def _values_of_prefixes(self, each: np.ndarray) -> np.ndarray:
+        """(n, C, p) log Σ_g w_g exp(score_g), from scores (n, G, p)."""
+        n, G, p = each.shape
+        flat = np.ascontiguousarray(each.transpose(0, 2, 1)).reshape(n * p, G)
+        return np.ascontiguousarray(self._summed(flat, None).reshape(n, p, -1).transpose(0, 2, 1))
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         chosen = np.empty(len(classes), dtype=np.intp)

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
+from verosim.data.batch import BLOCK_CELLS
+from verosim.densities.attribution import CHAIN, Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.base import Density, equal_parts, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.dependence import information
@@ -51,6 +53,38 @@ class OneDependenceParams(CodedRowParams):
     def contributions(self, block: Any) -> np.ndarray:
         """A sum over parents does not split by column: every column gets the same part."""
         return equal_parts(self.log_density(block), block.shape[1])
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """The terms given their parents, weighted by the responsibility r_i of each parent i.
+
+            φ_j = r_j log p(x_j | k) + Σ_{i ≠ j} r_i log p(x_j | k, x_i)
+            log p(x | k) = Σ_j φ_j + Σ_i r_i (log v_i − log r_i)
+
+        r_i is the share of parent i in the sum p(x | k). The last sum is a line of its own.
+        """
+        at = self.codes.encode(block)[0]  # (n, d)
+        (n, d), C = at.shape, self.log_parent.shape[1]
+        parts, rest = np.empty((n, C, d)), np.empty((n, C))
+        step = max(1, BLOCK_CELLS // (d * d * C))
+        own = np.arange(d)
+        for start in range(0, n, step):
+            a = at[start : start + step]
+            each = self.log_child[a[:, :, None], a[:, None, :]]  # (rows, parent, child, C)
+            each[:, own, own] = self.log_parent[a]
+            score = self.log_weight[:, None] + each.sum(axis=2)  # (rows, parent, C)
+            top = score.max(axis=1, keepdims=True)
+            share = np.exp(score - np.where(np.isfinite(top), top, 0.0))
+            total = share.sum(axis=1, keepdims=True)
+            share = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
+            each[~(share > 0)[:, :, None, :].repeat(d, axis=2)] = 0.0  # 0 · (−∞)
+            parts[start : start + step] = np.einsum("nic,nijc->ncj", share, each)
+            log_share = np.log(share, out=np.zeros_like(share), where=share > 0)
+            level = np.where(share > 0, self.log_weight[:, None] - log_share, 0.0)
+            rest[start : start + step] = (share * level).sum(axis=1)
+        parts -= self.codes.log_widths[at][:, None, :]
+        return Attribution(
+            summed_by_owner(parts, request.owner), CHAIN, {"averaging of parents": rest}
+        )
 
     def sample_codes(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """First the parent column by its weight, then its code, then the codes of the others."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from verosim.axes import Columns
 from verosim.data.sources import Parts
+from verosim.densities.attribution import SHAPLEY, Attribution, AttributionRequest
 from verosim.densities.base import Density, Params
 from verosim.densities.conditionals import ProductConditionals
 from verosim.densities.features import Expansion, SideBySide
@@ -53,6 +54,22 @@ class ProductParams(Params):
         return np.concatenate(
             [part.contributions(block[name]) for name, part in self.parts.items()], axis=2
         )
+
+    def attribution(self, block: Mapping[str, Any], request: AttributionRequest) -> Attribution:
+        """The parts are independent, so their columns stand side by side."""
+        found = [
+            part.attribution(block[name], replace(request, owner=None))
+            for name, part in self.parts.items()
+        ]
+        first = np.concatenate([[0], np.cumsum([one.parts.shape[2] for one in found])])
+        whole = Attribution(
+            np.concatenate([one.parts for one in found], axis=2),
+            next((one.kind for one in found if one.kind != SHAPLEY), SHAPLEY),
+            {name: line for one in found for name, line in one.lines.items()},
+            tokens=tuple(replace(terms, player=int(a) + terms.player)
+                         for a, one in zip(first, found, strict=False) for terms in one.tokens),
+        )  # fmt: skip
+        return whole.by_owner(request.owner)
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> Any:
         return {name: part.sample(classes, rng) for name, part in self.parts.items()}

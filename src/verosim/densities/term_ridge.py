@@ -16,13 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from verosim import kernels
 from verosim.axes import Columns, Vocabulary
 from verosim.data import Documents, Tokenizer
+from verosim.densities.attribution import LINEAR, Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import ClassScores, Density, into, no_known_features
 from verosim.densities.centred_terms import CentredTerms, variance
 from verosim.densities.features import Expansion
@@ -39,6 +41,8 @@ from verosim.stats.term_rows import TermRows
 @dataclass(frozen=True)
 class TermScores(ClassScores):
     """Scores that are linear in the weights of the leading terms of a text."""
+
+    has_attribution: ClassVar[bool] = True
 
     coef: np.ndarray  # (C, K) w_k / σ²
     bias: np.ndarray  # (C,)
@@ -64,6 +68,24 @@ class TermScores(ClassScores):
         absent = np.empty((0, len(self.bias)))  # terms that do not occur have no score
         kernels.score_sparse(data, indices, indptr, False, 0.0, self._lanes, absent, self.bias, out)
         return out
+
+    def attribution(self, block: Documents | TermRows, request: AttributionRequest) -> Attribution:
+        """A text is one column: the sum of the scores of its terms, about the mean text."""
+        data, indices, indptr = term_weights(block, self.terms, self.tokenizer)
+        shape = (len(block), self.coef.shape[1])
+        amounts = sparse.csr_array((data, indices, indptr - indptr[0]), shape=shape)
+        terms = TokenTerms(self._shown_terms, amounts, self._scores_of_terms)
+        parts = self.log_ratio(block)[:, :, None]
+        return Attribution(parts, LINEAR, tokens=(terms,))
+
+    @cached_property
+    def _shown_terms(self) -> list[str]:
+        return self.tokenizer.shown(self.terms.tokens())
+
+    @cached_property
+    def _scores_of_terms(self) -> np.ndarray:
+        """(K, C)"""
+        return np.ascontiguousarray(self.coef.T)
 
     def row_lengths(self, block: Documents | TermRows) -> np.ndarray:
         return text_lengths(block, self.tokenizer)

@@ -21,6 +21,7 @@ from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
 from verosim.data.nodes import no_program
 from verosim.data.tokens import WEIGHTINGS, Tables
+from verosim.densities.attribution import Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import Params, infinite_weights, into
 from verosim.densities.features import Expansion, TokenAmounts
 from verosim.densities.terms import HashedTokens, ListedTokens, Term, TokenRows, TokensTerm
@@ -28,7 +29,7 @@ from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
-from verosim.stats.document_terms import text_lengths
+from verosim.stats.document_terms import document_terms, text_lengths
 from verosim.stats.term_rows import TermMatrix, TermRows
 
 
@@ -130,6 +131,21 @@ class TextParams(Params):
     def contributions(self, block: Documents) -> np.ndarray:
         """(n, C, 1) the scores; a text is one column."""
         return self.log_density(block)[:, :, None]
+
+    def attribution(self, block: Documents, request: AttributionRequest) -> Attribution:
+        """A text is one column. Its tokens are known unless they were hashed."""
+        found = Attribution(self.contributions(block))
+        if not isinstance(self.codes, Vocabulary):
+            return found
+        amounts = document_terms(block, self.codes, self.tokenizer, self.weighting)
+        terms = TokenTerms(self._shown_tokens, amounts, self.tokens.table)
+        return replace(found, tokens=(terms,))
+
+    @cached_property
+    def _shown_tokens(self) -> list[str]:
+        """(K,) the tokens as the user knows them."""
+        assert isinstance(self.codes, Vocabulary)
+        return self.tokenizer.shown(self.codes.tokens())
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(n,) random texts: tokens joined by spaces.

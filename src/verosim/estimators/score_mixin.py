@@ -48,6 +48,7 @@ class ScoreMixin:
 
     classes_: np.ndarray
     gives_probabilities = True
+    scores_columns = True  # False if columns are mapped to other features before they are scored
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters of the model. If one of them is refused, none of them changes.

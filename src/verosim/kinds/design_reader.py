@@ -67,6 +67,10 @@ class DesignReader(ConvertedReader):
             for reading in design_readings(one, found[one.name], self.forms, self.every)
         )
 
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.owners  # the columns of one category have a meaning only together
+
     def room(self, n: int) -> np.ndarray:
         return np.zeros((n, len(self.columns)))
 

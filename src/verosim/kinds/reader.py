@@ -49,6 +49,10 @@ class MixedReader(Reader):
     def owners(self) -> tuple[str, ...]:
         return tuple(owner for part in self.parts for owner in part.owners)
 
+    @property
+    def players(self) -> tuple[str, ...]:
+        return tuple(part.kind.label.format(name) for part in self.parts for name in part.columns)
+
     def _parts(self, kind: PartKind) -> Iterator[Part]:
         members = tuple(
             self._member(column, view)

@@ -63,6 +63,10 @@ class Mixing:
         """(n, C) ℓ_e of the log-posteriors of expert e, for texts with these log m (n,)."""
         return clipped(log_p, _at_length(self.temperatures[e], self.exponents[e], log_length))
 
+    def temperature(self, e: int, log_length: np.ndarray | None = None) -> float | np.ndarray:
+        """τ_e, or (n, 1) τ_e m^(−c_e) for texts with these log m (n,)."""
+        return _at_length(self.temperatures[e], self.exponents[e], log_length)
+
     def offsets_of(self, classes: np.ndarray) -> np.ndarray:
         """(C,) the offsets of some classes; a class that is new has none."""
         return values_of_classes(self.offsets, self.classes, classes)

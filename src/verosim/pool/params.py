@@ -21,10 +21,12 @@ from verosim.bayes.rule import Decision
 from verosim.bayes.stacked import log_posteriors
 from verosim.data.sources import Parts
 from verosim.densities import Params
+from verosim.densities.attribution import Attribution, AttributionRequest
 from verosim.densities.base import into
 from verosim.engines import use_threads
 from verosim.errors import VerosimError, listed
 from verosim.estimators.density_method import NotADensity
+from verosim.pool.attribution import pooled_attribution
 from verosim.pool.experts import AS_CELLS, Expert, grouped
 from verosim.pool.mixing import Mixing
 from verosim.pool.texts import log_lengths
@@ -65,7 +67,7 @@ class PoolParams(Params):
         return rows
 
     @cached_property
-    def _start(self) -> np.ndarray:
+    def start(self) -> np.ndarray:
         """(C,) b_k − log π⁰_k, where a class without rows is impossible."""
         offsets = self.mixing.offsets_of(self.classes)
         return np.where(np.isfinite(self.log_shares), offsets - self.log_shares, -np.inf)
@@ -91,11 +93,11 @@ class PoolParams(Params):
 
     def offsets(self, log_prior: np.ndarray) -> np.ndarray:
         """(C,) b_k + log π_k − log π⁰_k, where a class without rows is impossible."""
-        return np.where(np.isfinite(log_prior), self._start + log_prior, -np.inf)
+        return np.where(np.isfinite(log_prior), self.start + log_prior, -np.inf)
 
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (block.shape[0], len(self.classes)))
-        out[...] = self._start
+        out[...] = self.start
         for _, part in self.weighted(block):
             out += part
         return out
@@ -108,6 +110,13 @@ class PoolParams(Params):
             "The posteriors of a pool are not a sum over columns.",
             "Use expert_scores(X), which gives what each expert adds.",
         )
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """The parts of the experts times w_e τ_e, added by column.
+
+        An expert without parts, and what clipping changes, are lines of their own.
+        """
+        return pooled_attribution(self, block, request)
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         found: np.ndarray = self.generative.sample(classes, rng)

@@ -42,6 +42,23 @@ class PoolReader(Reader):
         super().__init__(schema)
         self.readers = dict(readers)
 
+    @property
+    def players(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for some in self.players_inside.values() for name in some))
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        return self.players
+
+    @property
+    def players_inside(self) -> dict[str, tuple[str, ...]]:
+        """The column of the table for each column of a block; several texts are one column."""
+        found = {}
+        for name, reader in self.readers.items():
+            same = len(reader.owners) == len(reader.players)
+            found[name] = reader.owners if same else reader.players
+        return found
+
     def watched(self, watch: Watch) -> Self:
         shared = [one for one in self.readers.values() if isinstance(one, ConvertedReader)]
         (*shared, *self.readers.values())[0].watched(watch)  # each cell is counted once

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,7 @@ from verosim.data import ArraySource, Documents, Tokenizer
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, Density, Expansion
+from verosim.densities.attribution import LINEAR, Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import into, no_known_features
 from verosim.errors import VerosimError
 from verosim.estimators.robust import Refused
@@ -40,6 +41,8 @@ MOST_PASSES = 200
 @dataclass(frozen=True)
 class MarginScores(ClassScores):
     """Margins that are linear in tf-idf rows."""
+
+    has_attribution: ClassVar[bool] = True
 
     coef: np.ndarray  # (C, K)
     bias: np.ndarray  # (C,)
@@ -60,6 +63,13 @@ class MarginScores(ClassScores):
         out[...] = tfidf_rows(block, self.vocabulary, self.tokenizer, self.idf) @ self.coef.T
         out += self.bias
         return out
+
+    def attribution(self, block: Documents | TermRows, request: AttributionRequest) -> Attribution:
+        """A text is one column: the sum of the scores of its terms."""
+        amounts = tfidf_rows(block, self.terms, self.tokenizer, self.idf)
+        names = self.tokenizer.shown(self.terms.tokens())
+        terms = TokenTerms(names, amounts, np.ascontiguousarray(self.coef.T))
+        return Attribution(self.log_ratio(block)[:, :, None], LINEAR, tokens=(terms,))
 
     def row_lengths(self, block: Documents | TermRows) -> np.ndarray:
         return text_lengths(block, self.tokenizer)

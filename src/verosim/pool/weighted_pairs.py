@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Decision
 from verosim.data.labels import values_of_classes
 from verosim.densities import ClassScores
+from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.interactions import ROWS_PER_PAIR, Interactions
 from verosim.densities.one_dependence import log_code_shares
@@ -37,6 +38,8 @@ EVIDENCE_BUDGET = 1 << 20  # numbers in the evidence of the rows that weights ar
 @dataclass(frozen=True)
 class PairScores(ClassScores):
     """The evidence of codes and pairs of codes against each class, and their weights."""
+
+    has_attribution: ClassVar[bool] = True
 
     log_share: np.ndarray  # (J, C) log p(x_j | k), at most 0 and at least −100 after the largest
     interactions: Interactions
@@ -68,6 +71,19 @@ class PairScores(ClassScores):
         of_code = self.weights.weights[found.codes.column_of()]
         weighted = found.weighted(self.weights.of_pairs(found.names))
         return of_code[:, None] * self.log_share, weighted
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """Half of the interaction of two columns belongs to each of them.
+
+        That is the Shapley value of the game in which a pair counts if both columns are there.
+        """
+        share, found = self._weighted
+        parts = share[found.codes.encode(block)[0]].transpose(0, 2, 1).copy()  # (n, C, d)
+        half = 0.5 * found.features(block)  # (n, C, P)
+        for p, (i, j) in enumerate(found.pairs):
+            parts[:, :, i] += half[:, :, p]
+            parts[:, :, j] += half[:, :, p]
+        return Attribution(summed_by_owner(parts, request.owner))
 
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         share, found = self._weighted

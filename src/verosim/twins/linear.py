@@ -65,7 +65,12 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         return rows
 
     def set_weights(
-        self, classes: np.ndarray, columns: Columns, coef: np.ndarray, intercept: np.ndarray
+        self,
+        classes: np.ndarray,
+        columns: Columns,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        mean: np.ndarray | None = None,
     ) -> Self:
         """Store weights and intercepts as the fitted model.
 
@@ -79,6 +84,8 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             The weights.
         intercept : ndarray of shape (C,), or (1,) for two classes
             The intercepts.
+        mean : ndarray of shape (d,) or None, default=None
+            The mean of the training rows, from which `explain` measures contributions.
 
         Returns
         -------
@@ -88,7 +95,8 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.set_columns(columns)
         self.coef_, self.intercept_ = coef, intercept
-        self._decision = Decision(np.zeros(len(classes)), LinearScores.of(coef, intercept), columns)
+        scores = LinearScores.of(coef, intercept, mean)
+        self._decision = Decision(np.zeros(len(classes)), scores, columns)
         return self
 
     def set_columns(self, columns: Columns) -> None:

@@ -390,7 +390,7 @@ class LogisticRegression(LinearClassifier):
         intercept = B[-1] - coef @ pivot
         if not self.fit_intercept:
             intercept = np.zeros(len(coef))
-        return self.set_weights(rows.classes, rows.columns, coef, intercept)
+        return self.set_weights(rows.classes, rows.columns, coef, intercept, rows.mean())
 
     def _unscaled(self, value: float) -> float:
         """The objective with factor C for the rows, from one with the penalty 1/C."""

@@ -327,8 +327,9 @@ class Perceptron(LinearClassifier):
         self.converged_ = bool(self.mistakes_[-1] == 0)
         W = course.mean() if course.late.size else course.theta.copy()
         self.set_weights(
-            rows.classes, rows.columns, np.ascontiguousarray(W[:, :-1]), W[:, -1].copy()
-        )
+            rows.classes, rows.columns, np.ascontiguousarray(W[:, :-1]), W[:, -1].copy(),
+            rows.mean(),
+        )  # fmt: skip
         self.set_columns(columns)
         self._columns = columns
         return self
@@ -338,6 +339,11 @@ class Perceptron(LinearClassifier):
         finite("eta", self.eta, float(np.finfo(float).tiny))
 
     # Predicting ------------------------------------------------------------------------------
+
+    @property
+    def scores_columns(self) -> bool:  # type: ignore[override]
+        """Whether the scores are functions of the columns themselves, without a feature map."""
+        return self.features_ is None
 
     def opened_to_score(self, X: Source) -> tuple[Decision, Any]:
         """Check X and compute the features of its rows.

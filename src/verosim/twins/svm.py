@@ -215,7 +215,8 @@ class LinearSVM(LinearClassifier):
             coef = np.zeros((len(W), rows.X.shape[1]))
             coef[:, seen] = W[:, place[seen]]
         shift = 0.0 if centre is None else coef @ centre
-        return self.set_weights(rows.classes, rows.columns, coef, W[:, -1] * bias - shift)
+        intercept = W[:, -1] * bias - shift
+        return self.set_weights(rows.classes, rows.columns, coef, intercept, rows.mean())
 
     def _warn_unfinished(self, found: list[Solution], classes: np.ndarray) -> None:
         """Store how each fit ended, and warn if one stopped before `tol` was reached."""

@@ -45,6 +45,19 @@ class TrainingRows:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def mean(self) -> np.ndarray:
+        """(d,) the weighted mean of the rows."""
+        weights = self.weights if len(self.weights) else np.ones(len(self))
+        if isinstance(self.X, SparseRows):
+            of_row = np.repeat(weights, np.diff(self.X.indptr))
+            stored = self.X.stored
+            total = np.bincount(self.X.indices[stored], of_row * self.X.data[stored],
+                                minlength=self.X.shape[1])  # fmt: skip
+        else:
+            total = weights @ self.X
+        found: np.ndarray = total / weights.sum()
+        return found
+
 
 def training_rows(
     model: Any,

@@ -11,7 +11,7 @@ Reference: Ng & Jordan (2002), On discriminative vs. generative classifiers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,12 @@ from verosim.data.batch import Batch
 from verosim.data.labels import check_known, positions
 from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, Expansion, Params
+from verosim.densities.attribution import (
+    LINEAR,
+    Attribution,
+    AttributionRequest,
+    summed_by_owner,
+)
 from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -45,6 +51,29 @@ class FeatureScores(ClassScores):
     by: Expansion
     coef: np.ndarray  # (C, F)
     bias: np.ndarray  # (C,)
+    mean: np.ndarray  # (F,) of the features of the training rows; 0 before the twin is fitted
+
+    has_attribution: ClassVar[bool] = True
+
+    def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        """The parts w_kf (φ_f(x) − mean of φ_f), added by column.
+
+        Half of the part of a product of two columns belongs to each of them.
+        """
+        features, columns = self.by.features(block), self.by.columns_of  # (n, F), (F, 2)
+        F, d = len(columns), 1 + int(columns.max(initial=-1))
+        halves = np.full(2 * F, 0.5)
+        places = (np.tile(np.arange(F), 2), columns.T.ravel())
+        to_column = sparse.csr_matrix((halves, places), shape=(F, d))
+        parts = np.empty((features.shape[0], len(self.coef), d))
+        for k, coef in enumerate(self.coef):
+            weights = to_column.multiply(coef[:, None]).tocsr()  # (F, d)
+            found = features @ weights
+            parts[:, k] = (found.toarray() if sparse.issparse(found) else found) - (
+                self.mean @ weights
+            )
+        level = self.bias + self.coef @ self.mean
+        return Attribution(summed_by_owner(parts, request.owner), LINEAR, prior=level)
 
     def read(self, rows: Any) -> Any:
         return self.params.read(rows)
@@ -177,7 +206,9 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         if len(coef) == len(whole):
             coef[:] = whole
         coef[:, met] = logistic.coef_
-        return self._take(coef, logistic.intercept_, logistic)
+        total = weights if len(weights) else np.ones(len(codes))
+        mean = (features.T @ total) / total.sum() * self._by.scale
+        return self._take(coef, logistic.intercept_, logistic, mean)
 
     @updates
     def start_from(self, model: GenerativeClassifier) -> Self:
@@ -222,7 +253,13 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         start = LogisticRegression(self.C, self.solver, warm_start=True)
         return start.set_weights(classes, Columns(coef.shape[1]), np.ascontiguousarray(coef), bias)
 
-    def _take(self, coef: np.ndarray, bias: np.ndarray, logistic: LogisticRegression) -> Self:
+    def _take(
+        self,
+        coef: np.ndarray,
+        bias: np.ndarray,
+        logistic: LogisticRegression,
+        mean: np.ndarray | None = None,
+    ) -> Self:
         """Store the weights, which are given for the scaled features, and their regression."""
         self.logistic_ = logistic
         self.classes_ = self.model_.classes_[logistic.classes_]
@@ -231,7 +268,8 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         if len(coef) == 1:
             coef, bias = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, bias)
         rule = self.model_.state_.rule
-        scores = FeatureScores(rule.params, self._by, coef, bias)
+        mean = np.zeros(coef.shape[1]) if mean is None else mean
+        scores = FeatureScores(rule.params, self._by, coef, bias, mean)
         self._decision = Decision(np.zeros(len(self.classes_)), scores, rule.columns)
         return self
 

@@ -21,8 +21,10 @@ from sklearn.isotonic import IsotonicRegression
 
 from verosim import kernels
 from verosim.axes.groups import plain_label
+from verosim.bayes.explain import ScoreParts
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
+from verosim.densities.attribution import AttributionRequest
 from verosim.errors import VerosimError
 
 MOST_LOG_ODDS = 1e9  # the limit of log-odds; a class without training rows has −∞
@@ -78,6 +80,14 @@ class PosteriorMap:
     def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Self:
         """The map for other classes (C,). `known` are the classes of this map."""
 
+    def of_parts(self, parts: ScoreParts, inner: Rule, rows: Any) -> ScoreParts:
+        """The parts of the calibrated log-posteriors, from those of the model."""
+        raise VerosimError(
+            "An isotonic calibration cannot be explained by columns, because its map is not a "
+            "multiple of the log-odds.",
+            'Use calibrate(…, method="temperature"), or explain the model inside: model.model_.',
+        )
+
     @classmethod
     def cross_fitted(
         cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
@@ -100,6 +110,10 @@ class Temperature(PosteriorMap):
         """(n, C) calibrated log-posteriors."""
         scaled = self.tau * inputs
         return scaled - logsumexp(scaled, axis=1, keepdims=True)
+
+    def of_parts(self, parts: ScoreParts, inner: Rule, rows: Any) -> ScoreParts:
+        """The temperature multiplies all parts and the prior."""
+        return parts.scaled(self.tau)
 
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with this temperature."""
@@ -229,6 +243,9 @@ class CalibratedRule(Rule):
     def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         log_p, evidence = self.inner.posterior_and_density(X)
         return self._mapped(log_p, X), evidence
+
+    def attributed(self, X: Any, request: AttributionRequest) -> ScoreParts:
+        return self.mapping.of_parts(self.inner.attributed(X, request), self.inner, X)
 
     def _mapped(self, log_p: np.ndarray, X: Any) -> np.ndarray:
         return self.mapping(self.mapping.inputs(log_p, self.inner, X))

@@ -28,10 +28,12 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from verosim.bayes.explain import ScoreParts
 from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.data.labels import values_of_classes
 from verosim.data.sources import CELLS_PART
+from verosim.densities.attribution import AttributionRequest
 from verosim.densities.interactions import Interactions
 from verosim.engines import one_blas_thread
 from verosim.validate.weight_likelihood import ENOUGH, Evidence, Likelihood, Prior
@@ -195,6 +197,21 @@ class WeightedRule(Rule):
     def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) log p̂(k | x) and (n,) log p(x)."""
         return self.log_posterior(X), self.inner.evidence(X)
+
+    def attributed(self, X: Any, request: AttributionRequest) -> ScoreParts:
+        """The clipped evidence of each column times its weight. Pairs are lines of their own."""
+        block = self.params.read(X)
+        found = self.params.attribution(block, replace(request, owner=None))
+        parts = clipped_evidence(found.parts, np.isfinite(self.log_prior)[None])
+        tokens = tuple(one.scaled(self.weights[one.player]) for one in found.tokens)
+        lines: dict[str, np.ndarray] = {}
+        if self.interactions is not None and self.interactions.pairs:
+            each = self.interactions.features(block[CELLS_PART])  # (n, C, P)
+            lines = {
+                " × ".join(pair): each[:, :, p] for p, pair in enumerate(self.interactions.names)
+            }
+        weighted = replace(found, parts=parts * self.weights, lines=lines, tokens=tokens)
+        return ScoreParts.of(self.log_prior, weighted.by_owner(request.owner))
 
     def score(self, block: Any, out: np.ndarray) -> np.ndarray:
         """(n, C) the weighted sum over columns and pairs, up to a common term."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from verosim.bayes.explain import ScoreParts
 from verosim.bayes.rule import Rule
 from verosim.data.labels import values_of_classes
 from verosim.validate.calibration_maps import PRIOR_ROWS, CalibratedRule, PosteriorMap
@@ -49,6 +50,12 @@ class LengthMap(PosteriorMap):
         eta = _Scores(inputs).eta(np.log(self.scale), self.exponent, self.offsets)
         found: np.ndarray = eta - logsumexp(eta, axis=1, keepdims=True)
         return found
+
+    def of_parts(self, parts: ScoreParts, inner: Rule, rows: Any) -> ScoreParts:
+        """t ℓ^(−c) multiplies all parts and the prior, and the offsets join the prior."""
+        log_length = np.log1p(inner.params.row_lengths(inner.params.read(rows)))
+        factor = self.scale * np.exp(-self.exponent * log_length)
+        return parts.scaled(factor).shifted(self.offsets)
 
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with this map."""

@@ -18,10 +18,12 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.axes.groups import as_labels, kind_of
+from verosim.bayes.explain import ScoreParts
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.adapters import opened_as
 from verosim.data.stream import check_length
+from verosim.densities.attribution import AttributionRequest
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
 from verosim.estimators.one_state import reads, updates
@@ -73,6 +75,9 @@ class RejectRule(Rule):
 
     def posterior_and_density(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         return self.inner.posterior_and_density(X)
+
+    def attributed(self, X: Any, request: AttributionRequest) -> ScoreParts:
+        return self.inner.attributed(X, request)
 
     def reasons(self, X: Any) -> np.ndarray:
         """(n,) the reason why each row is rejected; "" if it is not rejected."""

@@ -1,0 +1,1 @@
+from verosim.insight.explanation import Explanation as Explanation
