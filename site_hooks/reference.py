@@ -102,9 +102,11 @@ GROUPS = (
         "decisions",
         "Calibration and decisions",
         "Probabilities, sets of classes and a reject option. How to "
-        "[calibrate](../howto/calibrate.md), give [prediction sets](../howto/prediction_sets.md) "
-        "and [reject rows](../howto/reject.md). Each function fits the class of the same name.",
-        names_in("verosim", "calibrate Calibrated reliability conformal Conformal reject Reject"),
+        "[calibrate](../howto/calibrate.md), give [prediction sets](../howto/prediction_sets.md), "
+        "[reject rows](../howto/reject.md) and [decide by cost](../howto/decide_by_cost.md). "
+        "`calibrate`, `conformal` and `reject` fit the class of the same name.",
+        names_in("verosim", "calibrate Calibrated reliability conformal Conformal reject Reject")
+        + names_in("verosim", "decide"),
     ),
     Group(
         "comparison",
@@ -195,7 +197,7 @@ FIRST = [
 INTERNAL = {
     "spec", "settings", "set_state", "checked_state", "fitted", "opened_to_score", "evaluate",
     "check_columns", "check_has_rows", "training_rows", "set_weights", "set_columns", "rule_of",
-    "rule", "checked_model", "start_from", "fit_like",
+    "rule", "checked_model", "start_from", "fit_like", "answer",
 }  # fmt: skip
 
 
