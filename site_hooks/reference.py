@@ -175,8 +175,8 @@ GROUPS = (
         "`verosim.typing` to annotate your own code.",
         names_in(
             "verosim.typing",
-            "Source Labels Weights CV RandomState Priors Scoring ColumnKind FileOptions "
-            "MissingMarks ArrowStream BatchTable LazyTable Splitter",
+            "Source Labels Weights CV RandomState Priors ClassWeight Scoring ColumnKind "
+            "FileOptions MissingMarks ArrowStream BatchTable LazyTable Splitter",
         ),
     ),
 )

@@ -16,7 +16,7 @@ from verosim.estimators.gaussian import GaussianClassifier, gaussian_coef, gauss
 from verosim.estimators.one_state import reads
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors, Source
+    from verosim.typing import ClassWeight, Priors, Source
 
 
 class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier):
@@ -75,6 +75,12 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         0.995.
         The means, values and quantiles come from the first rows and are kept in `schema_`. The
         names of the columns of the matrix are in `encoded_names_`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -161,8 +167,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         n_components: int | None = None,
         robust: bool = False,
         encode: Literal["onehot", "normal"] | None = None,
+        class_weight: ClassWeight = None,
     ) -> None:
-        super().__init__(priors, covariance, shrinkage, floor, robust)
+        super().__init__(priors, covariance, shrinkage, floor, robust, class_weight)
         self.missing = missing
         self.on_singular = on_singular
         self.encode = encode

@@ -16,7 +16,7 @@ from verosim.models import derive
 from verosim.models.settings import finite
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 
 class TextNB(TextClassifier):
@@ -111,6 +111,12 @@ class TextNB(TextClassifier):
         are removed while the texts are read, as by `prune`, and a warning gives the smallest count
         that was kept. The model then depends on the order of the texts. Memory is 100 to 250 bytes
         for each token, plus 12 bytes for each class in which it occurs.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -183,6 +189,7 @@ class TextNB(TextClassifier):
         max_df: float = 1.0,
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         max_tokens: int = 2**24,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.model = model
         self.ngrams = ngrams
@@ -200,6 +207,7 @@ class TextNB(TextClassifier):
         self.max_df = max_df
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
+        self.class_weight = class_weight
 
     def spec(self) -> TextSpec:
         return TextSpec(**self.settings(TextSpec))
