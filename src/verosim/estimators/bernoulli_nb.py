@@ -93,10 +93,14 @@ class BernoulliNB(CountClassifier):
         The total weight of the rows of each class.
     class_prior_ : ndarray of shape (C,)
         The class priors π_k in use.
+    class_log_prior_ : ndarray of shape (C,)
+        log π_k, the logarithms of the priors.
     alpha_ : float
         The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
     feature_log_prob_ : ndarray of shape (C, d)
         log φ_ik, the log probability that column i is present in class k.
+    feature_count_ : ndarray of shape (C, d)
+        The weight of the rows of each class in which each column is present.
     n_parameters_ : int
         The number of free parameters: C d probabilities, and C − 1 priors if they are estimated.
     n_features_in_ : int

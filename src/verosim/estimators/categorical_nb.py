@@ -7,12 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verosim.axes import Axes, CappedCategories, Categories
-from verosim.axes.groups import sorted_labels
 from verosim.data.readers import CategoryReader, Reader, ValueReader
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.densities import Categorical
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.scikit_names import (
+    categories,
+    category_count,
+    category_log_prob,
+    class_log_prior,
+    n_categories,
+)
 from verosim.models import Spec
 from verosim.models.settings import finite
 from verosim.stats import Counts
@@ -93,10 +99,19 @@ class CategoricalNB(GenerativeClassifier):
         The total weight of the rows of each class.
     class_prior_ : ndarray of shape (C,)
         The class priors π_k in use.
+    class_log_prior_ : ndarray of shape (C,)
+        log π_k, the logarithms of the priors.
     alpha_ : float
         The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
     categories_ : list of list
         The values of each column, sorted.
+    n_categories_ : ndarray of shape (d,)
+        The number of values of each column.
+    category_count_ : list of ndarray of shape (C, K_j)
+        For each column, the weight of the rows of each class with each value, in the order of
+        `categories_`.
+    feature_log_prob_ : list of ndarray of shape (C, K_j)
+        For each column, log φ_j(v | k) of each value, in the order of `categories_`.
     n_parameters_ : int
         The number of free parameters: C (K_j − 1) for each column, and C − 1 priors if they are
         estimated.
@@ -140,9 +155,8 @@ class CategoricalNB(GenerativeClassifier):
     def spec(self) -> CategoricalSpec:
         return CategoricalSpec(**self.settings(CategoricalSpec))
 
-    @property
-    def categories_(self) -> list[list[Any]]:
-        """The values of each column, sorted."""
-        codes = self.fitted("categories_").statistic.axes.codes
-        assert isinstance(codes, Categories)
-        return [sorted_labels(values) for values in codes.values]
+    class_log_prior_ = property(class_log_prior)
+    categories_ = property(categories)
+    n_categories_ = property(n_categories)
+    category_count_ = property(category_count)
+    feature_log_prob_ = property(category_log_prob)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from verosim.densities import Complement
 from verosim.estimators.count_classifier import CountClassifier, decision_function_once_fitted
 from verosim.estimators.multinomial_nb import MultinomialSpec
+from verosim.estimators.scikit_names import feature_all
 
 if TYPE_CHECKING:
     from verosim.typing import ClassWeight, Priors
@@ -65,10 +66,16 @@ class ComplementNB(CountClassifier):
         The total weight of the rows of each class.
     class_prior_ : ndarray of shape (C,)
         The class priors π_k in use.
+    class_log_prior_ : ndarray of shape (C,)
+        log π_k, the logarithms of the priors.
     alpha_ : float
         The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
     feature_log_prob_ : ndarray of shape (C, d)
         The log share of column i in class k, in the multinomial model of the same counts.
+    feature_count_ : ndarray of shape (C, d)
+        The sum of each column in each class.
+    feature_all_ : ndarray of shape (d,)
+        The sum of each column over all classes.
     n_parameters_ : int
         The number of free parameters: C (d − 1) shares, and C − 1 priors if they are estimated.
     n_features_in_ : int
@@ -112,5 +119,6 @@ class ComplementNB(CountClassifier):
     def spec(self) -> ComplementSpec:
         return ComplementSpec(**self.settings(ComplementSpec))
 
+    feature_all_ = property(feature_all)
     counts_only = True
     decision_function = property(decision_function_once_fitted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verosim.estimators.gaussian import DiagonalSpec, GaussianClassifier
+from verosim.estimators.scikit_names import epsilon, theta, variances
 
 
 class GaussianNB(GaussianClassifier):
@@ -60,6 +61,12 @@ class GaussianNB(GaussianClassifier):
         The mean of each class.
     covariances_ : ndarray of shape (C, d)
         The variance of each column in each class.
+    theta_ : ndarray of shape (C, d)
+        The same as `means_`, under the name of scikit-learn.
+    var_ : ndarray of shape (C, d)
+        The same as `covariances_`, under the name of scikit-learn.
+    epsilon_ : float
+        The amount that is added to every variance. It is 0, because `floor` is a lower limit.
     shrinkage_ : float, str or None
         The shrinkage in use: the parameter `shrinkage`, or the number chosen for "cv".
     n_parameters_ : int
@@ -100,3 +107,7 @@ class GaussianNB(GaussianClassifier):
 
     def spec(self) -> DiagonalSpec:
         return DiagonalSpec(**self.settings(DiagonalSpec))
+
+    theta_ = property(theta)
+    var_ = property(variances)
+    epsilon_ = property(epsilon)

@@ -14,6 +14,7 @@ from verosim.estimators.distance import signed_distance
 from verosim.estimators.encoded import EncodedLDASpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier, gaussian_coef, gaussian_intercept
 from verosim.estimators.one_state import reads
+from verosim.estimators.scikit_names import overall_mean, pooled_covariance, priors
 
 if TYPE_CHECKING:
     from verosim.typing import ClassWeight, Priors, Source
@@ -94,6 +95,12 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         The mean of each class.
     covariances_ : ndarray of shape (d, d)
         The covariance within the classes, after shrinkage.
+    covariance_ : ndarray of shape (d, d)
+        The same as `covariances_`, under the name of scikit-learn.
+    priors_ : ndarray of shape (C,)
+        The same as `class_prior_`, under the name of scikit-learn.
+    xbar_ : ndarray of shape (d,)
+        The mean of all rows μ, which `transform` subtracts.
     coef_ : ndarray of shape (C, d), or (1, d) with two classes
         The weights w_k of the linear discriminants. With two classes, the difference w_1 − w_0.
     intercept_ : ndarray of shape (C,), or (1,) with two classes
@@ -181,6 +188,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
 
     convergence_ = property(convergence)
     encoded_names_ = property(encoded_names)
+    covariance_ = property(pooled_covariance)
+    priors_ = property(priors)
+    xbar_ = property(overall_mean)
 
     coef_ = property(gaussian_coef)
     intercept_ = property(gaussian_intercept)

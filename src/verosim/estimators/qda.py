@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING, Literal
 from verosim.estimators.discriminant import FullSpec, convergence
 from verosim.estimators.encoded import EncodedSpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
+from verosim.estimators.scikit_names import (
+    class_covariances,
+    principal_axes,
+    principal_variances,
+    priors,
+)
 
 if TYPE_CHECKING:
     from verosim.typing import ClassWeight, Priors
@@ -83,6 +89,15 @@ class QDA(GaussianClassifier):
         The mean of each class.
     covariances_ : ndarray of shape (C, d, d)
         The covariance of each class, after shrinkage.
+    covariance_ : list of ndarray of shape (d, d)
+        The covariance of each class, as a list, under the name of scikit-learn.
+    priors_ : ndarray of shape (C,)
+        The same as `class_prior_`, under the name of scikit-learn.
+    scalings_ : list of ndarray of shape (d,)
+        For each class, the variances along its principal axes, the largest first.
+    rotations_ : list of ndarray of shape (d, d)
+        For each class, its principal axes, one per column: Σ_k = V_k diag(s_k) V_kᵀ with the
+        rotation V_k and the scalings s_k.
     shrinkage_ : float, str or None
         The shrinkage in use: the parameter `shrinkage`, or the number chosen for "cv".
     convergence_ : Convergence
@@ -153,3 +168,7 @@ class QDA(GaussianClassifier):
 
     convergence_ = property(convergence)
     encoded_names_ = property(encoded_names)
+    covariance_ = property(class_covariances)
+    priors_ = property(priors)
+    scalings_ = property(principal_variances)
+    rotations_ = property(principal_axes)
