@@ -126,7 +126,9 @@ GROUPS = (
         "results",
         "Results",
         "The objects that functions return. They print as a table.",
-        names_in("verosim.validate", "CrossValidation Search Selection Step Reliability")
+        names_in(
+            "verosim.validate", "CrossValidation GroupScores Search Selection Step Reliability"
+        )
         + names_in("verosim.validate", "Diagnosis Finding")
         + names_in("verosim.pool", "Choice Candidates Candidate ExpertScores")
         + names_in("verosim.twins", "Comparison Difference Crossing Failure Gap")
