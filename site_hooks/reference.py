@@ -132,7 +132,7 @@ GROUPS = (
         + names_in("verosim.validate", "Diagnosis Finding")
         + names_in("verosim.pool", "Choice Candidates Candidate ExpertScores")
         + names_in("verosim.twins", "Comparison Difference Crossing Failure Gap")
-        + names_in("verosim.bayes", "Quadratic"),
+        + names_in("verosim.bayes", "Quadratic Learned LearnedTable"),
     ),
     Group(
         "theory",

@@ -6,12 +6,15 @@ Reference: Duda, Hart & Stork (2001), Pattern Classification, §2.1–2.4.
 """
 
 from verosim.bayes.boundary import Quadratic, boundary
+from verosim.bayes.learned import Learned, LearnedTable
 from verosim.bayes.linear import LinearScores, signed_distances
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
 
 __all__ = [
     "Decision",
+    "Learned",
+    "LearnedTable",
     "LinearScores",
     "Quadratic",
     "Rule",

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from verosim import kernels
 from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.base import into
+from verosim.densities.estimates import Estimates
 from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
 from verosim.densities.located import Located
 from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
@@ -208,6 +210,13 @@ class FullParams(Located):
     @property
     def variances(self) -> np.ndarray:
         return np.diagonal(self.covariance_, axis1=1, axis2=2)
+
+    def estimates(self, statistic: Any, j: int, most: int) -> Estimates:
+        variance = np.broadcast_to(self.variances, self.pivot.shape)[:, j]
+        weight = statistic.weight[:, 0]
+        if statistic.complete is None:  # some cells are missing
+            weight = statistic.available().arrays["cells"][:, 0, j]
+        return Estimates.of_gaussian(self.means[:, j], variance, weight)
 
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         at = 0 if self.shared else k

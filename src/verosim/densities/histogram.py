@@ -19,6 +19,7 @@ from verosim.axes import Bins, Columns, JointBins
 from verosim.data.sources import as_block
 from verosim.densities.base import Params, equal_parts
 from verosim.densities.discrete import Categorical, CodeParams
+from verosim.densities.estimates import HEIGHTS, Estimates
 from verosim.densities.features import Expansion
 from verosim.densities.smoothing import log_of
 from verosim.errors import VerosimError
@@ -48,6 +49,18 @@ class BinParams(CodeParams):
         assert isinstance(self.codes, Bins)
         low, high = (edge[drawn] for edge in self.codes.bounds())
         return low + (high - low) * rng.random(low.shape)
+
+    def estimates(self, statistic: Counts, j: int, most: int) -> Estimates:
+        """The height of the density in each bin. The outer bins also take values outside."""
+        assert isinstance(self.codes, Bins)
+        bins = slice(self.codes.first[j], self.codes.first[j + 1])
+        low, high = (edge[bins].tolist() for edge in self.codes.bounds())
+        heads = tuple(
+            f"[{a:g}, {b:g})" if b > a else f"{a:g}" for a, b in zip(low, high, strict=True)
+        )
+        count = statistic.arrays["count"][:, 0, bins]
+        height = np.exp(CodeParams.log_mass(self)[bins]).T
+        return Estimates(HEIGHTS, heads, height, count.sum(axis=1), count)
 
 
 @dataclass(frozen=True)
@@ -79,6 +92,9 @@ class CellParams(CodeParams):
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         low, high = (corner[drawn[:, 0]] for corner in self.codes.corners())
         return low + (high - low) * rng.random(low.shape)
+
+    def estimates(self, statistic: Counts, j: int, most: int) -> None:
+        return None  # a joint cell has no parts
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         low, high = self.codes.corners()

@@ -21,6 +21,7 @@ from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.base import Params, infinite_weights, into
+from verosim.densities.estimates import TOKENS, Estimates, typical_tokens
 from verosim.densities.features import Expansion, TokenAmounts
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
@@ -150,6 +151,17 @@ class TextParams(Params):
         tokens = self.tokens.generative
         score = (count * tokens.table.T).sum(axis=1)
         return score + statistic.weight[:, 0] * tokens.base
+
+    def estimates(self, statistic: Tokens, j: int, most: int) -> Estimates:
+        """The shares of the tokens that are most typical of some class."""
+        if not isinstance(self.codes, Vocabulary):
+            raise VerosimError("Hashed tokens have no names.", "Fit the model with hashed=None.")
+        names = self.tokenizer.shown(self.codes.tokens())
+        share, weight = np.exp(self.log_mass).T, statistic.weight[:, 0]  # (C, K)
+        at = typical_tokens(share, weight, names, most)
+        count = np.asarray(self._known(statistic))[:, at]
+        heads = tuple(str(names[i]) for i in at)
+        return Estimates(TOKENS, heads, share[:, at], weight, count, len(at) == len(names))
 
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from verosim.axes import Vocabulary
+from verosim.densities.estimates import best_scores
 from verosim.errors import VerosimError
 from verosim.estimators.one_state import reads, updates
 from verosim.estimators.text import TextSpec
@@ -290,14 +291,5 @@ class TextNB(TextClassifier):
                 out[label] = []
                 continue
             score = mass[c] * np.log(mass[c] / overall)
-            out[label] = [(str(tokens[i]), float(score[i])) for i in _best(score, tokens, n)]
+            out[label] = [(str(tokens[i]), float(score[i])) for i in best_scores(score, tokens, n)]
         return out
-
-
-def _best(score: np.ndarray, tokens: np.ndarray, n: int) -> list[int]:
-    """The positions of the n highest scores. Equal scores are in alphabetical order."""
-    n = min(n, len(score))
-    if n < 1:
-        return []
-    some = np.flatnonzero(score >= np.partition(score, -n)[-n]).tolist()
-    return sorted(some, key=lambda i: (-score[i], tokens[i]))[:n]
