@@ -4,8 +4,7 @@
 
 n_k is the weight of the rows of class k, n the weight of all rows, and C the number of classes with
 rows. "balanced" gives all classes the same total weight n/C.
-Reference: King & Zeng (2001), Logistic regression in rare events data, Political Analysis 9,
-137–163.
+Reference: Elkan (2001), The foundations of cost-sensitive learning, IJCAI, 973–978.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ def class_factors(
     left_out = [str(label) for label in labels if label not in given]
     if unknown and left_out and not streaming:
         raise VerosimError(
-            f"class_weight has unknown classes {listed(unknown)}, and no weight for class "
-            f"{listed(left_out)}.",
+            f"The argument class_weight has unknown classes {listed(unknown)}, and no weight for "
+            f"class {listed(left_out)}.",
             f"Use the classes {labels[:10]}.",
         )
     return np.array([given.get(label, 1.0) for label in labels])

@@ -24,14 +24,14 @@ LINE = 88  # the width of printed tables
 GAP = "missing"  # the part with the share of missing cells, if the model has learned it
 SHOWN_VALUES = 24  # a printed table has at most so many values
 MEANING = {
-    of.GAUSSIAN: "mean and standard deviation",
-    of.RATE: "mean count",
-    of.SHARES: "share of each value",
-    of.HEIGHTS: "height of the density in each bin",
-    of.FLAGS: "share of each value",
-    of.AMOUNTS: "share of the column in the total",
-    of.TOKENS: "share of the tokens that are typical of a class",
-    of.CELLS: "share of each value, whatever the other columns have",
+    of.GAUSSIAN_TABLE: "mean and standard deviation",
+    of.RATE_TABLE: "mean count",
+    of.SHARES_TABLE: "share of each value",
+    of.HEIGHTS_TABLE: "height of the density in each bin",
+    of.FLAGS_TABLE: "share of each value",
+    of.AMOUNTS_TABLE: "share of the column in the total",
+    of.TOKENS_TABLE: "share of the tokens that are typical of a class",
+    of.CELLS_TABLE: "share of each value, whatever the other columns have",
 }
 
 
@@ -151,7 +151,11 @@ class LearnedTable:
         Of many values the most frequent are printed.
         """
         every = list(range(len(self.heads)))
-        if len(every) <= SHOWN_VALUES or self.kind in (of.TOKENS, of.HEIGHTS) or any(self.parts):
+        if (
+            len(every) <= SHOWN_VALUES
+            or self.kind in (of.TOKENS_TABLE, of.HEIGHTS_TABLE)
+            or any(self.parts)
+        ):
             return every, 0
         total = np.nan_to_num(self.counts).sum(axis=0)
         kept = sorted(np.argsort(-total, kind="stable")[:SHOWN_VALUES].tolist())
@@ -174,7 +178,7 @@ class LearnedTable:
     def _cell(self, value: float, i: int) -> str:
         """An estimate as text: shares with four decimals, other numbers with their digits."""
         counted = not np.isnan(self.counts[:, i]).all()
-        if counted and self.kind not in (of.HEIGHTS, of.AMOUNTS, of.TOKENS):
+        if counted and self.kind not in (of.HEIGHTS_TABLE, of.AMOUNTS_TABLE, of.TOKENS_TABLE):
             return f"{value:.4f}"
         return f"{value:.6g}" if 1e3 <= abs(value) < 1e6 else f"{value:.4g}"
 

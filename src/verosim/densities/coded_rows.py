@@ -16,7 +16,7 @@ import numpy as np
 
 from verosim.axes import CellCodes, Columns
 from verosim.densities.base import Params
-from verosim.densities.estimates import CELLS, Estimates
+from verosim.densities.estimates import CELLS_TABLE, Estimates
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class CodedRowParams(Params):
         seen = np.flatnonzero(count.sum(axis=0) > 0)
         heads = tuple(tuple(np.flatnonzero(cells == code).tolist()) for code in seen.tolist())
         count = count[:, seen]
-        return Estimates(CELLS, heads, share[:, seen], count.sum(axis=1), count)
+        return Estimates(CELLS_TABLE, heads, share[:, seen], count.sum(axis=1), count)
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """Cells are whole numbers that the reader made, so there is nothing to check."""

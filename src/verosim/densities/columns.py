@@ -24,7 +24,7 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, infinite_weights, into
-from verosim.densities.estimates import AMOUNTS, FLAGS, Estimates
+from verosim.densities.estimates import AMOUNTS_TABLE, FLAGS_TABLE, Estimates
 from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
 from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial, refit
 from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
@@ -191,10 +191,10 @@ class ColumnParams(Params):
         share, weight = np.exp(self.log_mass[j]), statistic.weight[:, 0]
         count = np.asarray(statistic.arrays["count"][:, 0])[:, j]
         if not self.presence:
-            return Estimates(AMOUNTS, ("share",), share[:, None], weight, count[:, None])
+            return Estimates(AMOUNTS_TABLE, ("share",), share[:, None], weight, count[:, None])
         seen = weight - statistic.arrays["missing"][:, 0, j]
         return Estimates(
-            FLAGS, (False, True), np.column_stack([1 - share, share]), seen,
+            FLAGS_TABLE, (False, True), np.column_stack([1 - share, share]), seen,
             np.column_stack([seen - count, count]),
         )  # fmt: skip
 

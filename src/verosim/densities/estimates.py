@@ -15,9 +15,14 @@ import numpy as np
 
 from verosim.axes.groups import sorted_labels
 
-GAUSSIAN, RATE, SHARES, HEIGHTS, FLAGS, AMOUNTS, TOKENS, CELLS = (
-    "gaussian", "rate", "shares", "heights", "flags", "amounts", "tokens", "cells",
-)  # fmt: skip
+GAUSSIAN_TABLE = "gaussian"
+RATE_TABLE = "rate"
+SHARES_TABLE = "shares"
+HEIGHTS_TABLE = "heights"
+FLAGS_TABLE = "flags"
+AMOUNTS_TABLE = "amounts"
+TOKENS_TABLE = "tokens"
+CELLS_TABLE = "cells"
 MEAN, DEVIATION = "mean", "deviation"
 
 
@@ -36,7 +41,7 @@ class Estimates:
     def of_gaussian(cls, mean: np.ndarray, variance: np.ndarray, weight: np.ndarray) -> Estimates:
         """Means (C,) and variances (C,) of a column."""
         values = np.column_stack([mean, np.sqrt(variance)])
-        return cls(GAUSSIAN, (MEAN, DEVIATION), values, weight)
+        return cls(GAUSSIAN_TABLE, (MEAN, DEVIATION), values, weight)
 
 
 def in_reading_order(values: Iterable[Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from verosim.axes import Bins, Columns, JointBins
 from verosim.data.sources import as_block
 from verosim.densities.base import Params, equal_parts
 from verosim.densities.discrete import Categorical, CodeParams
-from verosim.densities.estimates import HEIGHTS, Estimates
+from verosim.densities.estimates import HEIGHTS_TABLE, Estimates
 from verosim.densities.features import Expansion
 from verosim.densities.smoothing import log_of
 from verosim.errors import VerosimError
@@ -60,7 +60,7 @@ class BinParams(CodeParams):
         )
         count = statistic.arrays["count"][:, 0, bins]
         height = np.exp(CodeParams.log_mass(self)[bins]).T
-        return Estimates(HEIGHTS, heads, height, count.sum(axis=1), count)
+        return Estimates(HEIGHTS_TABLE, heads, height, count.sum(axis=1), count)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from scipy.special import gammaln
 
 from verosim.densities.base import Density, Params, into
 from verosim.densities.central import Centred
-from verosim.densities.estimates import RATE, Estimates
+from verosim.densities.estimates import RATE_TABLE, Estimates
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.errors import VerosimError
@@ -74,7 +74,7 @@ class PoissonParams(Params):
 
     def estimates(self, statistic: Moments, j: int, most: int) -> Estimates:
         seen = statistic.arrays["cells"][:, 0, j]
-        return Estimates(RATE, (RATE,), self.rate[:, j : j + 1], seen)
+        return Estimates(RATE_TABLE, ("rate",), self.rate[:, j : j + 1], seen)
 
     def expansion(self, statistic: Moments) -> Expansion:
         columns = statistic.axes.columns

@@ -21,7 +21,7 @@ from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.base import Params, infinite_weights, into
-from verosim.densities.estimates import TOKENS, Estimates, typical_tokens
+from verosim.densities.estimates import TOKENS_TABLE, Estimates, typical_tokens
 from verosim.densities.features import Expansion, TokenAmounts
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
@@ -161,7 +161,7 @@ class TextParams(Params):
         at = typical_tokens(share, weight, names, most)
         count = np.asarray(self._known(statistic))[:, at]
         heads = tuple(str(names[i]) for i in at)
-        return Estimates(TOKENS, heads, share[:, at], weight, count, len(at) == len(names))
+        return Estimates(TOKENS_TABLE, heads, share[:, at], weight, count, len(at) == len(names))
 
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):

@@ -14,7 +14,7 @@ import numpy as np
 
 from verosim.bayes.learned import GAP, Learned, LearnedTable
 from verosim.data.schema import near
-from verosim.densities.estimates import CELLS, TOKENS, Estimates
+from verosim.densities.estimates import CELLS_TABLE, TOKENS_TABLE, Estimates
 from verosim.errors import VerosimError
 from verosim.kinds.cell_names import name_of_cells
 from verosim.kinds.missing import MISSING
@@ -114,7 +114,7 @@ def _table(state: State, pieces: list[_Piece], title: str, most: int) -> Learned
     first = found[0][1]
     total = state.class_weight
     missing = np.full(len(total), np.nan)
-    if first.kind not in (CELLS, TOKENS):
+    if first.kind not in (CELLS_TABLE, TOKENS_TABLE):
         share = 1 - first.weight / np.where(total > 0, total, 1.0)
         missing = np.where(total > 0, np.clip(share, 0.0, 1.0), np.nan)
         missing[np.abs(missing) < 1e-12] = 0.0

@@ -122,8 +122,9 @@ def categories(model: GenerativeClassifier) -> list[list[Any]]:
 
 def n_categories(model: GenerativeClassifier) -> np.ndarray:
     """(d,) the number of values of each column."""
-    counts: np.ndarray = model.fitted("n_categories_").statistic.axes.codes.counts()
-    return counts
+    codes = model.fitted("n_categories_").statistic.axes.codes
+    assert codes is not None
+    return codes.counts()
 
 
 def category_count(model: GenerativeClassifier) -> list[np.ndarray]:

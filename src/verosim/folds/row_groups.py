@@ -16,10 +16,10 @@ from verosim.data.tables import Table
 from verosim.errors import VerosimError
 from verosim.folds.holdout import HoldOut
 from verosim.folds.labelled_rows import has_label
+from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.models import Inputs
 
-MOST_GROUPS = 1000
-NO_GROUP = "‹missing›"  # the group of the rows without a value
+MOST_ROW_GROUPS = 1000
 
 
 def row_groups(by: Any, inputs: Inputs, labels: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -31,9 +31,9 @@ def row_groups(by: Any, inputs: Inputs, labels: Any = None) -> tuple[np.ndarray,
         names, codes = _of_column(by, inputs)
     else:
         names, codes = _of_values(_kept(by, inputs, labels))
-    if len(names) > MOST_GROUPS:
+    if len(names) > MOST_ROW_GROUPS:
         raise VerosimError(
-            f"by must have at most {MOST_GROUPS:,} different groups; got {len(names):,}.",
+            f"by must have at most {MOST_ROW_GROUPS:,} different groups; got {len(names):,}.",
             "Divide the values into ranges, and give the range of each row as an array.",
         )
     return names, codes
@@ -100,7 +100,7 @@ def _in_order(
     ordered: list[Any] = sorted_labels(known)
     old = [known[value] for value in ordered]
     if None in values:
-        ordered, old = [*ordered, NO_GROUP], [*old, numbers[values.index(None)]]
+        ordered, old = [*ordered, SHOWN_MISSING], [*old, numbers[values.index(None)]]
     new = np.full(max(numbers, default=-1) + 1, -1, dtype=np.intp)
     new[old] = np.arange(len(old))
     return as_labels(ordered, object), new[codes]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from verosim.axes.capped_categories import OTHER
 from verosim.data.cell_columns import CellColumn
 
-NO_VALUE = "‹missing›"
+SHOWN_MISSING = "‹missing›"  # how a missing value is shown next to values
 
 
 def name_of_cells(column: CellColumn, cells: Sequence[int]) -> str:
@@ -23,5 +23,5 @@ def name_of_cells(column: CellColumn, cells: Sequence[int]) -> str:
     if any(column.known <= cell < column.size - 1 for cell in cells):
         names.append(OTHER)
     if column.size - 1 in cells:
-        names.append(NO_VALUE)
+        names.append(SHOWN_MISSING)
     return " or ".join(names)

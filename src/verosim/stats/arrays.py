@@ -260,8 +260,8 @@ class ArrayStatistic(Statistic):
                 array *= factors.reshape(-1, *(1,) * (len(field.dims) - 1))
             elif field.kind != "peak":
                 raise VerosimError(
-                    "class_weight needs sums per class, and this model has only the sums over all "
-                    "classes.",
+                    "The argument class_weight needs sums per class, and this model has only the "
+                    "sums over all classes.",
                     "Fit the model again with class_weight.",
                 )
         return out

@@ -94,7 +94,8 @@ def decide(
     """
     if not hasattr(model, "predict_proba"):
         raise VerosimError(
-            f"decide needs a classifier with probabilities; got {type(model).__name__}.",
+            f"The function decide needs a classifier with probabilities; got "
+            f"{type(model).__name__}.",
             "Use a generative model, LogisticRegression or a Calibrated model.",
         )
     X = opened_as(X, read)

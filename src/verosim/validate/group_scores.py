@@ -22,7 +22,7 @@ from verosim.errors import VerosimError
 from verosim.folds.scores import Confusion, Predictions, Score, Sums
 from verosim.validate.reliability import Reliability, ReliabilityBins
 
-FEW_ROWS = 30  # the rates of a group with fewer rows are marked
+ROWS_OF_SMALL_GROUPS = 30  # the rates of a group with fewer rows are marked
 WIDEST_LABEL = 24
 
 
@@ -129,7 +129,7 @@ class GroupScores:
     @property
     def few(self) -> np.ndarray:
         """(G,) whether a group has fewer than 30 rows."""
-        return self.rows < FEW_ROWS
+        return self.rows < ROWS_OF_SMALL_GROUPS
 
     @property
     def table(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class GroupScores:
                 lines += ["", f"class {plain_label(label)!r}"]
                 lines += self._lines(labels, {name: rate[:, k] for name, rate in rates.items()})
         if self.few.any():
-            lines.append(f"* fewer than {FEW_ROWS} rows")
+            lines.append(f"* fewer than {ROWS_OF_SMALL_GROUPS} rows")
         return "\n".join(lines)
 
     __repr__ = __str__
