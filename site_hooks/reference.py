@@ -103,9 +103,11 @@ GROUPS = (
         "decisions",
         "Calibration and decisions",
         "Probabilities, sets of classes and a reject option. How to "
-        "[calibrate](../howto/calibrate.md), give [prediction sets](../howto/prediction_sets.md) "
-        "and [reject rows](../howto/reject.md). Each function fits the class of the same name.",
-        names_in("verosim", "calibrate Calibrated reliability conformal Conformal reject Reject"),
+        "[calibrate](../howto/calibrate.md), give [prediction sets](../howto/prediction_sets.md), "
+        "[reject rows](../howto/reject.md) and [decide by cost](../howto/decide_by_cost.md). "
+        "`calibrate`, `conformal` and `reject` fit the class of the same name.",
+        names_in("verosim", "calibrate Calibrated reliability conformal Conformal reject Reject")
+        + names_in("verosim", "decide"),
     ),
     Group(
         "comparison",
@@ -131,11 +133,13 @@ GROUPS = (
         "results",
         "Results",
         "The objects that functions return. They print as a table.",
-        names_in("verosim.validate", "CrossValidation Search Selection Step Reliability")
+        names_in(
+            "verosim.validate", "CrossValidation GroupScores Search Selection Step Reliability"
+        )
         + names_in("verosim.validate", "Diagnosis Finding")
         + names_in("verosim.pool", "Choice Candidates Candidate ExpertScores")
         + names_in("verosim.twins", "Comparison Difference Crossing Failure Gap")
-        + names_in("verosim.bayes", "Quadratic Conic ConicPiece Ellipse Covariance"),
+        + names_in("verosim.bayes", "Quadratic Conic ConicPiece Ellipse Covariance Learned LearnedTable"),
     ),
     Group(
         "theory",
@@ -181,8 +185,8 @@ GROUPS = (
         "`verosim.typing` to annotate your own code.",
         names_in(
             "verosim.typing",
-            "Source Labels Weights CV RandomState Priors Scoring ColumnKind FileOptions "
-            "MissingMarks ArrowStream BatchTable LazyTable Splitter",
+            "Source Labels Weights CV RandomState Priors ClassWeight Scoring ColumnKind "
+            "FileOptions MissingMarks ArrowStream BatchTable LazyTable Splitter",
         ),
     ),
 )
@@ -203,7 +207,7 @@ FIRST = [
 INTERNAL = {
     "spec", "settings", "set_state", "checked_state", "fitted", "opened_to_score", "evaluate",
     "check_columns", "check_has_rows", "training_rows", "set_weights", "set_columns", "rule_of",
-    "rule", "checked_model", "start_from", "fit_like",
+    "rule", "checked_model", "start_from", "fit_like", "answer",
 }  # fmt: skip
 
 

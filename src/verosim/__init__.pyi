@@ -56,6 +56,7 @@ from verosim.validate.calibration import calibrate as calibrate
 from verosim.validate.conformal import Conformal as Conformal
 from verosim.validate.conformal import conformal as conformal
 from verosim.validate.cross_validation import cross_validate as cross_validate
+from verosim.validate.decide import decide as decide
 from verosim.validate.diagnose import diagnose as diagnose
 from verosim.validate.reject import Reject as Reject
 from verosim.validate.reject import reject as reject

@@ -17,6 +17,7 @@ __all__ = [
     "CV",
     "ArrowStream",
     "BatchTable",
+    "ClassWeight",
     "ColumnKind",
     "FileOptions",
     "Labels",
@@ -100,6 +101,9 @@ Priors: TypeAlias = (
 )
 """Class priors: None for the share of each class, "laplace", ("laplace", α), "uniform", numbers in
 the order of `classes_`, or a mapping from label to number."""
+
+ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
+"""Weights of the classes: None for equal weights, "balanced", or a weight for each label."""
 
 Scoring: TypeAlias = str | Callable[..., float] | Sequence[Any] | Mapping[str, Any] | None
 """Scores: the name of a scikit-learn scoring, a scorer, several of them, or a mapping from name

@@ -9,6 +9,7 @@ from verosim.bayes.boundary import Quadratic, boundary
 from verosim.bayes.conics import Conic, ConicPiece
 from verosim.bayes.covariance import Covariance
 from verosim.bayes.ellipse import Ellipse
+from verosim.bayes.learned import Learned, LearnedTable
 from verosim.bayes.linear import LinearScores, signed_distances
 from verosim.bayes.priors import log_priors
 from verosim.bayes.program import Program
@@ -20,6 +21,8 @@ __all__ = [
     "Covariance",
     "Decision",
     "Ellipse",
+    "Learned",
+    "LearnedTable",
     "LinearScores",
     "Program",
     "Quadratic",

@@ -33,6 +33,7 @@ from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 if TYPE_CHECKING:
     from verosim.densities.conditionals import Conditionals
+    from verosim.densities.estimates import Estimates
     from verosim.densities.features import Expansion
     from verosim.densities.interactions import Interactions
 
@@ -311,6 +312,13 @@ class Params(ClassScores):
     @property
     def conditionals(self) -> Conditionals | None:
         """The exact conditional distributions of missing cells; None if there are none."""
+        return None
+
+    def estimates(self, statistic: Any, j: int, most: int) -> Estimates | None:
+        """What was estimated for column j, with the counts of the statistic, to be read by people.
+
+        At most `most` tokens per class are listed. None if columns have no table of their own.
+        """
         return None
 
     def named_parts(self) -> Iterator[tuple[str, Params]]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from verosim.axes import CellCodes, Columns
 from verosim.densities.base import Params
+from verosim.densities.estimates import CELLS_TABLE, Estimates
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,17 @@ class CodedRowParams(Params):
         """(n, d) one cell of the drawn code for every column."""
         drawn = self.sample_codes(classes, rng)
         return self.codes.cells_of(drawn, rng)
+
+    def of_codes(self, j: int, share: np.ndarray, count: np.ndarray) -> Estimates:
+        """The estimates of column j from shares (C, B) and counts (C, B) of its codes.
+
+        The head of a code is the tuple of its cells, because only the schema knows their values.
+        """
+        cells = self.codes.maps[j, : self.codes.cells[j]]
+        seen = np.flatnonzero(count.sum(axis=0) > 0)
+        heads = tuple(tuple(np.flatnonzero(cells == code).tolist()) for code in seen.tolist())
+        count = count[:, seen]
+        return Estimates(CELLS_TABLE, heads, share[:, seen], count.sum(axis=1), count)
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """Cells are whole numbers that the reader made, so there is nothing to check."""

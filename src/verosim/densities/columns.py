@@ -25,6 +25,7 @@ from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, infinite_weights, into
 from verosim.densities.conditionals import PresenceConditionals
+from verosim.densities.estimates import AMOUNTS_TABLE, FLAGS_TABLE, Estimates
 from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
 from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial, refit
 from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
@@ -214,6 +215,17 @@ class ColumnParams(Params):
             table = np.where(certain.never_present > 0, -np.inf, table)
             absent = np.where(certain.never_absent > 0, -np.inf, absent)
         return table, absent
+
+    def estimates(self, statistic: Any, j: int, most: int) -> Estimates:
+        share, weight = np.exp(self.log_mass[j]), statistic.weight[:, 0]
+        count = np.asarray(statistic.arrays["count"][:, 0])[:, j]
+        if not self.presence:
+            return Estimates(AMOUNTS_TABLE, ("share",), share[:, None], weight, count[:, None])
+        seen = weight - statistic.arrays["missing"][:, 0, j]
+        return Estimates(
+            FLAGS_TABLE, (False, True), np.column_stack([1 - share, share]), seen,
+            np.column_stack([seen - count, count]),
+        )  # fmt: skip
 
     def expansion(self, statistic: Counts) -> Expansion:
         if self.certain is not None:

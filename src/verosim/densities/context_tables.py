@@ -34,6 +34,7 @@ from verosim.densities.attribution import (
 )
 from verosim.densities.base import Density, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
+from verosim.densities.estimates import Estimates
 from verosim.densities.smoothing import log_of
 from verosim.errors import VerosimError
 from verosim.kernels.constants import ALL_PARENTS, ANY, CODE_BITS, COLUMN_SHIFT
@@ -100,6 +101,15 @@ class ContextParams(CodedRowParams):
     def _seen(self, j: int, code: int) -> bool:
         """Whether some row had a code."""
         return bool((self.keys == (j << COLUMN_SHIFT | ALL_PARENTS | code)).any())
+
+    def estimates(self, statistic: Any, j: int, most: int) -> Estimates:
+        """The share of each code in each class, over all values of the parents."""
+        counts: Contexts = statistic
+        mine = np.flatnonzero(counts.codes.column_of() == j)
+        code, count = counts.codes.keys[mine] & ANY, counts.arrays["count"][:, 0][:, mine]
+        size = self.codes.sizes[j]
+        total = np.array([np.bincount(code, one, size) for one in count])  # (C, B)
+        return self.of_codes(j, total / np.maximum(total.sum(axis=1, keepdims=True), 1e-300), total)
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         counts: Contexts = statistic

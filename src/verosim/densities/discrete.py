@@ -19,6 +19,7 @@ from verosim import kernels
 from verosim.axes import Categories, Codes, Columns
 from verosim.densities.base import Density, Params, infinite_weights, into
 from verosim.densities.conditionals import CategoryConditionals
+from verosim.densities.estimates import SHARES_TABLE, Estimates, in_reading_order
 from verosim.densities.features import Expansion, Indicators
 from verosim.densities.leave_one_out import Scorer, categorical
 from verosim.densities.smoothing import log_of
@@ -100,6 +101,14 @@ class CodeParams(Params):
     @property
     def conditionals(self) -> CategoryConditionals | None:
         return CategoryConditionals(self)
+
+    def estimates(self, statistic: Counts, j: int, most: int) -> Estimates | None:
+        assert isinstance(self.codes, Categories)
+        ordered = in_reading_order(self.codes.values[j])
+        at = self.codes.first[j] + np.array([self.codes.index[j][v] for v in ordered], dtype=int)
+        count = statistic.arrays["count"][:, 0][:, at]  # (C, K)
+        share = np.exp(self.log_mass()[at]).T
+        return Estimates(SHARES_TABLE, tuple(ordered), share, count.sum(axis=1), count)
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         count = statistic.arrays["count"][:, 0]

@@ -20,6 +20,7 @@ from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.attribution import Attribution, AttributionRequest
 from verosim.densities.base import into
 from verosim.densities.conditionals import FullConditionals
+from verosim.densities.estimates import Estimates
 from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
 from verosim.densities.gaussian_shapley import gaussian_attribution
 from verosim.densities.located import Located
@@ -217,6 +218,13 @@ class FullParams(Located):
     @property
     def variances(self) -> np.ndarray:
         return np.diagonal(self.covariance_, axis1=1, axis2=2)
+
+    def estimates(self, statistic: Any, j: int, most: int) -> Estimates:
+        variance = np.broadcast_to(self.variances, self.pivot.shape)[:, j]
+        weight = statistic.weight[:, 0]
+        if statistic.complete is None:  # some cells are missing
+            weight = statistic.available().arrays["cells"][:, 0, j]
+        return Estimates.of_gaussian(self.means[:, j], variance, weight)
 
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         at = 0 if self.shared else k

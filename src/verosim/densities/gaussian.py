@@ -20,6 +20,7 @@ from verosim.data import SparseRows
 from verosim.densities.base import Density, into
 from verosim.densities.central import LEAST_FREEDOM, Centred
 from verosim.densities.conditionals import DiagonalConditionals
+from verosim.densities.estimates import Estimates
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion, Squares
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.densities.located import Located
@@ -159,6 +160,10 @@ class DiagonalParams(Located):
     @property
     def variances(self) -> np.ndarray:
         return self.variance
+
+    def estimates(self, statistic: Moments, j: int, most: int) -> Estimates:
+        seen = statistic.arrays["cells"][:, 0, j]
+        return Estimates.of_gaussian(self.means[:, j], self.variance[:, j], seen)
 
     def precision_of(self, k: int) -> tuple[np.ndarray, float]:
         used = self.variance[k] > 0

@@ -21,6 +21,7 @@ from verosim.densities.attribution import Attribution, AttributionRequest, summe
 from verosim.densities.base import Params, equal_parts, no_contributions
 from verosim.densities.conditionals import BinConditionals
 from verosim.densities.discrete import Categorical, CodeParams
+from verosim.densities.estimates import HEIGHTS_TABLE, Estimates
 from verosim.densities.features import Expansion
 from verosim.densities.shapley import MOST_EXACT_PLAYERS, shapley_weights, subset_members
 from verosim.densities.smoothing import log_of
@@ -64,6 +65,18 @@ class BinParams(CodeParams):
     @property
     def conditionals(self) -> BinConditionals:
         return BinConditionals(self)
+
+    def estimates(self, statistic: Counts, j: int, most: int) -> Estimates:
+        """The height of the density in each bin. The outer bins also take values outside."""
+        assert isinstance(self.codes, Bins)
+        bins = slice(self.codes.first[j], self.codes.first[j + 1])
+        low, high = (edge[bins].tolist() for edge in self.codes.bounds())
+        heads = tuple(
+            f"[{a:g}, {b:g})" if b > a else f"{a:g}" for a, b in zip(low, high, strict=True)
+        )
+        count = statistic.arrays["count"][:, 0, bins]
+        height = np.exp(CodeParams.log_mass(self)[bins]).T
+        return Estimates(HEIGHTS_TABLE, heads, height, count.sum(axis=1), count)
 
 
 @dataclass(frozen=True)
@@ -136,6 +149,9 @@ class CellParams(CodeParams):
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         low, high = (corner[drawn[:, 0]] for corner in self.codes.corners())
         return low + (high - low) * rng.random(low.shape)
+
+    def estimates(self, statistic: Counts, j: int, most: int) -> None:
+        return None  # a joint cell has no parts
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
         low, high = self.codes.corners()

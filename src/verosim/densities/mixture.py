@@ -21,6 +21,7 @@ from verosim.densities.attribution import SAMPLED, SHAPLEY, Attribution, Attribu
 from verosim.densities.base import Density, Params, into
 from verosim.densities.conditionals import MixtureConditionals
 from verosim.densities.em import Convergence
+from verosim.densities.estimates import Estimates
 from verosim.densities.full_params import FullParams
 from verosim.densities.gaussian_shapley import (
     FoundParts,
@@ -113,6 +114,16 @@ class MixtureParams(Params):
     @property
     def conditionals(self) -> MixtureConditionals:
         return MixtureConditionals(self)
+
+    def estimates(self, statistic: Any, j: int, most: int) -> Estimates:
+        """The mean and the deviation of each class, over its components."""
+        share, parts = np.exp(self.log_share), self.components
+        pivot, shift = parts.about_one_pivot
+        spread = np.broadcast_to(parts.variances, parts.pivot.shape)[:, j]
+        centre = np.bincount(self.owner, share * shift[:, j], self.classes)  # (C,)
+        apart = shift[:, j] - centre[self.owner]
+        variance = np.bincount(self.owner, share * (spread + apart**2), self.classes)
+        return Estimates.of_gaussian(pivot[j] + centre, variance, statistic.weight[:, 0])
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         """(C,) the log-likelihood of the training rows, known from the fit."""

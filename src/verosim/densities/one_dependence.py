@@ -24,6 +24,7 @@ from verosim.densities.attribution import CHAIN, Attribution, AttributionRequest
 from verosim.densities.base import Density, equal_parts, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.dependence import information
+from verosim.densities.estimates import Estimates
 from verosim.errors import VerosimError
 from verosim.stats import Pairs
 
@@ -102,6 +103,11 @@ class OneDependenceParams(CodedRowParams):
                     mass = np.exp(table[np.arange(len(rows)), :, classes[rows]])
                     out[rows, j] = drawn_positions(mass * self.known[first[j] : first[j + 1]], rng)
         return out
+
+    def estimates(self, statistic: Any, j: int, most: int) -> Estimates:
+        """The share of each code in each class, which the other columns are conditioned on."""
+        at = slice(self.codes.first[j], self.codes.first[j + 1])
+        return self.of_codes(j, np.exp(self.log_parent[at]).T, statistic.single()[:, 0, at])
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
         raise VerosimError(

@@ -19,6 +19,7 @@ from scipy.special import gammaln
 from verosim.densities.base import Density, Params, into
 from verosim.densities.central import Centred
 from verosim.densities.conditionals import PoissonConditionals
+from verosim.densities.estimates import RATE_TABLE, Estimates
 from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion
 from verosim.densities.leave_one_out import Scorer, diagonal
 from verosim.densities.terms import PoissonTerm, Term
@@ -80,6 +81,10 @@ class PoissonParams(Params):
     def terms(self) -> tuple[Term, ...]:
         used = np.flatnonzero((self.rate > 0).any(axis=0)).tolist()
         return tuple(PoissonTerm((j,), self.rate[:, j]) for j in used)
+
+    def estimates(self, statistic: Moments, j: int, most: int) -> Estimates:
+        seen = statistic.arrays["cells"][:, 0, j]
+        return Estimates(RATE_TABLE, ("rate",), self.rate[:, j : j + 1], seen)
 
     def expansion(self, statistic: Moments) -> Expansion:
         columns = statistic.axes.columns

@@ -23,6 +23,7 @@ from verosim.data.nodes import no_program
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.attribution import Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import Params, infinite_weights, into
+from verosim.densities.estimates import TOKENS_TABLE, Estimates, typical_tokens
 from verosim.densities.features import Expansion, TokenAmounts
 from verosim.densities.terms import HashedTokens, ListedTokens, Term, TokenRows, TokensTerm
 from verosim.errors import VerosimError
@@ -195,6 +196,17 @@ class TextParams(Params):
         rows = token_rows(self.codes)
         by = checked_tokenizer(self.tokenizer)
         return (TokensTerm.of(by, self.weighting, rows, nothing, table, absent),)
+
+    def estimates(self, statistic: Tokens, j: int, most: int) -> Estimates:
+        """The shares of the tokens that are most typical of some class."""
+        if not isinstance(self.codes, Vocabulary):
+            raise VerosimError("Hashed tokens have no names.", "Fit the model with hashed=None.")
+        names = self.tokenizer.shown(self.codes.tokens())
+        share, weight = np.exp(self.log_mass).T, statistic.weight[:, 0]  # (C, K)
+        at = typical_tokens(share, weight, names, most)
+        count = np.asarray(self._known(statistic))[:, at]
+        heads = tuple(str(names[i]) for i in at)
+        return Estimates(TOKENS_TABLE, heads, share[:, at], weight, count, len(at) == len(names))
 
     def expansion(self, statistic: Tokens) -> Expansion:
         if not isinstance(self.codes, Vocabulary):

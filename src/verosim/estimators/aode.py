@@ -16,7 +16,7 @@ from verosim.stats import Pairs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verosim.typing import ColumnKind, Priors
+    from verosim.typing import ClassWeight, ColumnKind, Priors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +69,12 @@ class AODE(CodedClassifier):
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -123,11 +129,13 @@ class AODE(CodedClassifier):
         weighted: bool = True,
         columns: Literal["auto", "gaussian", "histogram"] | Mapping[str, ColumnKind] = "auto",
         priors: Priors = None,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.bins = bins
         self.weighted = weighted
         self.columns = columns
         self.priors = priors
+        self.class_weight = class_weight
 
     def spec(self) -> OneDependenceSpec:
         return OneDependenceSpec(**self.settings(OneDependenceSpec))

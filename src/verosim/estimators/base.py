@@ -9,7 +9,7 @@ methods that need densities. All three can be imported from here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import clone
@@ -22,6 +22,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
 from verosim.estimators.conditional import draw_given, imputed
 from verosim.estimators.density_method import DensityMethod
+from verosim.estimators.learned_tables import learned_column, learned_model
 from verosim.estimators.one_state import reads
 from verosim.estimators.predictions import prediction_reader, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
@@ -32,6 +33,7 @@ from verosim.models.opening import open_table_to_score, with_marks
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from verosim.bayes.learned import Learned, LearnedTable
     from verosim.typing import FileOptions, Labels, MissingMarks, Priors, RandomState, Source
 
 __all__ = [
@@ -81,6 +83,40 @@ class GenerativeClassifier(StatisticClassifier):
         if not hasattr(spec, "alpha"):
             raise AttributeError(f"{type(self).__name__} has no pseudo-count alpha.")
         return spec.pseudo_count()
+
+    @overload
+    def learned(self, column: str | int, top: int = 10) -> LearnedTable: ...
+
+    @overload
+    def learned(self, column: None = None, top: int = 10) -> Learned: ...
+
+    @reads
+    def learned(self, column: str | int | None = None, top: int = 10) -> LearnedTable | Learned:
+        """What the model has learned about one column or about all columns, to read and to print.
+
+        Parameters
+        ----------
+        column : str, int or None, default=None
+            The name of a column of the table, or the position of a column. None gives all columns.
+        top : int, default=10
+            The number of tokens of a text that are listed for each class.
+
+        Returns
+        -------
+        LearnedTable or Learned
+            The table of the column, with one row per class: shares of values, heights of bins,
+            mean and deviation, a rate, or shares of tokens, with the weights behind them. For
+            None, a collection with one table per column.
+
+        Raises
+        ------
+        VerosimError
+            If the model has no such column, or no table for each column.
+        """
+        state = self.checked_state()
+        if column is None:
+            return learned_model(state, type(self).__name__, top)
+        return learned_column(state, column, top)
 
     @DensityMethod
     def log_joint(

@@ -16,7 +16,7 @@ from verosim.models.settings import finite
 from verosim.stats import Counts
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,6 +78,12 @@ class BernoulliNB(CountClassifier):
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -87,10 +93,14 @@ class BernoulliNB(CountClassifier):
         The total weight of the rows of each class.
     class_prior_ : ndarray of shape (C,)
         The class priors π_k in use.
+    class_log_prior_ : ndarray of shape (C,)
+        log π_k, the logarithms of the priors.
     alpha_ : float
         The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
     feature_log_prob_ : ndarray of shape (C, d)
         log φ_ik, the log probability that column i is present in class k.
+    feature_count_ : ndarray of shape (C, d)
+        The weight of the rows of each class in which each column is present.
     n_parameters_ : int
         The number of free parameters: C d probabilities, and C − 1 priors if they are estimated.
     n_features_in_ : int
@@ -124,10 +134,12 @@ class BernoulliNB(CountClassifier):
         alpha: float | Literal["cv"] = 1.0,
         binarize: float | None = 0.0,
         priors: Priors = None,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.alpha = alpha
         self.binarize = binarize
         self.priors = priors
+        self.class_weight = class_weight
 
     def spec(self) -> BernoulliSpec:
         return BernoulliSpec(**self.settings(BernoulliSpec))

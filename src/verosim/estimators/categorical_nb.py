@@ -7,18 +7,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verosim.axes import Axes, CappedCategories, Categories
-from verosim.axes.groups import sorted_labels
 from verosim.data.readers import CategoryReader, Reader, ValueReader
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.densities import Categorical
 from verosim.estimators.base import GenerativeClassifier
+from verosim.estimators.scikit_names import (
+    categories,
+    category_count,
+    category_log_prob,
+    class_log_prior,
+    n_categories,
+)
 from verosim.models import Spec
 from verosim.models.settings import finite
 from verosim.stats import Counts
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,6 +86,12 @@ class CategoricalNB(GenerativeClassifier):
     never : float, default=0.0
         With `alpha=0`, the share of a value that a class never had. Zero gives the estimate of
         maximum likelihood: the value has probability 0 in that class. R's e1071 uses 0.001.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -89,10 +101,19 @@ class CategoricalNB(GenerativeClassifier):
         The total weight of the rows of each class.
     class_prior_ : ndarray of shape (C,)
         The class priors π_k in use.
+    class_log_prior_ : ndarray of shape (C,)
+        log π_k, the logarithms of the priors.
     alpha_ : float
         The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
     categories_ : list of list
         The values of each column, sorted.
+    n_categories_ : ndarray of shape (d,)
+        The number of values of each column.
+    category_count_ : list of ndarray of shape (C, K_j)
+        For each column, the weight of the rows of each class with each value, in the order of
+        `categories_`.
+    feature_log_prob_ : list of ndarray of shape (C, K_j)
+        For each column, log φ_j(v | k) of each value, in the order of `categories_`.
     n_parameters_ : int
         The number of free parameters: C (K_j − 1) for each column, and C − 1 priors if they are
         estimated.
@@ -122,18 +143,22 @@ class CategoricalNB(GenerativeClassifier):
     """
 
     def __init__(
-        self, alpha: float | Literal["cv"] = 1.0, priors: Priors = None, never: float = 0.0
+        self,
+        alpha: float | Literal["cv"] = 1.0,
+        priors: Priors = None,
+        never: float = 0.0,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.alpha = alpha
         self.priors = priors
         self.never = never
+        self.class_weight = class_weight
 
     def spec(self) -> CategoricalSpec:
         return CategoricalSpec(**self.settings(CategoricalSpec))
 
-    @property
-    def categories_(self) -> list[list[Any]]:
-        """The values of each column, sorted."""
-        codes = self.fitted("categories_").statistic.axes.codes
-        assert isinstance(codes, Categories)
-        return [sorted_labels(values) for values in codes.values]
+    class_log_prior_ = property(class_log_prior)
+    categories_ = property(categories)
+    n_categories_ = property(n_categories)
+    category_count_ = property(category_count)
+    feature_log_prob_ = property(category_log_prob)

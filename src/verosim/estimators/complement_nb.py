@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from verosim.densities import Complement
 from verosim.estimators.count_classifier import CountClassifier, decision_function_once_fitted
 from verosim.estimators.multinomial_nb import MultinomialSpec
+from verosim.estimators.scikit_names import feature_all
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,6 +51,12 @@ class ComplementNB(CountClassifier):
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -59,10 +66,16 @@ class ComplementNB(CountClassifier):
         The total weight of the rows of each class.
     class_prior_ : ndarray of shape (C,)
         The class priors π_k in use.
+    class_log_prior_ : ndarray of shape (C,)
+        log π_k, the logarithms of the priors.
     alpha_ : float
         The pseudo-count in use: the parameter `alpha`, or the value chosen for "cv".
     feature_log_prob_ : ndarray of shape (C, d)
         The log share of column i in class k, in the multinomial model of the same counts.
+    feature_count_ : ndarray of shape (C, d)
+        The sum of each column in each class.
+    feature_all_ : ndarray of shape (d,)
+        The sum of each column over all classes.
     n_parameters_ : int
         The number of free parameters: C (d − 1) shares, and C − 1 priors if they are estimated.
     n_features_in_ : int
@@ -96,13 +109,16 @@ class ComplementNB(CountClassifier):
         alpha: float | Literal["cv"] = 1.0,
         norm: bool = False,
         priors: Priors = "uniform",
+        class_weight: ClassWeight = None,
     ) -> None:
         self.alpha = alpha
         self.norm = norm
         self.priors = priors
+        self.class_weight = class_weight
 
     def spec(self) -> ComplementSpec:
         return ComplementSpec(**self.settings(ComplementSpec))
 
+    feature_all_ = property(feature_all)
     counts_only = True
     decision_function = property(decision_function_once_fitted)

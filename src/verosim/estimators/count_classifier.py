@@ -8,6 +8,7 @@ import numpy as np
 
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.distance import signed_distance
+from verosim.estimators.scikit_names import class_log_prior, feature_count
 
 
 class CountClassifier(GenerativeClassifier):
@@ -19,6 +20,9 @@ class CountClassifier(GenerativeClassifier):
     def feature_log_prob_(self) -> np.ndarray:
         """(C, d) log φ, the log probability of each column in each class."""
         return self.fitted("feature_log_prob_").params.log_mass.T
+
+    class_log_prior_ = property(class_log_prior)
+    feature_count_ = property(feature_count)
 
     @property
     def boundary_normals(self) -> np.ndarray:

@@ -115,7 +115,8 @@ class LDASpec(FullSpec):
 
     def plan(self, axes: Axes, source: Any) -> Statistic:
         C, d = axes.size("class"), axes.size("column")
-        if C * d * d > SCATTER_BUDGET and self.shrinkage != "ledoit_wolf":
+        own = self.shrinkage == "ledoit_wolf" or self.class_weight is not None  # sums per class
+        if C * d * d > SCATTER_BUDGET and not own:
             return Moments(axes, layout="pooled")
         return super().plan(axes, source)
 

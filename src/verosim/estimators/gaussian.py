@@ -35,7 +35,7 @@ from verosim.models.settings import finite, one_of, share
 from verosim.stats import Moments, Statistic
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors, Source
+    from verosim.typing import ClassWeight, Priors, Source
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,12 +111,14 @@ class GaussianClassifier(GenerativeClassifier):
         shrinkage: float | Literal["ledoit_wolf", "oas", "cv"] | None = None,
         floor: float = 1e-9,
         robust: bool = False,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.priors = priors
         self.covariance = covariance
         self.shrinkage = shrinkage
         self.floor = floor
         self.robust = robust
+        self.class_weight = class_weight
 
     @property
     def shrinkage_(self) -> float | str | None:

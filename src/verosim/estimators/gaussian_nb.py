@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verosim.estimators.gaussian import DiagonalSpec, GaussianClassifier
+from verosim.estimators.scikit_names import epsilon, theta, variances
 
 
 class GaussianNB(GaussianClassifier):
@@ -41,6 +42,12 @@ class GaussianNB(GaussianClassifier):
         majority of its class, measured with the minimum covariance determinant. `class_count_`
         then counts only the rows that were kept. All rows must fit in memory, and `partial_fit`,
         `forget` and `merge` are not available.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -54,6 +61,12 @@ class GaussianNB(GaussianClassifier):
         The mean of each class.
     covariances_ : ndarray of shape (C, d)
         The variance of each column in each class.
+    theta_ : ndarray of shape (C, d)
+        The same as `means_`, under the name of scikit-learn.
+    var_ : ndarray of shape (C, d)
+        The same as `covariances_`, under the name of scikit-learn.
+    epsilon_ : float
+        The amount that is added to every variance. It is 0, because `floor` is a lower limit.
     shrinkage_ : float, str or None
         The shrinkage in use: the parameter `shrinkage`, or the number chosen for "cv".
     n_parameters_ : int
@@ -94,3 +107,7 @@ class GaussianNB(GaussianClassifier):
 
     def spec(self) -> DiagonalSpec:
         return DiagonalSpec(**self.settings(DiagonalSpec))
+
+    theta_ = property(theta)
+    var_ = property(variances)
+    epsilon_ = property(epsilon)

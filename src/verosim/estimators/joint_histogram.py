@@ -20,7 +20,7 @@ from verosim.stats import Counts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 ROWS_PER_CELL = 10  # rows that a cell needs for a useful estimate
 MOST_CELLS_PER_ROW = 1000  # the limit of cells per row
@@ -98,6 +98,12 @@ class JointHistogram(GenerativeClassifier):
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -150,11 +156,13 @@ class JointHistogram(GenerativeClassifier):
         strategy: Literal["uniform", "quantile"] = "quantile",
         alpha: float | Literal["cv"] = 1.0,
         priors: Priors = None,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.bins = bins
         self.strategy = strategy
         self.alpha = alpha
         self.priors = priors
+        self.class_weight = class_weight
 
     def spec(self) -> JointHistogramSpec:
         return JointHistogramSpec(**self.settings(JointHistogramSpec))

@@ -19,9 +19,10 @@ from verosim.estimators.gaussian import (
     weights_of_classes,
 )
 from verosim.estimators.one_state import reads
+from verosim.estimators.scikit_names import overall_mean, pooled_covariance, priors
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors, Source
+    from verosim.typing import ClassWeight, Priors, Source
 
 
 class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier):
@@ -80,6 +81,12 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         0.995.
         The means, values and quantiles come from the first rows and are kept in `schema_`. The
         names of the columns of the matrix are in `encoded_names_`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -93,6 +100,12 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         The mean of each class.
     covariances_ : ndarray of shape (d, d)
         The covariance within the classes, after shrinkage.
+    covariance_ : ndarray of shape (d, d)
+        The same as `covariances_`, under the name of scikit-learn.
+    priors_ : ndarray of shape (C,)
+        The same as `class_prior_`, under the name of scikit-learn.
+    xbar_ : ndarray of shape (d,)
+        The mean of all rows μ, which `transform` subtracts.
     coef_ : ndarray of shape (C, d), or (1, d) with two classes
         The weights w_k of the linear discriminants. With two classes, the difference w_1 − w_0.
     intercept_ : ndarray of shape (C,), or (1,) with two classes
@@ -170,8 +183,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         n_components: int | None = None,
         robust: bool = False,
         encode: Literal["onehot", "normal"] | None = None,
+        class_weight: ClassWeight = None,
     ) -> None:
-        super().__init__(priors, covariance, shrinkage, floor, robust)
+        super().__init__(priors, covariance, shrinkage, floor, robust, class_weight)
         self.missing = missing
         self.on_singular = on_singular
         self.encode = encode
@@ -183,6 +197,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
 
     convergence_ = property(convergence)
     encoded_names_ = property(encoded_names)
+    covariance_ = property(pooled_covariance)
+    priors_ = property(priors)
+    xbar_ = property(overall_mean)
 
     coef_ = property(gaussian_coef)
     intercept_ = property(gaussian_intercept)

@@ -47,6 +47,12 @@ class NaiveLDA(GaussianClassifier):
         majority of its class, measured with the minimum covariance determinant. `class_count_`
         then counts only the rows that were kept. All rows must fit in memory, and `partial_fit`,
         `forget` and `merge` are not available.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Literal
 from verosim.estimators.discriminant import FullSpec, convergence
 from verosim.estimators.encoded import EncodedSpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
+from verosim.estimators.scikit_names import (
+    class_covariances,
+    principal_axes,
+    principal_variances,
+    priors,
+)
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 
 class QDA(GaussianClassifier):
@@ -64,6 +70,12 @@ class QDA(GaussianClassifier):
         0.005 to 0.995.
         The means, values and quantiles come from the first rows and are kept in `schema_`. The
         names of the columns of the matrix are in `encoded_names_`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -77,6 +89,15 @@ class QDA(GaussianClassifier):
         The mean of each class.
     covariances_ : ndarray of shape (C, d, d)
         The covariance of each class, after shrinkage.
+    covariance_ : list of ndarray of shape (d, d)
+        The covariance of each class, as a list, under the name of scikit-learn.
+    priors_ : ndarray of shape (C,)
+        The same as `class_prior_`, under the name of scikit-learn.
+    scalings_ : list of ndarray of shape (d,)
+        For each class, the variances along its principal axes, the largest first.
+    rotations_ : list of ndarray of shape (d, d)
+        For each class, its principal axes, one per column: Σ_k = V_k diag(s_k) V_kᵀ with the
+        rotation V_k and the scalings s_k.
     shrinkage_ : float, str or None
         The shrinkage in use: the parameter `shrinkage`, or the number chosen for "cv".
     convergence_ : Convergence
@@ -134,8 +155,9 @@ class QDA(GaussianClassifier):
         on_singular: Literal["fallback", "raise"] = "fallback",
         robust: bool = False,
         encode: Literal["onehot", "normal"] | None = None,
+        class_weight: ClassWeight = None,
     ) -> None:
-        super().__init__(priors, covariance, shrinkage, floor, robust)
+        super().__init__(priors, covariance, shrinkage, floor, robust, class_weight)
         self.missing = missing
         self.on_singular = on_singular
         self.encode = encode
@@ -146,3 +168,7 @@ class QDA(GaussianClassifier):
 
     convergence_ = property(convergence)
     encoded_names_ = property(encoded_names)
+    covariance_ = property(class_covariances)
+    priors_ = property(priors)
+    scalings_ = property(principal_variances)
+    rotations_ = property(principal_axes)

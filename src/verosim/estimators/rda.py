@@ -11,7 +11,7 @@ from verosim.estimators.encoded import EncodedRDASpec, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 
 class RDA(GaussianClassifier):
@@ -76,6 +76,12 @@ class RDA(GaussianClassifier):
         0.005 to 0.995.
         The means, values and quantiles come from the first rows and are kept in `schema_`. The
         names of the columns of the matrix are in `encoded_names_`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -153,8 +159,9 @@ class RDA(GaussianClassifier):
         on_singular: Literal["fallback", "raise"] = "fallback",
         robust: bool = False,
         encode: Literal["onehot", "normal"] | None = None,
+        class_weight: ClassWeight = None,
     ) -> None:
-        super().__init__(priors, covariance, shrinkage, floor, robust)
+        super().__init__(priors, covariance, shrinkage, floor, robust, class_weight)
         self.pooling = pooling
         self.missing = missing
         self.on_singular = on_singular

@@ -27,7 +27,7 @@ from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Product
 
 if TYPE_CHECKING:
-    from verosim.typing import ColumnKind, Labels, Priors, RandomState
+    from verosim.typing import ClassWeight, ColumnKind, Labels, Priors, RandomState
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,6 +132,12 @@ class NaiveBayes(GenerativeClassifier):
     never : float, default=0.0
         With `alpha=0`, the share of a value that a class never had. Zero gives the estimate of
         maximum likelihood: the value has probability 0 in that class. R's e1071 uses 0.001.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -188,6 +194,7 @@ class NaiveBayes(GenerativeClassifier):
         max_categories: int = 1000,
         floor: float = 1e-9,
         never: float = 0.0,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.columns = columns
         self.alpha = alpha
@@ -197,6 +204,7 @@ class NaiveBayes(GenerativeClassifier):
         self.max_categories = max_categories
         self.floor = floor
         self.never = never
+        self.class_weight = class_weight
 
     def spec(self) -> TableSpec:
         return TableSpec(**self.settings(TableSpec))

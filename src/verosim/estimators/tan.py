@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verosim.models.structure import ChooseParents
-    from verosim.typing import ColumnKind, Priors
+    from verosim.typing import ClassWeight, ColumnKind, Priors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,6 +67,12 @@ class TAN(CodedClassifier):
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -127,6 +133,7 @@ class TAN(CodedClassifier):
         alpha: float | Literal["cv"] = 1.0,
         columns: Literal["auto", "gaussian", "histogram"] | Mapping[str, ColumnKind] = "auto",
         priors: Priors = None,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.bins = bins
         self.smoothing = smoothing
@@ -134,6 +141,7 @@ class TAN(CodedClassifier):
         self.alpha = alpha
         self.columns = columns
         self.priors = priors
+        self.class_weight = class_weight
 
     def spec(self) -> TreeSpec:
         return TreeSpec(**self.settings(TreeSpec))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from verosim.axes import Vocabulary
+from verosim.densities.estimates import best_scores
 from verosim.errors import VerosimError
 from verosim.estimators.one_state import reads, updates
 from verosim.estimators.text import TextSpec
@@ -16,7 +17,7 @@ from verosim.models import derive
 from verosim.models.settings import finite
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 
 class TextNB(TextClassifier):
@@ -111,6 +112,12 @@ class TextNB(TextClassifier):
         are removed while the texts are read, as by `prune`, and a warning gives the smallest count
         that was kept. The model then depends on the order of the texts. Memory is 100 to 250 bytes
         for each token, plus 12 bytes for each class in which it occurs.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
+        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
+        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
+        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
+        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -183,6 +190,7 @@ class TextNB(TextClassifier):
         max_df: float = 1.0,
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         max_tokens: int = 2**24,
+        class_weight: ClassWeight = None,
     ) -> None:
         self.model = model
         self.ngrams = ngrams
@@ -200,6 +208,7 @@ class TextNB(TextClassifier):
         self.max_df = max_df
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
+        self.class_weight = class_weight
 
     def spec(self) -> TextSpec:
         return TextSpec(**self.settings(TextSpec))
@@ -282,14 +291,5 @@ class TextNB(TextClassifier):
                 out[label] = []
                 continue
             score = mass[c] * np.log(mass[c] / overall)
-            out[label] = [(str(tokens[i]), float(score[i])) for i in _best(score, tokens, n)]
+            out[label] = [(str(tokens[i]), float(score[i])) for i in best_scores(score, tokens, n)]
         return out
-
-
-def _best(score: np.ndarray, tokens: np.ndarray, n: int) -> list[int]:
-    """The positions of the n highest scores. Equal scores are in alphabetical order."""
-    n = min(n, len(score))
-    if n < 1:
-        return []
-    some = np.flatnonzero(score >= np.partition(score, -n)[-n]).tolist()
-    return sorted(some, key=lambda i: (-score[i], tokens[i]))[:n]

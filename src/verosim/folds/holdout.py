@@ -52,8 +52,8 @@ class HeldOutRows:
         """The predictions for the rows with positive weight; log_proba is (m, C) for all rows."""
         at = self.counted()
         if at is None:
-            return Predictions(log_proba, self.codes, self.weights, classes)
-        return Predictions(log_proba[at], self.codes[at], self.weights[at], classes)
+            return Predictions(log_proba, self.codes, self.weights, classes, self.rows)
+        return Predictions(log_proba[at], self.codes[at], self.weights[at], classes, self.rows[at])
 
 
 def not_a_partition(cv: Any) -> VerosimError:

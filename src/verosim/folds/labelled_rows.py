@@ -93,8 +93,7 @@ def _part(rows: Rows, kept: np.ndarray) -> Rows:
 def _of_labels(inputs: Inputs) -> Inputs:
     """The rows with a label, for labels in an array."""
     y, X = inputs.y, inputs.X
-    missing = [is_missing(label) or (isinstance(label, str) and not label) for label in y.tolist()]
-    kept = np.flatnonzero(~np.array(missing, dtype=bool))
+    kept = np.flatnonzero(has_label(y))
     if len(kept) == len(y):
         return inputs
     rows: Any
@@ -107,6 +106,12 @@ def _of_labels(inputs: Inputs) -> Inputs:
     if weights is not None and not isinstance(weights, str):
         weights = as_weights(weights, len(y))[kept]
     return replace(inputs, X=rows, y=_plain_labels(y[kept]), sample_weight=weights)
+
+
+def has_label(y: np.ndarray) -> np.ndarray:
+    """(n,) whether each label of an array has a value."""
+    missing = [is_missing(label) or (isinstance(label, str) and not label) for label in y.tolist()]
+    return ~np.array(missing, dtype=bool)
 
 
 def _taken(X: Any, kept: np.ndarray) -> Any:

@@ -37,6 +37,12 @@ def leave_one_out(spec: Spec, inputs: Inputs, keep_priors: bool = False) -> OutO
             "closed form.",
             "Use a number of folds, for example cv=10.",
         )
+    if isinstance(spec.class_weight, str):
+        raise VerosimError(
+            f"class_weight={spec.class_weight!r} depends on all rows, so leave-one-out has no "
+            "closed form.",
+            "Use a number of folds, for example cv=10, or give class_weight as a dict.",
+        )
     opened = open_rows(spec, inputs)
     source = opened.source
     if isinstance(source, TableSource):
@@ -66,6 +72,8 @@ class _Scorer:
 
     def __init__(self, spec: Spec, statistic: Statistic, keep_priors: bool) -> None:
         density = spec.density
+        self.factors = spec.factors_of(statistic.axes.groups.classes, statistic.weight[:, 0])
+        statistic = spec.with_class_weights(statistic)
         self.setting, self.without_row = spec.prior_setting, left_out_scorer(density, statistic)
         self.classes = statistic.axes.groups.classes
         self.params = density.estimate(statistic)
@@ -75,6 +83,9 @@ class _Scorer:
             self.kept = spec.log_prior(self.classes, self.weight, self.rows, True)
 
     def __call__(self, block: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if (self.factors != 1).any():  # the row has the weight with which it was counted
+            own = self.factors[classes]
+            weights = weights * own if len(weights) else own
         scores = self.without_row(block, classes, weights)
         priors = self.kept if self.kept is not None else log_priors_left_out(
             self.setting, self.classes, self.weight, self.rows, classes, weights

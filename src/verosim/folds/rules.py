@@ -115,7 +115,12 @@ def fold_rules(
             return rules
         weight, rows = holdout.class_weight, holdout.class_rows
         return [
-            replace(rule, log_prior=spec.log_prior(classes, weight, rows, True)[places])
+            replace(
+                rule,
+                log_prior=spec.log_prior(
+                    classes, weight * spec.factors_of(classes, weight), rows, True
+                )[places],
+            )
             for spec, rule in zip(specs, rules, strict=True)
         ]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,15 @@ class Predictions:
     codes: np.ndarray  # (m,)
     weights: np.ndarray  # (m,), empty if all weights are 1
     classes: np.ndarray  # (C,)
+    # (m,) the row numbers; empty if they are not known
+    numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def taken(self, at: np.ndarray) -> Predictions:
+        """Some of these rows."""
+        weights, numbers = (
+            array[at] if len(array) else array for array in (self.weights, self.numbers)
+        )
+        return Predictions(self.log_proba[at], self.codes[at], weights, self.classes, numbers)
 
     @property
     def weight(self) -> float:

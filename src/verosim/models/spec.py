@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from verosim.axes import Axes, Columns, Groups
+from verosim.bayes.class_weights import class_factors
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
 from verosim.data import ArraySource, as_matrix
@@ -66,6 +67,7 @@ class Spec(ABC):
 
     name: str  # the name of the classifier, for messages
     priors: Any = None
+    class_weight: Any = None  # a setting of estimation: the statistic does not depend on it
 
     reads_values: ClassVar[bool] = False  # whether cells may have any values, not only numbers
     reads_sparse: ClassVar[bool] = False
@@ -162,6 +164,19 @@ class Spec(ABC):
     def view(self, statistic: Statistic) -> Statistic:
         """The statistic in the form that these settings need. Nothing is copied."""
         return statistic
+
+    def with_class_weights(self, statistic: Statistic, streaming: bool = False) -> Statistic:
+        """The statistic with the sums of each class multiplied by its class weight."""
+        if self.class_weight is None:
+            return statistic
+        classes, weight = statistic.axes.groups.classes, statistic.weight.sum(axis=1)
+        return statistic.with_class_weights(self.factors_of(classes, weight, streaming))
+
+    def factors_of(
+        self, classes: np.ndarray, weight: np.ndarray, streaming: bool = True
+    ) -> np.ndarray:
+        """(C,) the class weights of classes with these weights of rows."""
+        return class_factors(self.class_weight, classes, weight, streaming)
 
     def counted_rows(
         self, source: ArraySource | TableSource, groups: Groups

@@ -97,7 +97,7 @@ def derive(
     """
     tuned = {} if tuned is None else tuned
     spec = spec.resolved(tuned)
-    seen = spec.view(statistic)
+    seen = spec.with_class_weights(spec.view(statistic), streaming)
     params = spec.estimate_quietly(seen) if quiet else spec.estimate(seen)
     rule = spec.rule(params, seen, streaming)
     return State(spec, statistic, schema, rule, tuned)
@@ -111,8 +111,23 @@ def derive_rules(
     With `quiet`, singular covariances give no warning.
     """
     seen = specs[0].view(statistic)  # specs that share a statistic use the same form
-    estimates = estimate_all([spec.density for spec in specs], seen, quiet)
-    return [
-        spec.rule(params, seen, streaming=True)
-        for spec, params in zip(specs, estimates, strict=True)
-    ]
+    rules: dict[int, Decision] = {}
+    for at in _with_equal_class_weights(specs):
+        weighted = specs[at[0]].with_class_weights(seen, streaming=True)
+        estimates = estimate_all([specs[i].density for i in at], weighted, quiet)
+        for i, params in zip(at, estimates, strict=True):
+            rules[i] = specs[i].rule(params, weighted, streaming=True)
+    return [rules[i] for i in range(len(specs))]
+
+
+def _with_equal_class_weights(specs: Sequence[Spec]) -> list[list[int]]:
+    """The positions of the specs in groups with equal class weights."""
+    groups: list[list[int]] = []
+    for i, spec in enumerate(specs):
+        for group in groups:
+            if same(specs[group[0]].class_weight, spec.class_weight):
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups

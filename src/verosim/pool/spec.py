@@ -172,6 +172,7 @@ class PoolSpec(Spec):
         rules: dict[str, Decision] = {}
         for expert in self.members:
             seen = expert.spec.view(part_of_pool(statistic, expert.part))
+            seen = expert.spec.with_class_weights(seen, streaming=True)
             params = expert.spec.estimate_quietly(seen)
             rules[expert.name] = expert.spec.rule(params, seen, streaming=True)
         classes = statistic.axes.groups.classes

@@ -251,6 +251,21 @@ class ArrayStatistic(Statistic):
                 array *= factor
         return out
 
+    def with_class_weights(self, factors: np.ndarray) -> Self:
+        out = self.copy()
+        for field, array in out._every_array():
+            if field.kind not in ("sum", "pair", "peak"):
+                continue
+            if "class" in field.dims:
+                array *= factors.reshape(-1, *(1,) * (len(field.dims) - 1))
+            elif field.kind != "peak":
+                raise VerosimError(
+                    "The argument class_weight needs sums per class, and this model has only the "
+                    "sums over all classes.",
+                    "Fit the model again with class_weight.",
+                )
+        return out
+
     def note_peaks(self) -> None:
         """Update the fields of kind "peak" to the maximum of their value and the present sums."""
 

@@ -219,6 +219,9 @@ class Patterns(Statistic):
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.axes, self.parts * factor)
 
+    def with_class_weights(self, factors: np.ndarray) -> Self:
+        return type(self)(self.axes, self.parts.with_class_weights(factors[self.owner]))
+
     def recentred(self) -> Self:
         return type(self)(self.axes, self.parts.recentred())
 

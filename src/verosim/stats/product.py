@@ -120,6 +120,9 @@ class Product(Statistic):
     def __mul__(self, factor: float) -> Self:
         return self._each(lambda part: part * factor)
 
+    def with_class_weights(self, factors: np.ndarray) -> Self:
+        return self._each(lambda part: part.with_class_weights(factors))
+
     def recentred(self) -> Self:
         return self._each(lambda part: part.recentred())
 

@@ -212,8 +212,11 @@ class SparseSums:
         self.add_rows(starts, np.arange(len(starts) - 1), codes, sums if sign > 0 else -sums)
         return self
 
-    def __imul__(self, factor: float) -> Self:
+    def __imul__(self, factor: Any) -> Self:
+        """Multiply all sums by a number, or those of each class by factors (C, 1, 1)."""
         indptr, codes, sums = self._settle()
+        if np.ndim(factor):
+            factor = np.broadcast_to(factor, (*self.shape[:2], 1)).reshape(-1)[_group(indptr)]
         self._stored = indptr, codes, sums * factor
         return self
 

@@ -161,6 +161,13 @@ class Statistic(Protocol):
     def __rmul__(self, factor: float) -> Self:
         return self * factor
 
+    @abstractmethod
+    def with_class_weights(self, factors: np.ndarray) -> Self:
+        """Multiply the sums of each class by its factor (C,), as if its rows had other weights.
+
+        The numbers of rows do not change.
+        """
+
     def lean(self, least: float) -> Self:
         """The statistic for models that ignore codes with a count below `least`.
 

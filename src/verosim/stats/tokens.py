@@ -63,6 +63,7 @@ class Tokens(GrowingCounts):
     sums_of = "tokens"
     threshold = 0.0
     arrays: dict[str, Any]  # the counts are SparseSums
+    before_weights: Tokens | None = None  # class weights do not change which tokens are frequent
 
     def __init__(
         self,
@@ -274,6 +275,11 @@ class Tokens(GrowingCounts):
             out.arrays["pruned"][...] = self.arrays["pruned"]
         return out
 
+    def with_class_weights(self, factors: np.ndarray) -> Self:
+        out = super().with_class_weights(factors)
+        out.before_weights = self
+        return out
+
     def reaching(self, least: float) -> np.ndarray:
         """(K,) bool: the tokens with a total count of at least `least`.
 
@@ -307,7 +313,7 @@ class Tokens(GrowingCounts):
         """The same statistic without tokens that have a smaller count, as if they were unknown."""
         if min_count <= 1:  # decay can make a count smaller than one, but the token still exists
             return self
-        kept = self.reaching(min_count)
+        kept = (self.before_weights or self).reaching(min_count)
         return self if kept.all() else self.keep("code", kept)
 
     def lean(self, least: float) -> Self:

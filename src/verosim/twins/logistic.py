@@ -36,7 +36,6 @@ from verosim.twins.solvers.stochastic import (
     stochastic_descent,
 )
 from verosim.twins.training_rows import (
-    ClassWeight,
     TrainingRows,
     check_two_classes,
     class_weights,
@@ -44,7 +43,7 @@ from verosim.twins.training_rows import (
 )
 
 if TYPE_CHECKING:
-    from verosim.typing import Labels, RandomState, Source, Weights
+    from verosim.typing import ClassWeight, Labels, RandomState, Source, Weights
 
 LogisticSolver: TypeAlias = Literal["auto", "newton", "lbfgs", "sgd"]
 SOLVERS = ("auto", "newton", "lbfgs", "sgd")

@@ -26,10 +26,10 @@ from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent,
 from verosim.twins.solvers.finite_newton import finite_newton
 from verosim.twins.solvers.interior import interior
 from verosim.twins.solvers.margin import Margin, Solution, side_by_side
-from verosim.twins.training_rows import ClassWeight, class_weights
+from verosim.twins.training_rows import class_weights
 
 if TYPE_CHECKING:
-    from verosim.typing import Labels, RandomState, Source, Weights
+    from verosim.typing import ClassWeight, Labels, RandomState, Source, Weights
 
 FEW_COLUMNS = 600  # up to this number, a Newton step can cost less than the passes it saves
 ROWS_PER_COLUMN = 4  # below this ratio, coordinate descent has few rows to visit

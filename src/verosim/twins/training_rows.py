@@ -6,14 +6,13 @@ as C-ordered floats or CSR rows, without the rows of weight zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 
 from verosim.axes import Columns
+from verosim.bayes.class_weights import class_factors
 from verosim.data import SparseRows, as_matrix, as_weights
 from verosim.data.adapters import is_stream
 from verosim.data.labels import encode_counted, labels_of
@@ -27,9 +26,6 @@ from verosim.folds.inputs import one_column
 from verosim.kinds.leaks import columns_that_give_label_away, warn_of_leaks
 
 LARGEST_FEATURE = 1e145  # the squares of larger values, or sums of the squares, overflow
-
-ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
-"""Weights of the classes: None for equal weights, "balanced", or a weight for each label."""
 
 
 @dataclass(frozen=True)
@@ -138,23 +134,6 @@ def check_two_classes(who: str, codes: np.ndarray, classes: np.ndarray) -> None:
 
 def class_weights(setting: Any, rows: TrainingRows) -> np.ndarray:
     """(C,) the factor for the weights of the rows of each class, by the setting `class_weight`."""
-    if setting is None:
-        return np.ones(len(rows.classes))
-    if isinstance(setting, str) and setting == "balanced":  # the classes get equal sums of weights
-        weights = rows.weights if len(rows.weights) else None
-        sums = np.bincount(rows.codes, weights, minlength=len(rows.classes))
-        return sums.sum() / (len(sums) * np.where(sums > 0, sums, 1.0))
-    try:
-        found = compute_class_weight(setting, classes=rows.classes, y=rows.classes[rows.codes])
-        found = found.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise VerosimError(
-            f"class_weight={setting!r} is not valid: {error}.",
-            "Use None, 'balanced', or a dict with one weight per class.",
-        ) from None
-    if not (np.isfinite(found) & (found > 0)).all():
-        raise VerosimError(
-            f"class_weight must be above zero for each class; got {setting!r}.",
-            "Use None, 'balanced', or a dict with one weight per class.",
-        )
-    return found
+    weights = rows.weights if len(rows.weights) else None
+    sums = np.bincount(rows.codes, weights, minlength=len(rows.classes))
+    return class_factors(setting, rows.classes, sums)

@@ -26,6 +26,7 @@ from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, inputs_of
 from verosim.folds.evaluation import OutOfFold, score_specs
 from verosim.folds.inputs import target_of
 from verosim.folds.leave_one_out import leave_one_out
+from verosim.folds.row_groups import check_lengths, row_groups
 from verosim.folds.scores import (
     LOG_LOSS,
     Confusion,
@@ -34,6 +35,7 @@ from verosim.folds.scores import (
     Sums,
     scores_by_name,
 )
+from verosim.validate.group_scores import ByGroup, GroupScores
 from verosim.validate.reliability import Reliability, ReliabilityBins
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ class CrossValidation:
         The properties below read it, and raise an error if it is None.
     timings : dict of str to float
         The seconds for the scores ("score") and for the whole call ("all").
+    by : GroupScores or None
+        The scores, the calibration and the decision rates of each group. None without the argument
+        `by`.
     log_proba : ndarray of shape (n, C)
         The log-posteriors log p(k | x) of the held-out rows, in the order of the rows. A row that
         is held out several times has the mean of its posteriors. A row that is never held out has
@@ -104,6 +109,7 @@ class CrossValidation:
     reliability: Reliability | None = field(repr=False)  # of the posteriors, if there are any
     out_of_fold: OutOfFold | None = field(repr=False, default=None)  # if the rows were kept
     timings: dict[str, float] = field(default_factory=dict)  # seconds
+    by: GroupScores | None = field(repr=False, default=None)  # if groups were given
 
     @property
     def log_proba(self) -> np.ndarray:
@@ -201,6 +207,8 @@ class CrossValidation:
             error = self.error(name)
             spread = "" if np.isnan(error) else f" ± {error:.4f}"
             lines.append(f"{name.ljust(width)}  {self.mean(name):.4f}{spread}")
+        if self.by is not None:
+            lines += ["", str(self.by)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -221,6 +229,7 @@ def cross_validate(
     read: FileOptions | None = None,
     unlabelled: Literal["error", "skip"] = "error",
     keep_rows: bool | None = None,
+    by: Labels | None = None,
 ) -> CrossValidation:
     """Score a model on held-out rows, without refitting it for each fold.
 
@@ -276,6 +285,10 @@ def cross_validate(
     keep_rows : bool or None, default=None
         Whether to keep the posteriors of all held-out rows. None keeps them if the rows are in
         memory. Scores that are means over rows do not need them.
+    by : array-like of shape (n,), str or None, default=None
+        The group of each row, or the name of a column of the table, such as "sex". The result then
+        has the scores, the calibration and the decision rates of each group in its field `by`. The
+        column may be one that the model uses or ignores; `by` changes nothing in the model.
 
     Returns
     -------
@@ -318,16 +331,25 @@ def cross_validate(
     summed: dict[str, Sums] = {"confusion": Confusion()}
     if has_probabilities(model):
         summed["reliability"] = ReliabilityBins()
+    grouped = None
+    if by is not None:
+        name = by if isinstance(by, str) else str(getattr(by, "name", None) or "groups")
+        grouped = ByGroup(name, *row_groups(by, inputs, y), score_by, has_probabilities(model))
+        summed["by"] = grouped
     with first_warning_only():
         if is_leave_one_out(cv, groups):
             found = leave_one_out(model.spec(), inputs, keep_priors)
             scores = {name: np.array([value]) for name, value in alone(found, score_by).items()}
             timings = {"score": time.perf_counter() - start}
             rows, kept, predicted = len(found.labels), found, counted(found)
+            if grouped is not None:
+                check_lengths(grouped.codes, rows)
             sums = {name: one.of(predicted) for name, one in summed.items()}
         else:
             engine = HeldOutEngine([model.spec()], inputs, cv, groups, keep_priors)
             keep_rows = in_memory(engine.rows) if keep_rows is None else keep_rows
+            if grouped is not None:
+                check_lengths(grouped.codes, engine.rows)
             scored = score_specs(engine, score_by, keep_rows, summed)
             timings = {"score": time.perf_counter() - start}
             scores = {name: found[0] for name, found in scored.table.items()}
@@ -337,7 +359,7 @@ def cross_validate(
     bins = sums.get("reliability")
     return CrossValidation(
         scores, classes, rows, sums["confusion"], None if bins is None else bins.reliability(),
-        kept, timings,
+        kept, timings, None if grouped is None else grouped.result(sums["by"], classes),
     )  # fmt: skip
 
 
@@ -365,7 +387,7 @@ def counted(found: OutOfFold) -> Predictions:
     at = np.flatnonzero(found.row_weights)
     weights = found.weights[at] if len(found.weights) else found.weights
     codes = positions(found.labels[at], found.classes)
-    return Predictions(found.scores[at], codes, weights, found.classes)
+    return Predictions(found.scores[at], codes, weights, found.classes, at)
 
 
 def is_leave_one_out(cv: Any, groups: Any) -> bool:

@@ -287,7 +287,24 @@ class Reject(Wrapper):
         ndarray of shape (n,)
             The predictions.
         """
-        decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows), na)
+        return self.answer(
+            self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows), na)
+        )
+
+    @reads
+    def answer(self, decided: np.ndarray) -> np.ndarray:
+        """The label of each decision. `predict` and `decide` call this method.
+
+        Parameters
+        ----------
+        decided : ndarray of shape (n,)
+            Class numbers, or the number of classes C for a rejected row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The labels, and `label` for rejected rows.
+        """
         any_rejected = (decided == len(self.classes_)).any()
         return (self.answers if any_rejected else self.classes_)[decided]
 

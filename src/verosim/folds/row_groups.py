@@ -1,0 +1,116 @@
+"""The group of each row, for scores by group: a column of a table, or one value for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verosim.axes.codes import is_missing
+from verosim.axes.groups import as_labels, plain_label, sorted_labels
+from verosim.data import cells
+from verosim.data.adapters import is_source, open_table
+from verosim.data.schema import Schema, check_in_table
+from verosim.data.stream import TableSource
+from verosim.data.tables import Table
+from verosim.errors import VerosimError
+from verosim.folds.holdout import HoldOut
+from verosim.folds.labelled_rows import has_label
+from verosim.kinds.cell_names import SHOWN_MISSING
+from verosim.models import Inputs
+
+MOST_ROW_GROUPS = 1000
+
+
+def row_groups(by: Any, inputs: Inputs, labels: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """(G,) the groups, sorted, and (n,) the group number of each row of the inputs.
+
+    `labels` are the labels before the rows without a label were left out.
+    """
+    if isinstance(by, str):
+        names, codes = _of_column(by, inputs)
+    else:
+        names, codes = _of_values(_kept(by, inputs, labels))
+    if len(names) > MOST_ROW_GROUPS:
+        raise VerosimError(
+            f"by must have at most {MOST_ROW_GROUPS:,} different groups; got {len(names):,}.",
+            "Divide the values into ranges, and give the range of each row as an array.",
+        )
+    return names, codes
+
+
+def check_lengths(codes: np.ndarray, rows: HoldOut | int) -> None:
+    """Raise an error unless there is one group for each row."""
+    n = rows if isinstance(rows, int) else _length(rows)
+    if n is not None and len(codes) != n:
+        raise VerosimError(
+            f"by must have one group for each of the {n:,} rows; got {len(codes):,}.",
+            "Give one value per row, or the name of a column of the table.",
+        )
+
+
+def _length(rows: HoldOut) -> int | None:
+    """The number of rows, if it is known before they are read."""
+    source = rows.source
+    return source.table.rows if isinstance(source, TableSource) else len(source)
+
+
+def _of_column(name: str, inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    """The groups and their numbers, from a column of a table."""
+    if not is_source(inputs.X) and not isinstance(inputs.X, Table):
+        raise VerosimError(
+            f"by={name!r} is not a column, because X is an array.",
+            "Give the group of each row as an array.",
+        )
+    table = open_table(inputs.X)
+    check_in_table(name, table.names, "column by")
+    schema = inputs.schema
+    na = frozenset(schema.na if isinstance(schema, Schema) else inputs.na)
+    place: dict[str | None, int] = {}
+    parts = []
+    for rows in table.batches([name]):
+        index, texts = cells.keys(rows.batch.column(name), na)
+        at = np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.intp)
+        parts.append(at[index])
+    codes = np.concatenate([np.empty(0, dtype=np.intp), *parts])
+    used = np.bincount(codes, minlength=len(place)) > 0
+    texts_in_use = [text for text, at in place.items() if used[at]]
+    return _in_order([place[text] for text in texts_in_use], texts_in_use, codes)
+
+
+def _of_values(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The groups and their numbers, from one value for each row."""
+    found = np.asarray(values, dtype=object)
+    if found.ndim != 1:
+        raise VerosimError(
+            f"by must have one value for each row; got shape {found.shape}.",
+            "Give a vector, or the name of a column of the table.",
+        )
+    place: dict[Any, int] = {}
+    plain = (None if is_missing(value) else plain_label(value) for value in found.tolist())
+    codes = np.array([place.setdefault(value, len(place)) for value in plain], dtype=np.intp)
+    return _in_order(list(place.values()), list(place), codes)
+
+
+def _in_order(
+    numbers: list[int], values: list[Any], codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The groups sorted, with the rows without a value last, and the new number of each row."""
+    known = {value: at for value, at in zip(values, numbers, strict=True) if value is not None}
+    ordered: list[Any] = sorted_labels(known)
+    old = [known[value] for value in ordered]
+    if None in values:
+        ordered, old = [*ordered, SHOWN_MISSING], [*old, numbers[values.index(None)]]
+    new = np.full(max(numbers, default=-1) + 1, -1, dtype=np.intp)
+    new[old] = np.arange(len(old))
+    return as_labels(ordered, object), new[codes]
+
+
+def _kept(values: Any, inputs: Inputs, labels: Any) -> Any:
+    """The groups of the rows that have a label, if the other rows were left out."""
+    if labels is None or isinstance(labels, str) or inputs.y is None or isinstance(inputs.y, str):
+        return values
+    before = np.asarray(labels).ravel()
+    if len(inputs.y) == len(before) or len(values) != len(before):
+        return values
+    return np.asarray(values, dtype=object)[has_label(before)]

@@ -1,0 +1,27 @@
+"""The values of cells, for people to read: bins of numbers, categories, and missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verosim.axes.capped_categories import OTHER
+from verosim.data.cell_columns import CellColumn
+
+SHOWN_MISSING = "‹missing›"  # how a missing value is shown next to values
+
+
+def name_of_cells(column: CellColumn, cells: Sequence[int]) -> str:
+    """The name of some cells of a column that have one code."""
+    known = [cell for cell in cells if cell < column.known]
+    names: list[str] = []
+    if known and column.is_number:
+        low, high = column.edges[known[0]], column.edges[min(known[-1] + 1, len(column.edges) - 1)]
+        names.append(f"[{low:g}, {high:g})" if high > low else f"{low:g}")
+    elif known:
+        values = column.values if column.part else column.columns
+        names += [values[cell] for cell in known]
+    if any(column.known <= cell < column.size - 1 for cell in cells):
+        names.append(OTHER)
+    if column.size - 1 in cells:
+        names.append(SHOWN_MISSING)
+    return " or ".join(names)
