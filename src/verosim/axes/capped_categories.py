@@ -2,13 +2,13 @@
 
 A column with more values than its cap keeps the values that were frequent in the first look, and
 then the values with the smallest hashes. All others share one overflow bucket, `OTHER`. The choice
-depends only on the values and not on their order, so chunks and merges give the same result.
+depends only on the values and not on their order, so chunks and merges give the same result. Of the
+frequent values and of the largest value that is kept, only the hashes are stored.
 Reference: Bar-Yossef et al. (2002), Counting distinct elements in a data stream (k minimum values).
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,11 +18,12 @@ import numpy as np
 
 from verosim.axes.codes import Categories
 from verosim.axes.columns import Columns
+from verosim.axes.value_hashes import value_hash
 from verosim.errors import ONE_SCHEMA_HINT, VerosimError
 
 OTHER = "‹other›"  # the overflow bucket
 
-Rank = tuple[int, int, str]
+Rank = tuple[int, int]  # 0 for a frequent value or 1, and the hash
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class CappedCategories(Categories):
         self,
         values: Iterable[tuple[str, ...]],
         caps: tuple[int, ...],
-        frequent: tuple[tuple[str, ...], ...],
+        frequent: tuple[tuple[int, ...], ...],
         last: tuple[Rank | None, ...] | None = None,
     ) -> None:
         super().__init__(values)
@@ -89,17 +90,18 @@ class CappedCategories(Categories):
 
     @classmethod
     def none_yet(
-        cls, caps: tuple[int, ...], frequent: tuple[tuple[str, ...], ...]
+        cls, caps: tuple[int, ...], frequent: tuple[tuple[int, ...], ...]
     ) -> CappedCategories:
         return cls(((),) * len(caps), caps, frequent)
 
     @cached_property
-    def _frequent(self) -> tuple[frozenset[str], ...]:
-        return tuple(frozenset(texts) for texts in self.frequent)
+    def _frequent(self) -> tuple[frozenset[int], ...]:
+        return tuple(frozenset(hashes) for hashes in self.frequent)
 
     def rank(self, j: int, text: str) -> Rank:
         """The rank of a value of column j. Values with small ranks are kept first."""
-        return int(text not in self._frequent[j]), zlib.crc32(text.encode("utf-8", "replace")), text
+        number = value_hash(text)
+        return int(number not in self._frequent[j]), number
 
     def codes_of(self, j: int, texts: list[str | None]) -> np.ndarray:
         """(len,) int32 codes of some texts of column j; −1 is missing, −2 is not on the axis."""
@@ -148,11 +150,11 @@ class CappedCategories(Categories):
         own = [text for text in texts if text != OTHER]
         if last is None and len(own) <= self.caps[j]:
             return texts, None
-        ranks = sorted(self.rank(j, text) for text in own)
-        ranks = [rank for rank in ranks if last is None or rank <= last][: self.caps[j]]
-        bound = ranks[-1] if len(ranks) == self.caps[j] else last
-        kept = {text for _, _, text in ranks}
-        return (*(text for text in texts if text in kept), OTHER), bound
+        rank = {text: self.rank(j, text) for text in own}
+        small = sorted(one for one in rank.values() if last is None or one <= last)
+        bound = small[self.caps[j] - 1] if len(small) >= self.caps[j] else last
+        assert bound is not None
+        return (*(text for text in own if rank[text] <= bound), OTHER), bound
 
     def union(self, other: Categories, columns: Columns) -> CappedCategories:
         assert isinstance(other, CappedCategories)
@@ -161,7 +163,7 @@ class CappedCategories(Categories):
             return CappedCategories(self.values, self.caps, frequent, self.last)._joined(other)
         return self._joined(other)
 
-    def _agreed(self, j: int, other: CappedCategories, name: str) -> tuple[str, ...]:
+    def _agreed(self, j: int, other: CappedCategories, name: str) -> tuple[int, ...]:
         """The values that column j keeps first. They may differ as long as nothing overflows."""
         mine, theirs = self.frequent[j], other.frequent[j]
         if self.caps[j] == other.caps[j] and mine == theirs:
@@ -174,7 +176,7 @@ class CappedCategories(Categories):
                 "different values.",
                 ONE_SCHEMA_HINT,
             )
-        return mine + tuple(text for text in theirs if text not in mine)
+        return tuple(sorted({*mine, *theirs}))
 
     def _joined(self, other: CappedCategories) -> CappedCategories:
         if self.values == other.values and self.last == other.last:
@@ -213,6 +215,6 @@ class CappedCategories(Categories):
         return cls(
             (tuple(texts) for texts in values),
             tuple(caps),
-            tuple(tuple(texts) for texts in frequent),
-            tuple(None if rank is None else (rank[0], rank[1], rank[2]) for rank in last),
+            tuple(tuple(hashes) for hashes in frequent),
+            tuple(None if rank is None else (rank[0], rank[1]) for rank in last),
         )

@@ -48,6 +48,10 @@ class Codes(ABC):
         """Only the marked codes. Fixed codes all stay."""
         return self
 
+    def alone(self) -> Codes:
+        """The same codes, without a reference to others of which they are a part."""
+        return self
+
     def narrowed(self, columns: np.ndarray) -> Codes:
         """The codes of some of the columns."""
         raise NotImplementedError(f"{type(self).__name__} cannot be split by column")

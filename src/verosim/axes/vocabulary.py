@@ -167,12 +167,22 @@ class Vocabulary(TokenCodes):
         unknown = np.flatnonzero(found < 0)
         if self.fixed and (len(unknown) or self.size != other.size):
             raise _unlike(self, other, columns)
-        if not len(unknown):
+        return self if not len(unknown) else self._extended(other, unknown)
+
+    def joined(self, other: Vocabulary) -> Vocabulary:
+        """The tokens of both, also if other tokens are ignored."""
+        if self is other or self.extends(other):
             return self
-        more = other._taken(unknown)
+        unknown = np.flatnonzero(self.find(other) < 0)
+        return self if not len(unknown) else self._extended(other, unknown)
+
+    def _extended(self, other: Vocabulary, chosen: np.ndarray) -> Vocabulary:
+        """These tokens, and some tokens of the other vocabulary after them."""
+        more = other._taken(chosen)
         return Vocabulary(
             np.concatenate([self.arena, more._room]),
             np.concatenate([self.bounds, more.bounds[1:] + self.bounds[-1]]),
+            open=self.open,
         )
 
     def positions(self, wider: Vocabulary) -> np.ndarray | None:
@@ -197,6 +207,10 @@ class Vocabulary(TokenCodes):
         out = Vocabulary(room, bounds, open=self.open)
         out.part_of = self, chosen
         return out
+
+    def alone(self) -> Vocabulary:
+        """The same tokens, without a reference to a larger vocabulary of which they are a part."""
+        return Vocabulary(self._room, self.bounds, open=self.open)
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         return columns.name(0), repr(self.token(code))

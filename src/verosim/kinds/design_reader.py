@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
+from verosim.axes.value_hashes import ValueIndex
 from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, STANDARD, DesignColumn
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
@@ -127,9 +128,9 @@ def _fill_category(
     out: np.ndarray, one: DesignColumn, block: CodedColumns, j: int, every: bool
 ) -> None:
     """1 in the column of the value. A value without a column leaves zeros."""
-    index = {value: at for at, value in enumerate(one.shown(every))}
+    index = ValueIndex(one.shown(every))
     nowhere = out.shape[1]
-    reference = () if every else one.values[:1]
+    reference = ValueIndex(() if every else one.values[:1])
     other = len(index) if one.others else nowhere
     missing = nowhere - 1 if one.missing else nowhere
     table = [

@@ -52,6 +52,16 @@ def almost_numbers(name: str, seen: dict[str, int]) -> str:
     return ""
 
 
+def numbers_in_identifier(name: str, seen: dict[str, int]) -> str:
+    """The note about an ignored column that may be numbers. It does not show any value."""
+    if not almost_numbers(name, seen):
+        return ""
+    return (
+        "Most values look like numbers. "
+        f"To read them as numbers, use columns={{{name!r}: {GAUSSIAN.name!r}}}."
+    )
+
+
 def lists_of_codes(column: Column, format_: Format, texts: dict[str, int]) -> str:
     """The note about texts like '1,2' and '1,3', which may be lists of codes."""
     pair = next((text for text in texts if PAIR_PATTERN.fullmatch(text)), None)

@@ -21,6 +21,7 @@ from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
+from verosim.kinds.forgotten_values import joined, new_names, without_forgotten
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
 from verosim.models.spec import Spec
@@ -122,7 +123,7 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
     opened = open_rows(spec, inputs, replace(state, statistic=known))
     part = summarise_rows(spec, opened)
     check_known(part.axes.groups.classes[part.rows.sum(axis=1) > 0], state.classes)
-    rest = known.without(part)
+    rest = known.without(part).without_traces()
     if not rest.rows.any():
         raise VerosimError(
             "Every row would be forgotten, and a model without rows cannot predict.",
@@ -130,7 +131,10 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
         )
     _warn_of_lost_digits(rest)  # before any change, because a filter may make it an error
     tuned = spec.updated(state.tuned, float(part.weight.sum()))
-    return derive(spec, rest, opened.schema, tuned, streaming=True)
+    schema = opened.schema
+    if schema is not None:
+        schema, rest = without_forgotten(schema, rest)
+    return derive(spec, rest, schema, tuned, streaming=True)
 
 
 def decay(spec: Spec, state: State, factor: float) -> State:
@@ -157,8 +161,16 @@ def merge(spec: Spec, state: State, other: State) -> State:
         )
     rows = (float(one.statistic.weight.sum()) for one in (state, other))
     tuned = state.spec.merged(other.spec, *rows) or state.tuned
-    total = state.current + spec.view(other.statistic)
-    return derive(spec, total, mine, tuned, streaming=True)
+    first, second = state.current, spec.view(other.statistic)
+    if mine is not None and theirs is not None:
+        both = joined(mine, theirs)
+        first, second = (
+            one.renamed(new_names(schema, both))
+            for one, schema in ((first, mine), (second, theirs))
+            if schema is not None
+        )
+        mine = both
+    return derive(spec, first + second, mine, tuned, streaming=True)
 
 
 def _warn_of_lost_digits(statistic: Statistic) -> None:

@@ -20,6 +20,9 @@ from typing import Any
 import numpy as np
 
 from verosim.axes.capped_categories import OTHER, CappedCategories
+from verosim.axes.value_hashes import ValueIndex
+from verosim.data.cell_columns import MOST_CATEGORY_CELLS
+from verosim.data.schema import Schema
 from verosim.errors import VerosimWarning, listed, warn
 from verosim.models.state import State
 
@@ -91,12 +94,16 @@ def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
         if isinstance(codes, CappedCategories):
             found |= {n: codes.index[j] for j, n in enumerate(leaf.axes.columns) if n in categories}
     if not found and state.statistic.rows.sum() <= schema.looked:  # the first look saw all rows
-        found = {
-            name: frozenset(column.frequent)
-            for name, column in categories.items()
-            if len(column.frequent) < schema.max_categories
-        }
+        listed_values = _listed(schema)
+        found = {n: listed_values[n] for n in categories if n in listed_values}
     return list(found.items())
+
+
+def _listed(schema: Schema) -> dict[str, ValueIndex]:
+    """The values of category columns that have a cell or a column of their own, if all have."""
+    cells = [c for c in schema.cells if c.values and len(c.values) < MOST_CATEGORY_CELLS]
+    design = [c for c in schema.design if c.values and not c.others]
+    return {c.name: ValueIndex(c.values) for c in (*cells, *design)}
 
 
 def _expected(state: State, name: str) -> float:
@@ -115,7 +122,7 @@ def _expected(state: State, name: str) -> float:
             return (once + in_bucket + 1) / (float(count.sum()) + 1)
     assert state.schema is not None
     rows = max(state.schema.looked, 1)
-    return (len(state.schema[name].frequent) + 1) / (rows + 1)  # at most all of them occur once
+    return (len(_listed(state.schema)[name]) + 1) / (rows + 1)  # at most all of them occur once
 
 
 def _warn(

@@ -9,7 +9,7 @@ Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Lea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from verosim.data import Batch, Documents, Tokenizer
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.document_terms import TextPlace, document_terms
 from verosim.stats.fields import BASE_FIELDS, Field, G
+from verosim.stats.forgetting import settled
 from verosim.stats.state import restorable
 from verosim.stats.term_rows import TermRows
 
@@ -26,12 +27,19 @@ TERM_FIELDS = {
     **BASE_FIELDS,
     "sum": Field((*G, "code")),
     "product": Field(("fold", "code", "code")),
+    # The number of texts with each term. It alone decides whether a chosen term stays.
+    "cells": Field(("fold", "code"), "rows"),
 }
 
 
 @restorable
 class TermProducts(ArrayStatistic):
-    """The sums and products of the weights of leading terms. The terms are the codes."""
+    """The sums and products of the weights of leading terms. The terms are the codes.
+
+    `chosen` is the hash of the terms that were chosen from texts. Of these, `forget` drops the
+    terms that no text has any more, and statistics with different remaining terms can be added. It
+    is 0 if the user has given the terms, which all stay.
+    """
 
     sums_of = "terms"
 
@@ -44,9 +52,11 @@ class TermProducts(ArrayStatistic):
         ngrams: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         analyzer: str = "word",
+        chosen: int = 0,
     ) -> None:
         shortest, longest = ngrams
         self.tokenizer = Tokenizer((shortest, longest), lowercase, analyzer)
+        self.chosen = chosen
         super().__init__(axes, arrays, lows)
 
     @property
@@ -55,7 +65,10 @@ class TermProducts(ArrayStatistic):
 
     @property
     def options(self) -> dict[str, Any]:
-        return self.tokenizer.options
+        return {**self.tokenizer.options, "chosen": self.chosen}
+
+    def count_names(self) -> list[str]:
+        return self.terms.tokens()
 
     @property
     def terms(self) -> Vocabulary:
@@ -74,7 +87,35 @@ class TermProducts(ArrayStatistic):
             *rows, batch.weights, batch.groups, self.axes.groups.folds, self.by_group("sum"),
             self.arrays["product"],
         )  # fmt: skip
+        self._count_texts(batch.groups, *rows[1:])
         self.count_rows(batch)
+
+    def _count_texts(self, groups: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> None:
+        """Add the number of texts with each term, in place. A text lists each term once."""
+        F, K = self.arrays["cells"].shape
+        fold = np.repeat(groups % F, np.diff(indptr)).astype(np.int64)
+        self.arrays["cells"] += np.bincount(fold * K + indices, minlength=F * K).reshape(F, K)
+
+    # Algebra -----------------------------------------------------------------------------
+
+    def on_common_axes(self, other: Self) -> tuple[Self, Self]:
+        if self.chosen and type(self) is type(other) and self.options == other.options:
+            both = self.terms.joined(other.terms)
+            mine, theirs = (one.align(one.axes.with_codes(both)) for one in (self, other))
+            return super(TermProducts, mine).on_common_axes(theirs)
+        return super().on_common_axes(other)
+
+    def settle_rows(self, before: Self) -> None:
+        super().settle_rows(before)
+        sums, then = (x.arrays["sum"].sum(axis=0) for x in (self, before))  # (F, K)
+        self.arrays["cells"][...] = settled(self.arrays["cells"], sums, then)
+
+    def without_traces(self) -> Self:
+        kept = self.arrays["cells"].any(axis=0)
+        if not self.chosen or kept.all():
+            return self
+        rest = self.keep("code", kept)
+        return rest.like(rest.axes.with_codes(rest.terms.alone()), rest.arrays, rest.lows)
 
 
 def term_weights(
