@@ -168,6 +168,11 @@ class CappedCategories(Categories):
         mine, theirs = self.frequent[j], other.frequent[j]
         if self.caps[j] == other.caps[j] and mine == theirs:
             return mine
+        if self.caps[j] == other.caps[j]:  # a side without preference, and with all its values
+            if not mine and self.last[j] is None:
+                return theirs
+            if not theirs and other.last[j] is None:
+                return mine
         both = set(self.values[j]) | set(other.values[j])
         overflown = self.last[j] or other.last[j] or len(both) > self.caps[j]
         if self.caps[j] != other.caps[j] or overflown:
@@ -193,9 +198,23 @@ class CappedCategories(Categories):
     def code_of(self, j: int, value: str) -> int:
         return super().code_of(j, value if value in self.index[j] else OTHER)
 
+    def overflown(self, columns: Columns) -> dict[str, tuple[int, ...]]:
+        """The columns with more values than their cap, and their frequent values."""
+        found = zip(columns, self.frequent, self.last, strict=True)
+        return {name: frequent for name, frequent, last in found if last is not None}
+
     def keep(self, kept: np.ndarray) -> CappedCategories:
         values = super().keep(kept).values
-        return CappedCategories(values, self.caps, self.frequent, self.last)
+        frequent = tuple(self._still_frequent(j, texts) for j, texts in enumerate(values))
+        return CappedCategories(values, self.caps, frequent, self.last)
+
+    def _still_frequent(self, j: int, texts: tuple[str, ...]) -> tuple[int, ...]:
+        """The frequent values of column j that are left; all if it has, or had, too many values."""
+        known = self.frequent[j]
+        if self.last[j] is not None or len(known) >= self.caps[j]:
+            return known
+        left = {*map(value_hash, texts)}
+        return tuple(number for number in known if number in left)
 
     def narrowed(self, columns: np.ndarray) -> CappedCategories:
         pick = [int(j) for j in columns]

@@ -514,6 +514,25 @@ def ignored(column: Column) -> Column:
     return Column(column.name, IGNORE.name, column.type, column.reason)
 
 
+def over_cap_only(schema: Schema, over: Mapping[str, tuple[int, ...]] | None = None) -> Schema:
+    """The schema with hashes of frequent values only where the column has too many values.
+
+    `over` has such hashes of columns that have too many values since the schema was made.
+    """
+    over = over or {}
+    columns = tuple(
+        replace(c, frequent=kept)
+        if c.frequent != (kept := over.get(c.name, c.frequent if _is_full(c, schema) else ()))
+        else c
+        for c in schema.columns
+    )
+    return schema if columns == schema.columns else replace(schema, columns=columns)
+
+
+def _is_full(column: Column, schema: Schema) -> bool:
+    return len(column.frequent) >= schema.max_categories
+
+
 def _not_a_schema(path: Any, why: str, hint: str | None = None) -> VerosimError:
     return VerosimError(
         f"The file {str(path)!r} is not a schema. {why}",

@@ -99,9 +99,9 @@ class TextRidgeSpec(DocumentSpec):
             found = self.leading_terms(source)
         else:
             found = dict(source.reader.schema.terms)[self.terms_key]
-        terms = Vocabulary.of([term for term in found if isinstance(term, str)], open=False)
-        chosen = hash_of_values(found)
-        return TermProducts(axes.with_codes(terms), **self.tokenization.options, chosen=chosen)
+        known = [term for term in found if isinstance(term, str)]
+        terms = Vocabulary.of(known, open=False, chosen=hash_of_values(found))
+        return TermProducts(axes.with_codes(terms), **self.tokenization.options)
 
     # Estimating --------------------------------------------------------------------------------
 

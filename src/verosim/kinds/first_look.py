@@ -319,11 +319,8 @@ class FirstLook:
         return Column(name, CATEGORY.name, reason=reason, note=note, frequent=self._kept(seen))
 
     def _kept(self, seen: dict[str, int]) -> tuple[int, ...]:
-        """The hashes of the most frequent values, if there are too many values to keep them all.
-
-        Values that come later do not replace these.
-        """
-        return hashes_of(_ranked(seen)[: self.cap]) if len(seen) > self.cap else ()
+        """The hashes of the most frequent values. Values that come later do not replace these."""
+        return hashes_of(_ranked(seen)[: self.cap])
 
     def _as_words(self, column: Column, array: pa.Array) -> Column:
         return replace(column, frequent=self._kept(self._seen(array)))

@@ -22,13 +22,20 @@ from verosim.stats import Statistic
 from verosim.stats.forgetting import RESIDUE
 
 
-def without_forgotten(schema: Schema, rest: Statistic) -> tuple[Schema, Statistic]:
-    """The schema and the statistic of the remaining rows, without values of other rows."""
+def without_forgotten(
+    schema: Schema, rest: Statistic, least: float = 0.0
+) -> tuple[Schema, Statistic]:
+    """The schema and the statistic of the remaining rows, without values of other rows.
+
+    Values with fewer than `least` rows, or with less weight in a design matrix, are removed too.
+    """
     columns = tuple(map(_without_quotes, schema.columns))
-    cells = _with_rows(schema.cells, rest)
-    design = _with_weight(schema.design, rest)
+    cells = _with_rows(schema.cells, rest, max(least, 1.0))
+    design = _with_weight(schema.design, rest, least)
     terms = _in_use(schema.terms, rest)
     out = replace(schema, columns=columns, cells=cells, design=design, terms=terms)
+    if out == schema:
+        return schema, rest
     return out, rest.renamed(new_names(schema, out))
 
 
@@ -59,29 +66,35 @@ def joined(schema: Schema, other: Schema) -> Schema:
 def _without_quotes(column: Column) -> Column:
     """The entry without its note, and with hashes of the texts that are read as missing."""
     kept = tuple(text for text in column.missing if text in MISSING_WORDS)
+    if not column.note and len(kept) == len(column.missing):
+        return column
     unread = {*column.unread, *hashes_of(text for text in column.missing if text not in kept)}
     return replace(column, note="", missing=kept, unread=tuple(sorted(unread)))
 
 
-def _with_rows(columns: tuple[CellColumn, ...], rest: Statistic) -> tuple[CellColumn, ...]:
-    """The cells, with hashes in place of categories that no row has."""
+def _with_rows(
+    columns: tuple[CellColumn, ...], rest: Statistic, least: float
+) -> tuple[CellColumn, ...]:
+    """The cells, with hashes in place of categories that fewer rows have."""
     rows: dict[str, np.ndarray] = {}
     for leaf in rest.leaves():
         rows |= leaf.rows_with_cells() or {}
     return tuple(
-        replace(column, values=_named(column.values, np.flatnonzero(rows[column.name]).tolist()))
+        replace(column, values=_named(column.values, {*np.flatnonzero(rows[column.name] >= least).tolist()}))
         if column.values and column.name in rows
         else column
         for column in columns
     )
 
 
-def _with_weight(design: tuple[DesignColumn, ...], rest: Statistic) -> tuple[DesignColumn, ...]:
-    """The design matrix, with hashes in place of values that have no weight.
+def _with_weight(
+    design: tuple[DesignColumn, ...], rest: Statistic, least: float
+) -> tuple[DesignColumn, ...]:
+    """The design matrix, with hashes in place of values that have less weight, or none.
 
     A value has the sum of a column of its own. The first value of a category may have none.
     """
-    least = RESIDUE * float(rest.weight.sum())
+    least = max(least * (1 - RESIDUE), RESIDUE * float(rest.weight.sum()))
     found: set[str] = set()
     for leaf in rest.leaves():
         sums = leaf.column_sums()

@@ -5,6 +5,7 @@
     forget_rows    T − T(rows)
     decay          T × factor
     merge          T + T(other model)
+    prune          T without rare values
 
 Here T is the statistic of a model, and T(rows) is the statistic of the given rows.
 """
@@ -24,6 +25,7 @@ from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
 from verosim.kinds.forgotten_values import joined, new_names, without_forgotten
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
+from verosim.models.settings import finite
 from verosim.models.spec import Spec
 from verosim.models.state import State, derive
 from verosim.models.stream_start import warn_of_few_rows, warn_of_fixed
@@ -131,10 +133,27 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
         )
     _warn_of_lost_digits(rest)  # before any change, because a filter may make it an error
     tuned = spec.updated(state.tuned, float(part.weight.sum()))
+    tuned = spec.for_classes(tuned, rest.axes.groups.classes)
     schema = opened.schema
     if schema is not None:
         schema, rest = without_forgotten(schema, rest)
     return derive(spec, rest, schema, tuned, streaming=True)
+
+
+def prune(spec: Spec, state: State, min_count: float) -> State:
+    """The state without categories and tokens that have a smaller count."""
+    schema, statistic = state.schema, state.statistic
+    finite("min_count", min_count, least=0)
+    in_schema = schema is not None and any(one.values for one in (*schema.cells, *schema.design))
+    if not in_schema and not any(leaf.has_values for leaf in statistic.leaves()):
+        raise VerosimError(
+            f"This {spec.name} has no categories or tokens, so nothing can be pruned.",
+            "Use prune with a model of categories or texts.",
+        )
+    rest = statistic.pruned(float(min_count)).without_traces()
+    if schema is not None:
+        schema, rest = without_forgotten(schema, rest, float(min_count))
+    return derive(spec, rest, schema, state.tuned, streaming=True)
 
 
 def decay(spec: Spec, state: State, factor: float) -> State:

@@ -23,7 +23,7 @@ from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.robust import Refused
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
-from verosim.kinds.look import look
+from verosim.kinds.look import full_look
 from verosim.kinds.reader import MixedReader
 from verosim.models import Inputs, Spec, State
 from verosim.models.settings import finite, one_of
@@ -127,7 +127,7 @@ class PoolSpec(Spec):
         columns: Any = self.columns
         if isinstance(columns, str) and columns == "auto":
             columns = GAUSSIAN.name
-        schema = look(table, target, columns=columns, **given)
+        schema = full_look(table, target, columns=columns, **given)
         if isinstance(self.columns, str):
             return schema
         others = [column for column in schema.used if column.name not in self.columns]
@@ -208,6 +208,9 @@ class PoolSpec(Spec):
         after = replace(mixing, since=mixing.since + changed)
         _warn_if_old(after, [mixing])
         return {**tuned, "mixing": after}
+
+    def for_classes(self, tuned: Mapping[str, Any], classes: np.ndarray) -> Mapping[str, Any]:
+        return {**tuned, "mixing": tuned["mixing"].of_classes(classes)}
 
     def check_merges(self, other: Spec) -> None:
         if not isinstance(other, PoolSpec):

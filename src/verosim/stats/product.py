@@ -141,6 +141,9 @@ class Product(Statistic):
     def without(self, part: Self) -> Self:
         return self._paired(part, lambda mine, theirs: mine.without(theirs))
 
+    def pruned(self, min_count: float) -> Self:
+        return self._each(lambda part: part.pruned(min_count))
+
     def without_traces(self) -> Self:
         return self._each(lambda part: part.without_traces())
 

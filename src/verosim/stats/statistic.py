@@ -112,6 +112,15 @@ class Statistic(Protocol):
         """The names of the counts: names of columns, or tokens if the rows are texts."""
         return list(self.axes.columns)
 
+    @property
+    def has_values(self) -> bool:
+        """Whether the codes are values of the rows, such as categories or tokens."""
+        return False
+
+    def pruned(self, min_count: float) -> Self:
+        """The statistic without values that have a smaller count, as if they had not occurred."""
+        return self
+
     def rows_with_cells(self) -> dict[str, np.ndarray] | None:
         """For each column, the number of rows with each cell; None if rows are not cells."""
         return None

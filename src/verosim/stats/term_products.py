@@ -16,10 +16,11 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
+from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.document_terms import TextPlace, document_terms
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.forgetting import settled
+from verosim.stats.forgetting import fixed_tokens, settled
 from verosim.stats.state import restorable
 from verosim.stats.term_rows import TermRows
 
@@ -29,6 +30,8 @@ TERM_FIELDS = {
     "product": Field(("fold", "code", "code")),
     # The number of texts with each term. It alone decides whether a chosen term stays.
     "cells": Field(("fold", "code"), "rows"),
+    # Terms of fewer texts may have been removed.
+    "pruned": Field((), "peak"),
 }
 
 
@@ -36,9 +39,8 @@ TERM_FIELDS = {
 class TermProducts(ArrayStatistic):
     """The sums and products of the weights of leading terms. The terms are the codes.
 
-    `chosen` is the hash of the terms that were chosen from texts. Of these, `forget` drops the
-    terms that no text has any more, and statistics with different remaining terms can be added. It
-    is 0 if the user has given the terms, which all stay.
+    If the terms were chosen from texts, `forget` drops those that no text has any more. Terms that
+    the user has given all stay.
     """
 
     sums_of = "terms"
@@ -52,11 +54,9 @@ class TermProducts(ArrayStatistic):
         ngrams: tuple[int, int] = (1, 1),
         lowercase: bool = True,
         analyzer: str = "word",
-        chosen: int = 0,
     ) -> None:
         shortest, longest = ngrams
         self.tokenizer = Tokenizer((shortest, longest), lowercase, analyzer)
-        self.chosen = chosen
         super().__init__(axes, arrays, lows)
 
     @property
@@ -65,7 +65,7 @@ class TermProducts(ArrayStatistic):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {**self.tokenizer.options, "chosen": self.chosen}
+        return self.tokenizer.options
 
     def count_names(self) -> list[str]:
         return self.terms.tokens()
@@ -98,21 +98,40 @@ class TermProducts(ArrayStatistic):
 
     # Algebra -----------------------------------------------------------------------------
 
-    def on_common_axes(self, other: Self) -> tuple[Self, Self]:
-        if self.chosen and type(self) is type(other) and self.options == other.options:
-            both = self.terms.joined(other.terms)
-            mine, theirs = (one.align(one.axes.with_codes(both)) for one in (self, other))
-            return super(TermProducts, mine).on_common_axes(theirs)
-        return super().on_common_axes(other)
-
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
         sums, then = (x.arrays["sum"].sum(axis=0) for x in (self, before))  # (F, K)
         self.arrays["cells"][...] = settled(self.arrays["cells"], sums, then)
 
+    @property
+    def has_values(self) -> bool:
+        return True
+
+    def pruned(self, min_count: float) -> Self:
+        """The statistic without terms that fewer texts have."""
+        if not self.terms.chosen:
+            raise fixed_tokens("a fixed vocabulary")
+        out = self.keep("code", self.arrays["cells"].sum(axis=0) >= min_count)
+        np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])
+        return out
+
+    def __mul__(self, factor: float) -> Self:
+        out = super().__mul__(factor)
+        out.arrays["pruned"][...] = self.arrays["pruned"]  # a number of texts does not decay
+        return out
+
+    def without(self, part: Self) -> Self:
+        if self.arrays["pruned"] > 0:  # a text had another norm with the terms that are gone
+            raise VerosimError(
+                "Texts cannot be forgotten after terms were pruned, because the weights of the "
+                "other terms of a text depend on them.",
+                "Forget the texts before prune, or fit the model again.",
+            )
+        return super().without(part)
+
     def without_traces(self) -> Self:
         kept = self.arrays["cells"].any(axis=0)
-        if not self.chosen or kept.all():
+        if not self.terms.chosen or kept.all():
             return self
         rest = self.keep("code", kept)
         return rest.like(rest.axes.with_codes(rest.terms.alone()), rest.arrays, rest.lows)
