@@ -46,6 +46,15 @@ def new_names(schema: Schema, other: Schema) -> dict[str, str]:
     return {old: new for a, b in both for old, new in zip(a, b, strict=True) if old != new}
 
 
+def has_hashes(schema: Schema) -> bool:
+    """Whether values of forgotten rows were replaced by their hashes."""
+    lists = (
+        *(one.values for one in (*schema.cells, *schema.design)),
+        *(terms for _, terms in schema.terms),
+    )
+    return any(isinstance(value, int) for values in lists for value in values)
+
+
 def joined(schema: Schema, other: Schema) -> Schema:
     """The schema of two merged models: a value has its text if one of the models has it."""
     cells = tuple(

@@ -22,7 +22,7 @@ from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
-from verosim.kinds.forgotten_values import joined, new_names, without_forgotten
+from verosim.kinds.forgotten_values import has_hashes, joined, new_names, without_forgotten
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
 from verosim.models.settings import finite
@@ -181,15 +181,14 @@ def merge(spec: Spec, state: State, other: State) -> State:
     rows = (float(one.statistic.weight.sum()) for one in (state, other))
     tuned = state.spec.merged(other.spec, *rows) or state.tuned
     first, second = state.current, spec.view(other.statistic)
-    if mine is not None and theirs is not None:
-        both = joined(mine, theirs)
-        first, second = (
-            one.renamed(new_names(schema, both))
-            for one, schema in ((first, mine), (second, theirs))
-            if schema is not None
-        )
-        mine = both
-    return derive(spec, first + second, mine, tuned, streaming=True)
+    if mine is None or theirs is None:
+        return derive(spec, first + second, None, tuned, streaming=True)
+    schema = joined(mine, theirs)
+    first = first.renamed(new_names(mine, schema))
+    total = first + second.renamed(new_names(theirs, schema))
+    if has_hashes(mine) or has_hashes(theirs):  # a value that no row has gets no name again
+        schema, total = without_forgotten(schema, total.without_traces())
+    return derive(spec, total, schema, tuned, streaming=True)
 
 
 def _warn_of_lost_digits(statistic: Statistic) -> None:

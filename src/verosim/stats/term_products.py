@@ -131,9 +131,7 @@ class TermProducts(ArrayStatistic):
 
     def without_traces(self) -> Self:
         kept = self.arrays["cells"].any(axis=0)
-        if not self.terms.chosen or kept.all():
-            return self
-        rest = self.keep("code", kept)
+        rest = self if not self.terms.chosen or kept.all() else self.keep("code", kept)
         return rest.like(rest.axes.with_codes(rest.terms.alone()), rest.arrays, rest.lows)
 
 
