@@ -127,9 +127,9 @@ class Schema:
         "category", "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this
         kind), `note` (a point to check, or ""), `whole` (whether all values are whole numbers),
         `edges` (the edges of the bins of a numeric column), `frequent` (hashes of the most frequent
-        categories, if not all are kept), `format` (how the texts of a number or a date are written, or "") and
-        `missing` (the texts that are read as missing in this column; `unread` has their hashes after
-        `forget`).
+        categories, if not all are kept), `format` (how the texts of a number or a date are
+        written, or ""), `missing` (the texts that are read as missing in this column) and `unread`
+        (hashes of such texts, after `forget`).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}

@@ -27,7 +27,7 @@ def missing(block: CodedColumns, j: int) -> np.ndarray:
 def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
     """Counts with the limit and the frequent values of the schema; pieces keep all values."""
     caps: list[int] = []
-    kept: list[tuple[str, ...]] = []
+    kept: list[tuple[int, ...]] = []
     for member in part.members:
         for _ in member.names:
             caps.append(PIECE_CAP if member.in_pieces else schema.max_categories)

@@ -46,12 +46,16 @@ def new_names(schema: Schema, other: Schema) -> dict[str, str]:
     return {old: new for a, b in both for old, new in zip(a, b, strict=True) if old != new}
 
 
+def has_values(schema: Schema) -> bool:
+    """Whether some categories have a cell or a column of their own."""
+    return any(c.values for c in schema.cells) or any(c.values for c in schema.design)
+
+
 def has_hashes(schema: Schema) -> bool:
     """Whether values of forgotten rows were replaced by their hashes."""
-    lists = (
-        *(one.values for one in (*schema.cells, *schema.design)),
-        *(terms for _, terms in schema.terms),
-    )
+    lists: list[tuple[HashedText, ...]] = [column.values for column in schema.cells]
+    lists += [column.values for column in schema.design]
+    lists += [terms for _, terms in schema.terms]
     return any(isinstance(value, int) for values in lists for value in values)
 
 
@@ -88,9 +92,10 @@ def _with_rows(
     rows: dict[str, np.ndarray] = {}
     for leaf in rest.leaves():
         rows |= leaf.rows_with_cells() or {}
+    known = {name: {*np.flatnonzero(count >= least).tolist()} for name, count in rows.items()}
     return tuple(
-        replace(column, values=_named(column.values, {*np.flatnonzero(rows[column.name] >= least).tolist()}))
-        if column.values and column.name in rows
+        replace(column, values=_named(column.values, known[column.name]))
+        if column.values and column.name in known
         else column
         for column in columns
     )
@@ -108,12 +113,13 @@ def _with_weight(
     for leaf in rest.leaves():
         sums = leaf.column_sums()
         if design and sums is not None:
-            found |= {name for name, one in zip(leaf.axes.columns, sums, strict=True) if one > least}
+            names = list(leaf.axes.columns)
+            found |= {names[j] for j in np.flatnonzero(sums > least).tolist()}
     out = []
     for one in design:
         if one.kind == CATEGORY_COLUMN:
-            names = one.names(every=True)
-            known = [at for at in range(len(one.values)) if names[at] in found]
+            shown = one.names(every=True)
+            known = [at for at in range(len(one.values)) if shown[at] in found]
             one = replace(one, values=_named(one.values, known))
         out.append(one)
     return tuple(out)

@@ -22,7 +22,13 @@ from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
-from verosim.kinds.forgotten_values import has_hashes, joined, new_names, without_forgotten
+from verosim.kinds.forgotten_values import (
+    has_hashes,
+    has_values,
+    joined,
+    new_names,
+    without_forgotten,
+)
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
 from verosim.models.settings import finite
@@ -144,7 +150,7 @@ def prune(spec: Spec, state: State, min_count: float) -> State:
     """The state without categories and tokens that have a smaller count."""
     schema, statistic = state.schema, state.statistic
     finite("min_count", min_count, least=0)
-    in_schema = schema is not None and any(one.values for one in (*schema.cells, *schema.design))
+    in_schema = schema is not None and has_values(schema)
     if not in_schema and not any(leaf.has_values for leaf in statistic.leaves()):
         raise VerosimError(
             f"This {spec.name} has no categories or tokens, so nothing can be pruned.",

@@ -288,6 +288,10 @@ class Spec(ABC):
         """What `fit` has learned, without the labels of classes that are gone."""
         return tuned
 
+    def of_classes(self, classes: np.ndarray) -> Self:
+        """The settings without the labels of classes that are gone."""
+        return self
+
     @property
     def is_density(self) -> bool:
         """Whether the model is a density of the columns, with `log_density` and `sample`."""

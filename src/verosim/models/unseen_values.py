@@ -101,9 +101,11 @@ def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
 
 def _listed(schema: Schema) -> dict[str, ValueIndex]:
     """The values of category columns that have a cell or a column of their own, if all have."""
-    cells = [c for c in schema.cells if c.values and len(c.values) < MOST_CATEGORY_CELLS]
-    design = [c for c in schema.design if c.values and not c.others]
-    return {c.name: ValueIndex(c.values) for c in (*cells, *design)}
+    found = {
+        c.name: c.values for c in schema.cells if c.values and len(c.values) < MOST_CATEGORY_CELLS
+    }
+    found |= {c.name: c.values for c in schema.design if c.values and not c.others}
+    return {name: ValueIndex(values) for name, values in found.items()}
 
 
 def _expected(state: State, name: str) -> float:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+
 from verosim.axes import Axes
 from verosim.bayes.rule import Decision, Rule
 from verosim.data.readers import Reader
@@ -118,7 +120,10 @@ class PoolSpec(Spec):
 
     def resolved(self, tuned: Mapping[str, Any]) -> Self:
         known = {name: tuned[name] for name in LEARNED if name in tuned}
-        return replace(self, **known) if known else self
+        if not known:
+            return self
+        given = () if "members" in known else self.fitted_members
+        return replace(self, **known, fitted_members=given)
 
     # Reading rows --------------------------------------------------------------------------
 
@@ -210,7 +215,8 @@ class PoolSpec(Spec):
         return {**tuned, "mixing": after}
 
     def for_classes(self, tuned: Mapping[str, Any], classes: np.ndarray) -> Mapping[str, Any]:
-        return {**tuned, "mixing": tuned["mixing"].of_classes(classes)}
+        members = tuple(replace(e, spec=e.spec.of_classes(classes)) for e in tuned["members"])
+        return {**tuned, "members": members, "mixing": tuned["mixing"].of_classes(classes)}
 
     def check_merges(self, other: Spec) -> None:
         if not isinstance(other, PoolSpec):

@@ -130,7 +130,7 @@ class TermProducts(ArrayStatistic):
         return super().without(part)
 
     def without_traces(self) -> Self:
-        kept = self.arrays["cells"].any(axis=0)
+        kept: np.ndarray = self.arrays["cells"].sum(axis=0) > 0  # (K,)
         rest = self if not self.terms.chosen or kept.all() else self.keep("code", kept)
         return rest.like(rest.axes.with_codes(rest.terms.alone()), rest.arrays, rest.lows)
 
