@@ -239,6 +239,7 @@ def _found(model: Any, tmp_path: Any, secret: str = SECRET) -> list[str]:
 IGNORED = tuple(name for name in _with_ignored() if name not in _table())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MODELS)
 def test_no_value_of_an_ignored_column_is_in_the_model(case, tmp_path):
     table = _with_ignored()
@@ -248,6 +249,7 @@ def test_no_value_of_an_ignored_column_is_in_the_model(case, tmp_path):
     assert not [place for place, raw in _places(model, tmp_path).items() if number in raw]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [NaiveBayes(), TAN(), AODE(), Pool([TAN(), NaiveBayes()])], ids=repr
 )
@@ -300,6 +302,7 @@ def _without(model: Any, table: Table) -> Any:
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FORGETTING)
 def test_no_value_of_forgotten_rows_is_in_the_model(case, tmp_path):
     model, table = _fitted(case, _with_forgotten())
@@ -321,6 +324,7 @@ WITH_VALUES = [  # the other models read only numbers
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WITH_VALUES)
 def test_a_model_works_on_after_its_values_are_gone(case, tmp_path):
     """Predicting, adding and merging rows, also with values that were removed."""
@@ -457,6 +461,7 @@ def _rare(case: str) -> Table:
     return {name: table[name] for name in (*names, "y") if name not in left_out}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", PRUNED)
 def test_rare_values_are_pruned_from_every_model_with_values(case, tmp_path):
     table = _rare(case)

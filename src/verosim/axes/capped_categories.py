@@ -211,10 +211,14 @@ class CappedCategories(Categories):
     def _still_frequent(self, j: int, texts: tuple[str, ...]) -> tuple[int, ...]:
         """The frequent values of column j that are left; all if it has, or had, too many values."""
         known = self.frequent[j]
-        if self.last[j] is not None or len(known) >= self.caps[j]:
+        if (
+            self.last[j] is not None
+            or len(known) >= self.caps[j]
+            or len(texts) == (len(self.values[j]))
+        ):
             return known
-        left = {*map(value_hash, texts)}
-        return tuple(number for number in known if number in left)
+        gone = {value_hash(text) for text in {*self.values[j]}.difference(texts)}
+        return tuple(number for number in known if number not in gone)
 
     def narrowed(self, columns: np.ndarray) -> CappedCategories:
         pick = [int(j) for j in columns]

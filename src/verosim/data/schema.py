@@ -499,7 +499,7 @@ def _same_values(mine: Any, theirs: Any) -> bool:
 def _edited(column: Column, kind: KindDescription, format_: Format | None) -> Column:
     """The entry of a column with another kind, which the user has chosen."""
     if kind == IGNORE:
-        return replace(ignored(column), reason=SET_BY_USER)
+        return replace(as_ignored(column), reason=SET_BY_USER)
     words = kind.role in WORD_ROLES
     return replace(
         column, density=kind.name, note="", reason=SET_BY_USER,
@@ -509,7 +509,7 @@ def _edited(column: Column, kind: KindDescription, format_: Format | None) -> Co
     )  # fmt: skip
 
 
-def ignored(column: Column) -> Column:
+def as_ignored(column: Column) -> Column:
     """The entry of a column that is ignored. It has no value of the column."""
     return Column(column.name, IGNORE.name, column.type, column.reason)
 
@@ -606,7 +606,7 @@ def with_trends(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 def without_texts_of_values(column: Column, most: int) -> Column:
     """The entry of an old schema, with hashes in place of frequent values."""
     if column.density == IGNORE.name:
-        return ignored(column)
+        return as_ignored(column)
     texts = [str(value) for value in column.frequent]
     kept = column.role == "category" and len(texts) >= most
     return replace(column, frequent=hashes_of(texts) if kept else ())

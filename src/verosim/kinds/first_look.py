@@ -26,7 +26,7 @@ from verosim.data.cell_formats import (
 from verosim.data.column_kinds import IGNORE
 from verosim.data.libraries import pa
 from verosim.data.readers import NOT_SUPPORTED
-from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_kind, ignored
+from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_ignored, as_kind
 from verosim.data.text_folding import in_ascii_digits
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
@@ -97,7 +97,7 @@ class FirstLook:
         """The entry with the kind and the format that the user chose."""
         wanted, format_ = as_kind(given, found.name), split_kind(given, found.name)[1]
         if wanted == IGNORE:
-            return ignored(found)
+            return as_ignored(found)
         if wanted.name == found.density and format_ is None:
             return found
         note = found.note if found.missing and wanted.role == found.role else ""

@@ -59,7 +59,7 @@ def has_hashes(schema: Schema) -> bool:
     return any(isinstance(value, int) for values in lists for value in values)
 
 
-def joined(schema: Schema, other: Schema) -> Schema:
+def joined_schema(schema: Schema, other: Schema) -> Schema:
     """The schema of two merged models: a value has its text if one of the models has it."""
     cells = tuple(
         replace(mine, values=agreed_values(mine.values, theirs.values) or mine.values)

@@ -25,7 +25,7 @@ from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
 from verosim.kinds.forgotten_values import (
     has_hashes,
     has_values,
-    joined,
+    joined_schema,
     new_names,
     without_forgotten,
 )
@@ -189,7 +189,7 @@ def merge(spec: Spec, state: State, other: State) -> State:
     first, second = state.current, spec.view(other.statistic)
     if mine is None or theirs is None:
         return derive(spec, first + second, None, tuned, streaming=True)
-    schema = joined(mine, theirs)
+    schema = joined_schema(mine, theirs)
     first = first.renamed(new_names(mine, schema))
     total = first + second.renamed(new_names(theirs, schema))
     if has_hashes(mine) or has_hashes(theirs):  # a value that no row has gets no name again
