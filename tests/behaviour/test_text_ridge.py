@@ -122,13 +122,18 @@ def test_forgetting_is_never_having_seen(rng):
     weights = rng.choice([0.1, 0.3, 1.0], len(texts))
     keep = rng.random(len(texts)) < 0.3
     model = TextRidge(d=100).fit(texts, labels, weights)
-    given = TextRidge(vocabulary=model.terms_.tolist())
-    model.forget(texts[~keep], labels[~keep], weights[~keep])
-    never = given.fit(texts[keep], labels[keep], weights[keep])
-    testing.assert_same(model.stats_, never.stats_)
-    np.testing.assert_allclose(
-        model.predict_log_proba(texts), never.predict_log_proba(texts), atol=1e-8
-    )
+    terms = model.terms_.tolist()
+    declared = TextRidge(vocabulary=terms).fit(texts, labels, weights)
+    for one in (model, declared):
+        one.forget(texts[~keep], labels[~keep], weights[~keep])
+        given = TextRidge(vocabulary=one.terms_.tolist())
+        never = given.fit(texts[keep], labels[keep], weights[keep])
+        testing.assert_same(one.stats_, never.stats_)
+        np.testing.assert_allclose(
+            one.predict_log_proba(texts), never.predict_log_proba(texts), atol=1e-8
+        )
+    assert declared.terms_.tolist() == terms  # terms that the user has given stay
+    assert set(model.terms_) < set(terms)  # terms that no text has any more are gone
     with pytest.raises(VerosimError, match="more would be forgotten"):
         model.forget(texts[~keep], labels[~keep])
 

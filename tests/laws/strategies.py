@@ -20,6 +20,7 @@ from verosim.axes import (
     JointBins,
     Vocabulary,
 )
+from verosim.axes.value_hashes import hashes_of
 from verosim.data import ArraySource, Documents, as_weights, encode_labels
 from verosim.data.lift import Lift
 from verosim.engines import summarise
@@ -218,7 +219,7 @@ def words(rows: Rows, folded: bool = False) -> Statistic:
         texts.append([None if np.isnan(v) else f"{v + 0.0:g}" for v in found])
     block = CodedColumns(tuple(indexes), tuple(texts), len(rows.X))
     d = rows.X.shape[1]
-    codes = CappedCategories.none_yet((3,) * d, (("5",),) * d)
+    codes = CappedCategories.none_yet((3,) * d, (hashes_of(["5"]),) * d)
     return summed(block, rows, folded, lambda axes: Counts(axes.with_codes(codes)))
 
 

@@ -9,6 +9,7 @@ from tests.laws.strategies import Rows, operands, summed
 from tests.laws.test_statistics import law
 from verosim import testing
 from verosim.axes import CappedCategories, Categories, CodedColumns
+from verosim.axes.value_hashes import hashes_of
 from verosim.data import Batch
 from verosim.stats import ArrayStatistic, Field, restorable
 from verosim.stats.fields import BASE_FIELDS, G
@@ -60,7 +61,7 @@ def pairs(kind: str, rows: Rows, folded: bool = False) -> CodePairs:
     found = [np.unique(column, return_inverse=True) for column in rows.X.T]
     indexes = tuple(index.astype(np.int32) for _, index in found)
     texts = tuple([None if np.isnan(v) else f"{v + 0.0:g}" for v in values] for values, _ in found)
-    words = CappedCategories.none_yet((3,) * d, (("5",),) * d)
+    words = CappedCategories.none_yet((3,) * d, (hashes_of(["5"]),) * d)
     block = CodedColumns(indexes, texts, len(rows.X))
     return summed(block, rows, folded, lambda axes: CodePairs(axes.with_codes(words)))
 

@@ -2,13 +2,13 @@
 
 A column with more values than its cap keeps the values that were frequent in the first look, and
 then the values with the smallest hashes. All others share one overflow bucket, `OTHER`. The choice
-depends only on the values and not on their order, so chunks and merges give the same result.
+depends only on the values and not on their order, so chunks and merges give the same result. Of the
+frequent values and of the largest value that is kept, only the hashes are stored.
 Reference: Bar-Yossef et al. (2002), Counting distinct elements in a data stream (k minimum values).
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,16 +18,18 @@ import numpy as np
 
 from verosim.axes.codes import Categories
 from verosim.axes.columns import Columns
+from verosim.axes.value_hashes import value_hash
 from verosim.errors import ONE_SCHEMA_HINT, VerosimError
 
 OTHER = "‹other›"  # the overflow bucket
 
-Rank = tuple[int, int, str]
+Rank = tuple[int, int]  # 0 for a frequent value or 1, and the hash
 
 
-def overflow_rank(text: str, frequent: Collection[str]) -> Rank:
-    """The rank of a value of a column with these frequent values."""
-    return int(text not in frequent), zlib.crc32(text.encode("utf-8", "replace")), text
+def overflow_rank(text: str, frequent: Collection[int]) -> Rank:
+    """The rank of a value of a column with the hashes of these frequent values."""
+    number = value_hash(text)
+    return int(number not in frequent), number
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class CappedCategories(Categories):
         self,
         values: Iterable[tuple[str, ...]],
         caps: tuple[int, ...],
-        frequent: tuple[tuple[str, ...], ...],
+        frequent: tuple[tuple[int, ...], ...],
         last: tuple[Rank | None, ...] | None = None,
         possible: tuple[tuple[str, ...], ...] | None = None,
     ) -> None:
@@ -99,7 +101,7 @@ class CappedCategories(Categories):
     def none_yet(
         cls,
         caps: tuple[int, ...],
-        frequent: tuple[tuple[str, ...], ...],
+        frequent: tuple[tuple[int, ...], ...],
         possible: tuple[tuple[str, ...], ...] | None = None,
     ) -> CappedCategories:
         """The categories before the first row: only those that were declared."""
@@ -117,14 +119,14 @@ class CappedCategories(Categories):
         return tuple(frozenset(texts) for texts in self.possible)
 
     @cached_property
-    def _frequent(self) -> tuple[frozenset[str], ...]:
-        return tuple(frozenset(texts) for texts in self.frequent)
+    def _frequent(self) -> tuple[frozenset[int], ...]:
+        return tuple(frozenset(hashes) for hashes in self.frequent)
 
     def rank(self, j: int, text: str) -> Rank:
         """The rank of a value of column j. Values with small ranks are kept first."""
         return overflow_rank(text, self._frequent[j])
 
-    def overflow(self, j: int) -> tuple[tuple[str, ...], Rank] | None:
+    def overflow(self, j: int) -> tuple[tuple[int, ...], Rank] | None:
         last = self.last[j]
         return None if last is None else (self.frequent[j], last)
 
@@ -179,11 +181,11 @@ class CappedCategories(Categories):
         own = [text for text in texts if text != OTHER]
         if last is None and len(own) <= self.caps[j]:
             return texts, None
-        ranks = sorted(self.rank(j, text) for text in own)
-        ranks = [rank for rank in ranks if last is None or rank <= last][: self.caps[j]]
-        bound = ranks[-1] if len(ranks) == self.caps[j] else last
-        kept = {text for _, _, text in ranks}
-        return (*(text for text in texts if text in kept), OTHER), bound
+        rank = {text: self.rank(j, text) for text in own}
+        small = sorted(one for one in rank.values() if last is None or one <= last)
+        bound = small[self.caps[j] - 1] if len(small) >= self.caps[j] else last
+        assert bound is not None
+        return (*(text for text in own if rank[text] <= bound), OTHER), bound
 
     def union(self, other: Categories, columns: Columns) -> CappedCategories:
         assert isinstance(other, CappedCategories)
@@ -192,14 +194,19 @@ class CappedCategories(Categories):
             return self._with_frequent(frequent)._joined(other)
         return self._joined(other)
 
-    def _with_frequent(self, frequent: tuple[tuple[str, ...], ...]) -> CappedCategories:
+    def _with_frequent(self, frequent: tuple[tuple[int, ...], ...]) -> CappedCategories:
         return CappedCategories(self.values, self.caps, frequent, self.last, self.possible)
 
-    def _agreed(self, j: int, other: CappedCategories, name: str) -> tuple[str, ...]:
+    def _agreed(self, j: int, other: CappedCategories, name: str) -> tuple[int, ...]:
         """The values that column j keeps first. They may differ as long as nothing overflows."""
         mine, theirs = self.frequent[j], other.frequent[j]
         if self.caps[j] == other.caps[j] and mine == theirs:
             return mine
+        if self.caps[j] == other.caps[j]:  # a side without preference, and with all its values
+            if not mine and self.last[j] is None:
+                return theirs
+            if not theirs and other.last[j] is None:
+                return mine
         both = set(self.values[j]) | set(other.values[j])
         overflown = self.last[j] or other.last[j] or len(both) > self.caps[j]
         if self.caps[j] != other.caps[j] or overflown:
@@ -208,7 +215,7 @@ class CappedCategories(Categories):
                 "different values.",
                 ONE_SCHEMA_HINT,
             )
-        return mine + tuple(text for text in theirs if text not in mine)
+        return tuple(sorted({*mine, *theirs}))
 
     def _joined(self, other: CappedCategories) -> CappedCategories:
         if self.values == other.values and self.last == other.last:
@@ -225,9 +232,27 @@ class CappedCategories(Categories):
     def code_of(self, j: int, value: str) -> int:
         return super().code_of(j, value if value in self.index[j] else OTHER)
 
+    def overflown(self, columns: Columns) -> dict[str, tuple[int, ...]]:
+        """The columns with more values than their cap, and their frequent values."""
+        found = zip(columns, self.frequent, self.last, strict=True)
+        return {name: frequent for name, frequent, last in found if last is not None}
+
     def keep(self, kept: np.ndarray) -> CappedCategories:
         values = super().keep(kept).values
-        return CappedCategories(values, self.caps, self.frequent, self.last, self.possible)
+        frequent = tuple(self._still_frequent(j, texts) for j, texts in enumerate(values))
+        return CappedCategories(values, self.caps, frequent, self.last, self.possible)
+
+    def _still_frequent(self, j: int, texts: tuple[str, ...]) -> tuple[int, ...]:
+        """The frequent values of column j that are left; all if it has, or had, too many values."""
+        known = self.frequent[j]
+        if (
+            self.last[j] is not None
+            or len(known) >= self.caps[j]
+            or len(texts) == (len(self.values[j]))
+        ):
+            return known
+        gone = {value_hash(text) for text in {*self.values[j]}.difference(texts)}
+        return tuple(number for number in known if number not in gone)
 
     def narrowed(self, columns: np.ndarray) -> CappedCategories:
         pick = [int(j) for j in columns]
@@ -253,7 +278,7 @@ class CappedCategories(Categories):
         return cls(
             (tuple(texts) for texts in values),
             tuple(caps),
-            tuple(tuple(texts) for texts in frequent),
-            tuple(None if rank is None else (rank[0], rank[1], rank[2]) for rank in last),
+            tuple(tuple(hashes) for hashes in frequent),
+            tuple(None if rank is None else (rank[0], rank[1]) for rank in last),
             tuple(tuple(texts) for texts in declared[0]) if declared else None,
         )

@@ -48,6 +48,10 @@ class Codes(ABC):
         """Only the marked codes. Fixed codes all stay."""
         return self
 
+    def alone(self) -> Codes:
+        """The same codes, without a reference to others of which they are a part."""
+        return self
+
     def narrowed(self, columns: np.ndarray) -> Codes:
         """The codes of some of the columns."""
         raise NotImplementedError(f"{type(self).__name__} cannot be split by column")
@@ -220,8 +224,8 @@ class Categories(Codes):
         """The code of a value of column j."""
         return int(self.first[j]) + self.index[j][value]
 
-    def overflow(self, j: int) -> tuple[tuple[str, ...], tuple[int, int, str]] | None:
-        """The frequent values of column j and the last rank that is kept; None without a cap."""
+    def overflow(self, j: int) -> tuple[tuple[int, ...], tuple[int, int]] | None:
+        """The hashes of the frequent values of column j and the last rank that is kept; None without a cap."""
         return None
 
     def keep(self, kept: np.ndarray) -> Categories:

@@ -28,6 +28,12 @@ class Columns:
         names = None if self.names is None else tuple(self.names[int(j)] for j in at)
         return Columns(len(at), names)
 
+    def renamed(self, names: Mapping[str, str]) -> Columns:
+        """The same columns with new names of some, by the old names."""
+        if self.names is None or names.keys().isdisjoint(self.names):
+            return self
+        return Columns(self.size, tuple(names.get(name, name) for name in self.names))
+
     def state(self) -> dict[str, Any]:
         return {"size": self.size, "names": None if self.names is None else list(self.names)}
 

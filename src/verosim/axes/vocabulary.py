@@ -68,11 +68,16 @@ class Vocabulary(TokenCodes):
     (2, ['spam', 'ham'])
     """
 
-    def __init__(self, room: np.ndarray, bounds: np.ndarray, *, open: bool = True) -> None:
+    def __init__(
+        self, room: np.ndarray, bounds: np.ndarray, *, open: bool = True, chosen: int = 0
+    ) -> None:
         """`room` has the bytes of the tokens and at least SLACK more bytes.
 
-        The extra bytes are not part of the value. A statistic that still grows may write there.
+        The extra bytes are not part of the value. A statistic that still grows may write there. If
+        the tokens of a closed vocabulary were chosen from texts, `chosen` is a hash of all of them.
+        Some of them may be gone, because the texts with them were forgotten.
         """
+        self.chosen = chosen
         self._room, self.bounds, self.open, self.fixed = room, bounds, open, not open
         self.size = len(bounds) - 1
         self.first = np.array([0, self.size], dtype=np.intp)
@@ -84,12 +89,12 @@ class Vocabulary(TokenCodes):
         return cls(np.zeros(SLACK, dtype=np.uint8), np.zeros(1, dtype=np.int64))
 
     @classmethod
-    def of(cls, tokens: Iterable[str], *, open: bool = True) -> Vocabulary:
+    def of(cls, tokens: Iterable[str], *, open: bool = True, chosen: int = 0) -> Vocabulary:
         """The vocabulary of some tokens, in their order. Each token may occur only once."""
         raw = [token.encode() for token in tokens]
         bounds = np.zeros(len(raw) + 1, dtype=np.int64)
         np.cumsum([len(token) for token in raw], out=bounds[1:])
-        out = cls(_with_slack(b"".join(raw)), bounds, open=open)
+        out = cls(_with_slack(b"".join(raw)), bounds, open=open, chosen=chosen)
         _ = out.slots
         return out
 
@@ -171,7 +176,8 @@ class Vocabulary(TokenCodes):
             return self
         found = self.find(other)
         unknown = np.flatnonzero(found < 0)
-        if self.fixed and (len(unknown) or self.size != other.size):
+        same_choice = self.chosen and self.chosen == other.chosen
+        if self.fixed and not same_choice and (len(unknown) or self.size != other.size):
             raise _unlike(self, other, columns)
         if not len(unknown):
             return self
@@ -179,7 +185,8 @@ class Vocabulary(TokenCodes):
         return Vocabulary(
             np.concatenate([self.arena, more._room]),
             np.concatenate([self.bounds, more.bounds[1:] + self.bounds[-1]]),
-        )
+            open=self.open, chosen=self.chosen,
+        )  # fmt: skip
 
     def positions(self, wider: Vocabulary) -> np.ndarray | None:
         if wider.extends(self):
@@ -200,20 +207,25 @@ class Vocabulary(TokenCodes):
         room = np.zeros(int(lengths.sum()) + SLACK, dtype=np.uint8)
         bounds = np.zeros(len(chosen) + 1, dtype=np.int64)
         kernels.take_tokens(self._room, self.bounds, chosen, room, bounds)
-        out = Vocabulary(room, bounds, open=self.open)
+        out = Vocabulary(room, bounds, open=self.open, chosen=self.chosen)
         out.part_of = self, chosen
         return out
+
+    def alone(self) -> Vocabulary:
+        """The same tokens, without a reference to a larger vocabulary of which they are a part."""
+        return Vocabulary(self._room, self.bounds, open=self.open, chosen=self.chosen)
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         return columns.name(0), repr(self.token(code))
 
     def state(self) -> Any:
-        return self.open, self.arena.tobytes(), self.bounds.tobytes()
+        return self.open, self.arena.tobytes(), self.bounds.tobytes(), self.chosen
 
     @classmethod
     def from_state(cls, state: Any) -> Vocabulary:
-        open, arena, bounds = state
-        return cls(_with_slack(arena), np.frombuffer(bounds, dtype=np.int64).copy(), open=open)
+        open, arena, bounds, chosen = state
+        starts = np.frombuffer(bounds, dtype=np.int64).copy()
+        return cls(_with_slack(arena), starts, open=open, chosen=chosen)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Vocabulary.from_state, (self.state(),)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from verosim.axes.value_hashes import HashedText
+
 MOST_NUMBER_CELLS = 240  # 5 and 12 divide it, so coarser bins are unions of cells
 MOST_CATEGORY_CELLS = 250
 
@@ -24,7 +26,7 @@ class CellColumn:
     columns: tuple[str, ...]  # of the table: several for a group of exclusive 0/1 columns
     part: str  # the part of the row that has its values; "" for such a group
     edges: tuple[float, ...] = ()  # of the bins of a number, outer edges included
-    values: tuple[str, ...] = ()  # of a category
+    values: tuple[HashedText, ...] = ()  # of a category; a hash if its rows were forgotten
     declared: bool = False  # whether the user has declared the values
 
     @property

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.axes.value_hashes import value_hash
 from verosim.data import cells
 from verosim.data.date_formats import DateFormat, FoundDates, find_date_format
 from verosim.data.libraries import pa, pc
@@ -58,7 +59,7 @@ def split_kind(kind: Any, column: str) -> tuple[Any, Format | None]:
 
 def by_format(column: Column, read: Read) -> Read:
     """The function that reads the cells of a column, after its format was applied."""
-    if column.role not in FORMATTED_ROLES or not (column.format or column.missing):
+    if column.role not in FORMATTED_ROLES or not (column.format or column.missing or column.unread):
         return read
     format_ = column.format
     if format_ and column.role == DateFormat.role and NumberFormat.parsed(format_):
@@ -70,6 +71,15 @@ def _read_formatted(
     read: Read, format_: str, missing: frozenset[str], array: pa.Array, na: frozenset[str]
 ) -> Any:
     return read(as_cells(array, na | missing, format_), na)
+
+
+def missing_texts(column: Column, array: pa.Array) -> frozenset[str]:
+    """The texts of a column that are missing there. Some are known only by their hashes."""
+    if not column.unread or not cells.is_text(array.type):
+        return frozenset(column.missing)
+    seen = pc.unique(cells.without_dictionary(array)).to_pylist()
+    hashes = frozenset(column.unread)
+    return frozenset(column.missing).union(t for t in seen if t and value_hash(t) in hashes)
 
 
 def as_cells(array: pa.Array, na: frozenset[str], format_: str) -> pa.Array:

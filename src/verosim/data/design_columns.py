@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from verosim.axes.value_hashes import HashedText
+
 NUMBER_COLUMN, FLAG_COLUMN, CATEGORY_COLUMN = "number", "flag", "category"
 MOST_ONE_HOT = 60  # values of a category that have a column of their own
 LEVELS = 101  # quantiles that describe the distribution of a number
@@ -30,7 +32,8 @@ class DesignColumn:
     mean: float = 0.0
     deviation: float = 1.0
     quantiles: tuple[float, ...] = ()  # of a number
-    values: tuple[str, ...] = ()  # of a category, the most frequent first
+    # Of a category, the most frequent first. It is a hash if its rows were forgotten.
+    values: tuple[HashedText, ...] = ()
     others: bool = False  # whether all other values of a category share a column
     missing: bool = False  # whether missing cells have a column
 
@@ -47,10 +50,14 @@ class DesignColumn:
         elif self.kind == FLAG_COLUMN:
             out.append(self.name)
         else:
-            out += [f"{self.name} = {value}" for value in self.shown(every)]
+            first = 1 if every else 2
+            out += [
+                f"{self.name} = {value if isinstance(value, str) else f'forgotten value {at}'}"
+                for at, value in enumerate(self.shown(every), first)
+            ]
             out += [f"{self.name} = other values"] * self.others
         return (*out, *([f"{self.column} is missing"] * self.missing))
 
-    def shown(self, every: bool) -> tuple[str, ...]:
+    def shown(self, every: bool) -> tuple[HashedText, ...]:
         """The values of a category that have a column."""
         return self.values if every else self.values[1:]

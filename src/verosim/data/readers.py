@@ -17,7 +17,7 @@ import numpy as np
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.data import cells
-from verosim.data.cell_formats import by_format, other_format_hint
+from verosim.data.cell_formats import by_format, missing_texts, other_format_hint
 from verosim.data.libraries import pa
 from verosim.data.nodes import PROGRAM_HINT, no_program
 from verosim.data.number_blocks import number_block
@@ -102,7 +102,8 @@ class Reader(ABC):
         if at < 0:
             return None
         try:
-            found = read(rows.batch.column(at), self.na.union(column.missing))
+            array = rows.batch.column(at)
+            found = read(array, self.na | missing_texts(column, array))
         except cells.Unreadable as error:
             hint = other_format_hint(column, error.value) or (
                 f"Use na=[{str(error.value)!r}] if it means missing, or fit "

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verosim.axes import Columns
+from verosim.axes.value_hashes import HashedText, agreed_values, hashes_of
 from verosim.data.cell_columns import CellColumn, Structure
 from verosim.data.cell_formats import FORMATTED_ROLES, Format, parsed_format, split_kind
 from verosim.data.column_kinds import (
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
 CATEGORY_NAME = "category"  # the kind of a column with declared values
 WORD_ROLES = (CATEGORY_NAME, "text")  # in these roles, every text is a value
-SCHEMA_FORMAT = 2  # of a saved schema; in format 1, which has no number, every date has a trend
+# Of a saved schema. In format 1, which has no number, every date has a trend. Before format 3, all
+# frequent values are texts.
+SCHEMA_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,11 @@ class Column:
         Whether all values are whole numbers.
     edges : tuple of float
         The edges of the bins of a numeric column, or () for other columns.
-    frequent : tuple of str
-        The most frequent categories. They are kept if there are more than `max_categories`.
+    frequent : tuple of int
+        The 64-bit hashes of the most frequent values of a category column with more than
+        `max_categories` values, sorted. The model keeps these values first. It is () for all other
+        columns. A hash does not contain the value, but it is not anonymous: someone who guesses
+        the value can compute its hash.
     format : str
         How the texts of a number or a date are written, such as "1.234,56", "$1,234.56" or
         "31/12/2024". It is "" for plain numbers, for dates like 2024-12-31, and for columns that
@@ -71,6 +77,9 @@ class Column:
         addition to the `na` of the schema.
     values : tuple of str
         The possible values of a category, if the user has declared them, or ().
+    unread : tuple of int
+        The 64-bit hashes of such texts, in the schema of a model after `forget`: the texts
+        themselves may be those of forgotten rows.
     kind : KindDescription
         The properties of the kind.
     role : str
@@ -84,10 +93,11 @@ class Column:
     note: str = ""
     whole: bool = False
     edges: tuple[float, ...] = ()
-    frequent: tuple[str, ...] = ()
+    frequent: tuple[int, ...] = ()
     format: str = ""
     missing: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    unread: tuple[int, ...] = ()
 
     @property
     def kind(self) -> KindDescription:
@@ -121,10 +131,11 @@ class Schema:
         "category", "boolean", "date", "date+trend", "text" or "ignore"), `role` ("number",
         "category", "boolean", "date/time", "text" or "ignored"), `reason` (why the column has this
         kind), `note` (a point to check, or ""), `whole` (whether all values are whole numbers),
-        `edges` (the edges of the bins of a numeric column), `frequent` (the most frequent
-        categories), `format` (how the texts of a number or a date are written, or ""),
-        `missing` (the texts that are read as missing in this column) and `values` (the possible
-        values of a category, if they were declared).
+        `edges` (the edges of the bins of a numeric column), `frequent` (hashes of the most frequent
+        categories, if not all are kept), `format` (how the texts of a number or a date are
+        written, or ""), `missing` (the texts that are read as missing in this column), `values`
+        (the possible values of a category, if they were declared) and `unread` (hashes of texts
+        that are read as missing, after `forget`).
     target : str or None
         The name of the target column, or None if the labels are not in the table.
     target_type : {"text", "integer", "boolean"}
@@ -155,8 +166,10 @@ class Schema:
     distance : float
         The median squared distance between two rows of the design matrix. It is 0 before a
         `LiftedLDA` was fitted.
-    terms : tuple of (str, tuple of str)
-        The leading terms that `TextRidge` has chosen, by the settings of the model.
+    terms : tuple of (str, tuple of str or int)
+        The leading terms that `TextRidge` has chosen, by the settings of the model. After `forget`,
+        a term that no text has any more is replaced by its hash. The same is done with the values
+        in `cells` and `design`.
     names : tuple of str
         The names of the columns.
     used : tuple of Column
@@ -192,7 +205,7 @@ class Schema:
     structures: tuple[tuple[str, Structure], ...] = ()
     design: tuple[DesignColumn, ...] = ()
     distance: float = 0.0
-    terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    terms: tuple[tuple[str, tuple[HashedText, ...]], ...] = ()
     dialect: str = field(default="", compare=False)
 
     def __iter__(self) -> Iterator[Column]:
@@ -282,20 +295,15 @@ class Schema:
             formats[name] = split_kind(density, name)[1]
             if column is not None and kind.binned and not column.edges:
                 raise VerosimError(
-                    f"Column {name!r} was not read as numbers, so it has no bins.",
+                    f"Column {name!r} is ignored, so it has no bins."
+                    if column.density == IGNORE.name
+                    else f"Column {name!r} was not read as numbers, so it has no bins.",
                     f"Make a new schema: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
                 )
         changed = tuple(
-            replace(
-                c, density=kinds[c.name].name, note="", reason=SET_BY_USER,
-                format=str(formats[c.name] or c.format),
-                missing=() if kinds[c.name].role in WORD_ROLES else c.missing,
-                values=declared_values(columns[c.name], c.name),
-            )
-            if c.name in kinds
-            else c
+            _edited(c, kinds[c.name], formats[c.name], columns[c.name]) if c.name in kinds else c
             for c in self.columns
-        )  # fmt: skip
+        )
         labels = "text" if self.target in columns else self.target_type
         return with_columns(replace(self, target_type=labels), changed)
 
@@ -350,8 +358,12 @@ class Schema:
             for c in columns:
                 if c.format:
                     parsed_format(c.format, c.name)
-            if raw.pop("version", 1) < SCHEMA_FORMAT:
+            version = raw.pop("version", 1)
+            if version < 2:
                 columns = with_trends(columns)
+            if version < 3:
+                most = raw.get("max_categories", 1000)
+                columns = tuple(without_texts_of_values(c, most) for c in columns)
             cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
             structures = tuple(
                 (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
@@ -416,16 +428,17 @@ class Schema:
                     ONE_SCHEMA_HINT,
                 )
             check_same_values(mine[name].values, theirs[name].values, name)
-        if self.cells and other.cells and self.cells != other.cells:
-            known = {column.name: column for column in other.cells}
-            apart = next((c.name for c in self.cells if c != known.get(c.name)), "")
+        known = {column.name: column for column in other.cells}
+        unlike = [c.name for c in self.cells if not _same_values(c, known.get(c.name))]
+        if known and self.cells and (unlike or len(known) != len(self.cells)):
+            apart = unlike[0] if unlike else ""
             raise VerosimError(
                 f"Column {apart!r} has other cells in this model than in the other model.",
                 FITTED_SCHEMA_HINT,
             )
         self._check_same_design(other)
         chosen = dict(other.terms)
-        if any(chosen.get(key, terms) != terms for key, terms in self.terms):
+        if any(agreed_values(terms, chosen.get(key, terms)) is None for key, terms in self.terms):
             raise VerosimError(
                 "The leading terms in this model differ from those in the other model.",
                 FITTED_SCHEMA_HINT,
@@ -435,7 +448,8 @@ class Schema:
         """Raise an error if both schemas have a design matrix, and the two are different."""
         if not self.design or not other.design:
             return
-        apart = [a.column for a, b in zip(self.design, other.design, strict=False) if a != b]
+        pairs = zip(self.design, other.design, strict=False)
+        apart = [a.column for a, b in pairs if not _same_values(a, b)]
         if apart or len(self.design) != len(other.design):
             raise VerosimError(
                 f"Column {apart[0] if apart else self.design[-1].column!r} is encoded in another "
@@ -483,6 +497,55 @@ class Schema:
         return "\n".join(line.rstrip() for line in out)
 
     __repr__ = __str__
+
+
+def _same_values(mine: Any, theirs: Any) -> bool:
+    """Whether two entries are equal. A text and its hash are the same value."""
+    if mine == theirs:
+        return True
+    if type(mine) is not type(theirs) or replace(mine, values=()) != replace(theirs, values=()):
+        return False
+    return agreed_values(mine.values, theirs.values) is not None
+
+
+def _edited(
+    column: Column, kind: KindDescription, format_: Format | None, given: Any
+) -> Column:
+    """The entry of a column with another kind, which the user has chosen."""
+    if kind == IGNORE:
+        return replace(as_ignored(column), reason=SET_BY_USER)
+    words = kind.role in WORD_ROLES
+    return replace(
+        column, density=kind.name, note="", reason=SET_BY_USER,
+        format=str(format_ or column.format),
+        frequent=column.frequent if kind.role == "category" else (),
+        missing=() if words else column.missing, unread=() if words else column.unread,
+        values=declared_values(given, column.name),
+    )  # fmt: skip
+
+
+def as_ignored(column: Column) -> Column:
+    """The entry of a column that is ignored. It has no value of the column."""
+    return Column(column.name, IGNORE.name, column.type, column.reason)
+
+
+def over_cap_only(schema: Schema, over: Mapping[str, tuple[int, ...]] | None = None) -> Schema:
+    """The schema with hashes of frequent values only where the column has too many values.
+
+    `over` has such hashes of columns that have too many values since the schema was made.
+    """
+    over = over or {}
+    columns = tuple(
+        replace(c, frequent=kept)
+        if c.frequent != (kept := over.get(c.name, c.frequent if _is_full(c, schema) else ()))
+        else c
+        for c in schema.columns
+    )
+    return schema if columns == schema.columns else replace(schema, columns=columns)
+
+
+def _is_full(column: Column, schema: Schema) -> bool:
+    return len(column.frequent) >= schema.max_categories
 
 
 def _not_a_schema(path: Any, why: str, hint: str | None = None) -> VerosimError:
@@ -553,6 +616,15 @@ def schema_of_arrays(columns: Columns, present: tuple[str, ...]) -> Schema:
 def with_trends(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of an old schema, in which a date is also a number."""
     return tuple(replace(c, density="date+trend") if c.density == "date" else c for c in columns)
+
+
+def without_texts_of_values(column: Column, most: int) -> Column:
+    """The entry of an old schema, with hashes in place of frequent values."""
+    if column.density == IGNORE.name:
+        return as_ignored(column)
+    texts = [str(value) for value in column.frequent]
+    kept = column.role == "category" and len(texts) >= most
+    return replace(column, frequent=hashes_of(texts) if kept else ())
 
 
 def _tuples(raw: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,10 @@ def check_fields(schema: Any) -> None:
             isinstance(e, int | float) and isfinite(e) for e in edges
         )
         _check_field(column, "edges", numbers, "a list of finite numbers")
-        for name in ("frequent", "missing", "values"):
+        for name in ("missing", "values"):
             _check_field(column, name, _are_texts(getattr(column, name)), "a list of texts")
+        for name in ("frequent", "unread"):
+            _check_field(column, name, _are_hashes(getattr(column, name)), "a list of hashes")
         _check_field(column, "name", _is_valid(column.name), "valid text")
     if len(set(schema.names)) < len(schema.names):
         raise VerosimError("A column is listed twice.")
@@ -39,6 +41,13 @@ def check_fields(schema: Any) -> None:
 
 def _are_texts(values: Any) -> bool:
     return isinstance(values, tuple) and all(isinstance(value, str) for value in values)
+
+
+def _are_hashes(values: Any) -> bool:
+    return isinstance(values, tuple) and all(
+        isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+        for value in values
+    )
 
 
 def _check_field(owner: Any, name: str, is_right: bool, wanted: str) -> None:

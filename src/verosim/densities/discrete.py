@@ -124,7 +124,7 @@ class CodeParams(Params):
             out.append(
                 LookupTerm(
                     (j,), values, self.table[first[j] : first[j + 1]], self.table[size + j],
-                    nothing, None if rare is None else Overflow(*rare),
+                    nothing, None if rare is None else Overflow.of(*rare),
                 )
             )  # fmt: skip
         return tuple(out)

@@ -24,7 +24,7 @@ from verosim.kinds.cell_look import with_cells
 from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.cell_sampling import table_of_cells
 from verosim.kinds.first_rows import FirstRows
-from verosim.kinds.look import check_same_kinds, look
+from verosim.kinds.look import check_same_kinds, full_look
 from verosim.models import Spec
 from verosim.models.settings import whole
 from verosim.models.spec import LabelledTable
@@ -78,7 +78,7 @@ class CodedSpec(Spec):
             whole("bins", self.bins, 2, MOST_BINS)
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
-        return look(table, target, columns=self.columns, **given)
+        return full_look(table, target, columns=self.columns, **given)
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
         check_same_kinds(schema, self.columns)

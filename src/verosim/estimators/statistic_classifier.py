@@ -37,6 +37,7 @@ from verosim.models import (
     forget_rows,
     merge,
     open_to_score,
+    prune,
 )
 from verosim.models.opening import with_marks
 from verosim.models.program import program_of
@@ -252,6 +253,36 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             The updated model itself.
         """
         return self.set_state(decay(self.spec(), self.checked_state(), factor))
+
+    @updates
+    def prune(self, min_count: float) -> Self:
+        """Remove rare categories and tokens from the model permanently, in place.
+
+        The model, its schema and its pickles no longer contain these values. A token is removed as
+        if it had not occurred, and a cell with a removed category counts as missing. If such a
+        value occurs again later, its count starts at zero. Rows that have removed values can still
+        be forgotten, except with `TextRidge`. Models that read a table as cells or as a design
+        matrix (`AODE`, `KDB`, `TAN`, `LiftedLDA`, and LDA, QDA and RDA with `encode`) keep the sums
+        of a rare value, and only its name is replaced by a hash. Their predictions do not change.
+
+        Parameters
+        ----------
+        min_count : float
+            Values with a smaller total count are removed. A count is a sum of weights. It is a
+            number of rows for `AODE`, `KDB`, `TAN`, `TextRidge`, and `TextNB(weighting="l2")`.
+
+        Returns
+        -------
+        Self
+            The updated model itself.
+
+        Raises
+        ------
+        VerosimError
+            If the model has no categories and no tokens, or if its tokens were given by
+            `vocabulary` or `hashed`.
+        """
+        return self.set_state(prune(self.spec(), self.checked_state(), min_count))
 
     @reads
     def merge(self, other: StatisticClassifier) -> Self:

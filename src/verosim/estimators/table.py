@@ -21,7 +21,7 @@ from verosim.estimators.checks import generator
 from verosim.estimators.conditional import given_columns
 from verosim.estimators.one_state import reads
 from verosim.kinds.density_choice import NUMBER_KINDS
-from verosim.kinds.look import check_same_kinds, look
+from verosim.kinds.look import check_same_kinds, full_look
 from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Product
@@ -55,7 +55,7 @@ class TableSpec(Spec):
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         whole("max_categories", self.max_categories, least=1)
         most = int(self.max_categories)
-        return look(table, target, columns=self.columns, max_categories=most, **given)
+        return full_look(table, target, columns=self.columns, max_categories=most, **given)
 
     def fixed_by_first_rows(self, schema: Schema) -> str:
         numbers = [c.name for c in schema.of(*NUMBER_KINDS) if c.reason != SET_BY_USER]

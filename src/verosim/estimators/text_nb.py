@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from verosim.axes import Vocabulary
 from verosim.densities.estimates import best_scores
 from verosim.errors import VerosimError
-from verosim.estimators.one_state import reads, updates
+from verosim.estimators.one_state import reads
 from verosim.estimators.text import TextSpec
 from verosim.estimators.text_classifier import TextClassifier
-from verosim.models import derive
-from verosim.models.settings import finite
 
 if TYPE_CHECKING:
     from verosim.typing import ClassWeight, Priors
@@ -214,30 +212,6 @@ class TextNB(TextClassifier):
         return TextSpec(**self.settings(TextSpec))
 
     # Tokens ------------------------------------------------------------------------------
-
-    @updates
-    def prune(self, min_count: float) -> Self:
-        """Remove rare tokens from the model permanently, in place.
-
-        The model and its pickles no longer contain these tokens. If a token occurs again later,
-        its count starts at zero. Texts that have removed tokens can still be forgotten.
-
-        Parameters
-        ----------
-        min_count : float
-            Tokens with a smaller total count are removed. With `weighting="l2"`, it is the number
-            of texts that have the token.
-
-        Returns
-        -------
-        Self
-            The updated model itself.
-        """
-        finite("min_count", min_count, least=0)
-        state = self.checked_state()
-        statistic: Any = state.statistic
-        kept = statistic.pruned(float(min_count))
-        return self.set_state(derive(self.spec(), kept, state.schema, state.tuned, streaming=True))
 
     @property
     def tokens_(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verosim.axes import Axes, Vocabulary
+from verosim.axes.value_hashes import HashedText, hash_of_values
 from verosim.bayes.rule import Decision
 from verosim.data import ArraySource
 from verosim.data.schema import Schema
@@ -92,11 +93,14 @@ class TextRidgeSpec(DocumentSpec):
         self.check_terms()
         if self.vocabulary is not None:
             terms = self.given_terms()
-        elif not isinstance(source, ArraySource):
-            chosen = dict(source.reader.schema.terms)[self.terms_key]
-            terms = Vocabulary.of(chosen, open=False)
+            return TermProducts(axes.with_codes(terms), **self.tokenization.options)
+        found: tuple[HashedText, ...]
+        if isinstance(source, ArraySource):
+            found = self.leading_terms(source)
         else:
-            terms = Vocabulary.of(self.leading_terms(source), open=False)
+            found = dict(source.reader.schema.terms)[self.terms_key]
+        known = [term for term in found if isinstance(term, str)]
+        terms = Vocabulary.of(known, open=False, chosen=hash_of_values(found))
         return TermProducts(axes.with_codes(terms), **self.tokenization.options)
 
     # Estimating --------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def missing(block: CodedColumns, j: int) -> np.ndarray:
 def zero(axes: Axes, part: Part, schema: Schema) -> Counts:
     """Counts with the limit and the frequent values of the schema; pieces keep all values."""
     caps: list[int] = []
-    kept: list[tuple[str, ...]] = []
+    kept: list[tuple[int, ...]] = []
     declared: list[tuple[str, ...]] = []
     for member in part.members:
         for _ in member.names:

@@ -15,6 +15,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
+from verosim.axes.value_hashes import ValueIndex
 from verosim.data.cell_columns import CellColumn
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
@@ -83,7 +84,7 @@ class _Category:
 
     part: str
     column: int
-    index: dict[str, int]
+    index: ValueIndex
     place: int
 
     def find(self, block: Parts, out: np.ndarray) -> None:
@@ -143,7 +144,7 @@ def _finders(
         if column.is_number:
             numbers.setdefault(part, []).append((j, place, np.array(column.edges[1:-1])))
         else:
-            yield _Category(part, j, {v: cell for cell, v in enumerate(column.values)}, place)
+            yield _Category(part, j, ValueIndex(column.values), place)
     for part, found in numbers.items():
         at, places, edges = zip(*found, strict=True)
         offset = np.concatenate([[0], np.cumsum([len(e) for e in edges])])

@@ -46,7 +46,8 @@ def _pieces(columns: Sequence[CellColumn], owner: str) -> list[int]:
 
 def _values(column: CellColumn, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if not column.is_number:
-        return np.array([*column.values, OTHER, None], dtype=object)[cells]
+        texts = [value if isinstance(value, str) else OTHER for value in column.values]
+        return np.array([*texts, OTHER, None], dtype=object)[cells]
     edges = np.array(column.edges)
     at = np.minimum(cells, column.known - 1)
     if len(edges) < 2:

@@ -15,6 +15,7 @@ import numpy as np
 
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
+from verosim.axes.value_hashes import ValueIndex
 from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, STANDARD, DesignColumn
 from verosim.data.readings import CellReading
 from verosim.data.schema import Schema
@@ -141,9 +142,9 @@ def _fill_category(
     out: np.ndarray, one: DesignColumn, block: CodedColumns, j: int, every: bool
 ) -> None:
     """1 in the column of the value. A value without a column leaves zeros."""
-    index = {value: at for at, value in enumerate(one.shown(every))}
+    index = ValueIndex(one.shown(every))
     nowhere = out.shape[1]
-    reference = () if every else one.values[:1]
+    reference = ValueIndex(() if every else one.values[:1])
     other = len(index) if one.others else nowhere
     missing = nowhere - 1 if one.missing else nowhere
     table = [

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes.bins import edges_of
+from verosim.axes.value_hashes import hashes_of
 from verosim.data import cells
 from verosim.data.cell_formats import (
     Format,
@@ -27,7 +28,7 @@ from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
 from verosim.data.libraries import pa
 from verosim.data.readers import NOT_SUPPORTED
-from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_kind
+from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_ignored, as_kind
 from verosim.data.text_folding import in_ascii_digits
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
@@ -38,6 +39,7 @@ from verosim.kinds.format_notes import (
     cells_not_read,
     dots_of_thousands,
     lists_of_codes,
+    numbers_in_identifier,
 )
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.missing_marks import (
@@ -53,11 +55,11 @@ from verosim.kinds.text import TEXT
 
 LEAST_ROWS_FOR_IDENTIFIER = 20  # with fewer rows, no column is an identifier
 ROWS_OF_SURE_IDENTIFIER = 50  # with so many different whole numbers, a note asks the user
-MOST_NUMERIC_CODES = 100  # with more distinct numbers, they are not kept as categories
 FEW_WHOLE_NUMBERS = 20  # with so few different whole numbers, a note asks the user
 LEAST_WORDS_OF_TEXT = 4.0  # mean number of words per cell of a text column
 DATES = "dates, read as hour, weekday and month"
 TRUE_OR_FALSE = "true or false"
+CONSTANT = "constant, so it does not separate the classes"
 NO_VALUES, ALL_MISSING = EMPTY_REASONS = "the column has no values", "missing in all"
 ROLES_WITH_HOLES = (GAUSSIAN.role, DATE.role, BOOLEAN.role)  # read without words that mean missing
 
@@ -98,6 +100,8 @@ class FirstLook:
         if values := declared_values(given, found.name):
             return Column(found.name, CATEGORY.name, values=values)
         wanted, format_ = as_kind(given, found.name), split_kind(given, found.name)[1]
+        if wanted == IGNORE:
+            return as_ignored(found)
         if wanted.name == found.density and format_ is None:
             return found
         note = found.note if found.missing and wanted.role == found.role else ""
@@ -164,7 +168,7 @@ class FirstLook:
                 return Column(name, IGNORE.name, type_, "identifier: consecutive whole numbers")
         why, note = found.reason, ""
         if len(distinct) == 1:
-            why = _constant(str(cells.text_of(distinct[0])))
+            why = CONSTANT
         elif whole and len(distinct) <= FEW_WHOLE_NUMBERS and n >= 5 * len(distinct):
             shown = ", ".join(str(cells.text_of(v)) for v in distinct[:6])
             more = ", …" if len(distinct) > 6 else ""
@@ -177,10 +181,7 @@ class FirstLook:
             note = f"All values are different. {_if_identifier(name)}"
         if sentinels := sentinels_of(found.values, distinct):
             note = " ".join(filter(None, (sentinels_note(sentinels), note)))
-        # These values are needed if the user changes the column to a category.
-        few = distinct.tolist() if len(distinct) <= MOST_NUMERIC_CODES else ()
-        frequent = tuple(cells.text_of_number(v) for v in few)
-        return Column(name, found.density, type_, why, note, whole, found.edges, frequent)
+        return Column(name, found.density, type_, why, note, whole, found.edges)
 
     def _as_number(self, column: Column, array: pa.Array) -> Column:
         """The entry with the bins of its numbers, after the format was found."""
@@ -285,7 +286,7 @@ class FirstLook:
             return Column(name, TEXT.name, reason=reason)
         if len(seen) == n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             reason = f"identifier: all {n:,} values are different"
-            return Column(name, IGNORE.name, reason=reason, note=almost_numbers(name, seen))
+            return Column(name, IGNORE.name, reason=reason, note=numbers_in_identifier(name, seen))
         return self._words(name, seen, n)
 
     def _formatted(self, name: str, array: pa.Array, texts: dict[str, int]) -> Column | None:
@@ -298,8 +299,6 @@ class FirstLook:
             column = Column(name, DATE.name, reason=DATES)
         else:
             column = self._number(name, given)
-        if len(texts) <= MOST_NUMERIC_CODES:  # needed if the user changes it to a category
-            column = replace(column, frequent=_ranked(self._categories(texts)))
         lists = lists_of_codes(column, found.format, texts)
         notes = (found.note, cells_not_read(column, found.odd, texts), lists or column.note)
         note = " ".join(filter(None, notes))
@@ -315,18 +314,20 @@ class FirstLook:
     def _words(self, name: str, seen: dict[str, int], n: int) -> Column:
         reason = f"{len(seen):,} value{'s' if len(seen) != 1 else ''} in {n:,} rows"
         if len(seen) == 1:
-            reason = _constant(next(iter(seen)))
+            reason = CONSTANT
         note = almost_numbers(name, seen)
         if len(seen) > self.cap:
             reason = f"{len(seen):,} values in {n:,} rows; {self.cap:,} are kept"
         elif not note and len(seen) > 0.5 * n and n >= LEAST_ROWS_FOR_IDENTIFIER:
             note = f"There are {len(seen):,} different values in {n:,} rows. {_if_identifier(name)}"
-        frequent = _ranked(seen)[: self.cap]  # values that come later do not replace these
-        return Column(name, CATEGORY.name, reason=reason, note=note, frequent=frequent)
+        return Column(name, CATEGORY.name, reason=reason, note=note, frequent=self._kept(seen))
+
+    def _kept(self, seen: dict[str, int]) -> tuple[int, ...]:
+        """The hashes of the most frequent values. Values that come later do not replace these."""
+        return hashes_of(_ranked(seen)[: self.cap])
 
     def _as_words(self, column: Column, array: pa.Array) -> Column:
-        seen = self._seen(array)
-        return replace(column, frequent=self._words(column.name, seen, len(array)).frequent)
+        return replace(column, frequent=self._kept(self._seen(array)))
 
 
 def _ranked(seen: dict[str, int]) -> tuple[str, ...]:
@@ -341,10 +342,6 @@ def _are_dates(texts: dict[str, int]) -> bool:
     except cells.Unreadable:
         return False
     return True
-
-
-def _constant(value: str) -> str:
-    return f"constant ({value}), so it does not separate the classes"
 
 
 def _if_identifier(name: str) -> str:

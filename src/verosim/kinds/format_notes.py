@@ -52,6 +52,23 @@ def almost_numbers(name: str, seen: dict[str, int]) -> str:
     return ""
 
 
+def numbers_in_identifier(name: str, seen: dict[str, int]) -> str:
+    """The note about an ignored column that may be numbers. It does not show any value."""
+    odd = sum(not cells.NUMBER_PATTERN.fullmatch(text) for text in seen)
+    if len(seen) > 5 and odd <= max(3, len(seen) // 20):
+        few = f"except {odd:,} of {len(seen):,}" if odd else "that are stored as text"
+        return (
+            f"The values are numbers {few}. "
+            f"To read them as numbers, use columns={{{name!r}: {GAUSSIAN.name!r}}}."
+        )
+    if mixed_units(list(seen)):
+        return (
+            "The values are numbers with different units. "
+            "To read them as numbers, convert them to one unit."
+        )
+    return ""
+
+
 def lists_of_codes(column: Column, format_: Format, texts: dict[str, int]) -> str:
     """The note about texts like '1,2' and '1,3', which may be lists of codes."""
     pair = next((text for text in texts if PAIR_PATTERN.fullmatch(text)), None)

@@ -17,7 +17,7 @@ from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
 from verosim.data.files import can_rewind
 from verosim.data.libraries import pa
-from verosim.data.schema import Column, Schema, as_kind, check_in_table, near
+from verosim.data.schema import Column, Schema, as_kind, check_in_table, near, over_cap_only
 from verosim.data.stream import LABEL_HINT, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.data.weights import as_weights
@@ -124,6 +124,30 @@ def look(
     hue     string  category  category  2 values in 4 rows
     target: 'kind' (text)
     from the first 4 rows
+    """
+    return over_cap_only(
+        full_look(
+            source, target, columns=columns, sample_weight=sample_weight, na=na, read=read,
+            rows=rows, max_categories=max_categories, labels=labels,
+        )
+    )  # fmt: skip
+
+
+def full_look(
+    source: Source,
+    target: str | None = None,
+    *,
+    columns: Any = "auto",
+    sample_weight: Weights | None = None,
+    na: MissingMarks = (),
+    read: FileOptions | None = None,
+    rows: int = FIRST_LOOK_ROWS,
+    max_categories: int = 1000,
+    labels: np.ndarray | None = None,
+) -> Schema:
+    """The schema of `look`, with the hashes of the frequent values of all category columns.
+
+    A fit needs them: a column that has few values in the first rows may have many later.
     """
     if (isinstance(source, Iterator) and not can_rewind(source)) or hasattr(
         source, "read_next_batch"

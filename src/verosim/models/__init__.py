@@ -7,7 +7,7 @@
 The estimators are thin scikit-learn classes that call these functions.
 """
 
-from verosim.models.learning import add_rows, decay, forget_rows, learn, merge
+from verosim.models.learning import add_rows, decay, forget_rows, learn, merge, prune
 from verosim.models.opening import Inputs, Opened, open_rows, open_to_score, reads_table
 from verosim.models.spec import Spec, share_statistic
 from verosim.models.state import State, derive, derive_rules
@@ -26,6 +26,7 @@ __all__ = [
     "merge",
     "open_rows",
     "open_to_score",
+    "prune",
     "reads_table",
     "share_statistic",
 ]

@@ -5,6 +5,7 @@
     forget_rows    T − T(rows)
     decay          T × factor
     merge          T + T(other model)
+    prune          T without rare values
 
 Here T is the statistic of a model, and T(rows) is the statistic of the given rows.
 """
@@ -21,8 +22,16 @@ from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
+from verosim.kinds.forgotten_values import (
+    has_hashes,
+    has_values,
+    joined_schema,
+    new_names,
+    without_forgotten,
+)
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
+from verosim.models.settings import finite
 from verosim.models.spec import Spec
 from verosim.models.state import State, derive
 from verosim.models.stream_start import warn_of_few_rows, warn_of_fixed
@@ -122,7 +131,7 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
     opened = open_rows(spec, inputs, replace(state, statistic=known))
     part = summarise_rows(spec, opened)
     check_known(part.axes.groups.classes[part.rows.sum(axis=1) > 0], state.classes)
-    rest = known.without(part)
+    rest = known.without(part).without_traces()
     if not rest.rows.any():
         raise VerosimError(
             "Every row would be forgotten, and a model without rows cannot predict.",
@@ -130,7 +139,27 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
         )
     _warn_of_lost_digits(rest)  # before any change, because a filter may make it an error
     tuned = spec.updated(state.tuned, float(part.weight.sum()))
-    return derive(spec, rest, opened.schema, tuned, streaming=True)
+    tuned = spec.for_classes(tuned, rest.axes.groups.classes)
+    schema = opened.schema
+    if schema is not None:
+        schema, rest = without_forgotten(schema, rest)
+    return derive(spec, rest, schema, tuned, streaming=True)
+
+
+def prune(spec: Spec, state: State, min_count: float) -> State:
+    """The state without categories and tokens that have a smaller count."""
+    schema, statistic = state.schema, state.statistic
+    finite("min_count", min_count, least=0)
+    in_schema = schema is not None and has_values(schema)
+    if not in_schema and not any(leaf.has_values for leaf in statistic.leaves()):
+        raise VerosimError(
+            f"This {spec.name} has no categories or tokens, so nothing can be pruned.",
+            "Use prune with a model of categories or texts.",
+        )
+    rest = statistic.pruned(float(min_count)).without_traces()
+    if schema is not None:
+        schema, rest = without_forgotten(schema, rest, float(min_count))
+    return derive(spec, rest, schema, state.tuned, streaming=True)
 
 
 def decay(spec: Spec, state: State, factor: float) -> State:
@@ -157,8 +186,15 @@ def merge(spec: Spec, state: State, other: State) -> State:
         )
     rows = (float(one.statistic.weight.sum()) for one in (state, other))
     tuned = state.spec.merged(other.spec, *rows) or state.tuned
-    total = state.current + spec.view(other.statistic)
-    return derive(spec, total, mine, tuned, streaming=True)
+    first, second = state.current, spec.view(other.statistic)
+    if mine is None or theirs is None:
+        return derive(spec, first + second, None, tuned, streaming=True)
+    schema = joined_schema(mine, theirs)
+    first = first.renamed(new_names(mine, schema))
+    total = first + second.renamed(new_names(theirs, schema))
+    if has_hashes(mine) or has_hashes(theirs):  # a value that no row has gets no name again
+        schema, total = without_forgotten(schema, total.without_traces())
+    return derive(spec, total, schema, tuned, streaming=True)
 
 
 def _warn_of_lost_digits(statistic: Statistic) -> None:

@@ -29,7 +29,7 @@ from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
 from verosim.kinds.first_rows import FirstRows
-from verosim.kinds.look import look
+from verosim.kinds.look import full_look
 from verosim.models.settings import finite, same
 from verosim.stats import Statistic
 
@@ -93,7 +93,7 @@ class Spec(ABC):
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         """Look at the first rows of a table, if no schema is given."""
-        return look(table, target, **given)
+        return full_look(table, target, **given)
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
         """The schema with what a model must choose before it counts. Most models choose nothing."""
@@ -304,6 +304,14 @@ class Spec(ABC):
     def updated(self, tuned: Mapping[str, Any], changed: float) -> Mapping[str, Any]:
         """What `fit` has learned, after rows of this total weight were added or removed."""
         return tuned
+
+    def for_classes(self, tuned: Mapping[str, Any], classes: np.ndarray) -> Mapping[str, Any]:
+        """What `fit` has learned, without the labels of classes that are gone."""
+        return tuned
+
+    def of_classes(self, classes: np.ndarray) -> Self:
+        """The settings without the labels of classes that are gone."""
+        return self
 
     @property
     def is_density(self) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from verosim.axes import CappedCategories
 from verosim.bayes.rule import Decision
-from verosim.data.schema import Column, Schema
+from verosim.data.schema import Column, Schema, over_cap_only
 from verosim.densities import estimate_all
 from verosim.models.settings import same
 from verosim.models.spec import Spec
@@ -100,7 +101,17 @@ def derive(
     seen = spec.with_class_weights(spec.view(statistic), streaming)
     params = spec.estimate_quietly(seen) if quiet else spec.estimate(seen)
     rule = spec.rule(params, seen, streaming)
+    schema = None if schema is None else over_cap_only(schema, _overflown(statistic))
     return State(spec, statistic, schema, rule, tuned)
+
+
+def _overflown(statistic: Statistic) -> dict[str, tuple[int, ...]]:
+    """The category columns with too many values, and the hashes of those that are kept first."""
+    found: dict[str, tuple[int, ...]] = {}
+    for leaf in statistic.leaves():
+        if isinstance(leaf.axes.codes, CappedCategories):
+            found |= leaf.axes.codes.overflown(leaf.axes.columns)
+    return found
 
 
 def derive_rules(

@@ -20,6 +20,9 @@ from typing import Any
 import numpy as np
 
 from verosim.axes.capped_categories import OTHER, CappedCategories
+from verosim.axes.value_hashes import ValueIndex
+from verosim.data.cell_columns import MOST_CATEGORY_CELLS
+from verosim.data.schema import Schema
 from verosim.errors import VerosimWarning, listed, warn
 from verosim.models.state import State
 
@@ -91,12 +94,20 @@ def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
         if isinstance(codes, CappedCategories):
             found |= {n: codes.index[j] for j, n in enumerate(leaf.axes.columns) if n in categories}
     if not found and state.statistic.rows.sum() <= schema.looked:  # the first look saw all rows
-        found = {
-            name: frozenset(column.values or column.frequent)
-            for name, column in categories.items()
-            if column.values or len(column.frequent) < schema.max_categories
-        }
+        listed_values = _listed(schema)
+        found = {n: listed_values[n] for n in categories if n in listed_values}
     return list(found.items())
+
+
+def _listed(schema: Schema) -> dict[str, ValueIndex]:
+    """The values of category columns that were declared, or that all have a cell or a column of
+    their own."""
+    found = {
+        c.name: c.values for c in schema.cells if c.values and len(c.values) < MOST_CATEGORY_CELLS
+    }
+    found |= {c.name: c.values for c in schema.design if c.values and not c.others}
+    found |= {c.name: c.values for c in schema.of("category") if c.values}
+    return {name: ValueIndex(values) for name, values in found.items()}
 
 
 def _expected(state: State, name: str) -> float:
@@ -114,9 +125,8 @@ def _expected(state: State, name: str) -> float:
             once = float(((count > 0) & (count < 1.5)).sum())
             return (once + in_bucket + 1) / (float(count.sum()) + 1)
     assert state.schema is not None
-    rows, column = max(state.schema.looked, 1), state.schema[name]
-    values = column.values or column.frequent
-    return (len(values) + 1) / (rows + 1)  # at most all of them occur once
+    rows = max(state.schema.looked, 1)
+    return (len(_listed(state.schema)[name]) + 1) / (rows + 1)  # at most all of them occur once
 
 
 def _warn(

@@ -71,6 +71,10 @@ class Mixing:
         """(C,) the offsets of some classes; a class that is new has none."""
         return values_of_classes(self.offsets, self.classes, classes)
 
+    def of_classes(self, classes: np.ndarray) -> Mixing:
+        """The same mixing with the offsets of these classes only."""
+        return replace(self, offsets=self.offsets_of(classes), classes=classes)
+
     def kept(self) -> Mixing:
         """Only the experts with a weight, and at least one."""
         at = np.flatnonzero(self.weights > LEAST_WEIGHT)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+
 from verosim.axes import Axes
 from verosim.bayes.rule import Decision, Rule
 from verosim.data.readers import Reader
@@ -23,7 +25,7 @@ from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.robust import Refused
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
-from verosim.kinds.look import look
+from verosim.kinds.look import full_look
 from verosim.kinds.reader import MixedReader
 from verosim.models import Inputs, Spec, State
 from verosim.models.settings import finite, one_of
@@ -118,7 +120,10 @@ class PoolSpec(Spec):
 
     def resolved(self, tuned: Mapping[str, Any]) -> Self:
         known = {name: tuned[name] for name in LEARNED if name in tuned}
-        return replace(self, **known) if known else self
+        if not known:
+            return self
+        given = () if "members" in known else self.fitted_members
+        return replace(self, **known, fitted_members=given)
 
     # Reading rows --------------------------------------------------------------------------
 
@@ -127,7 +132,7 @@ class PoolSpec(Spec):
         columns: Any = self.columns
         if isinstance(columns, str) and columns == "auto":
             columns = GAUSSIAN.name
-        schema = look(table, target, columns=columns, **given)
+        schema = full_look(table, target, columns=columns, **given)
         if isinstance(self.columns, str):
             return schema
         others = [column for column in schema.used if column.name not in self.columns]
@@ -209,6 +214,10 @@ class PoolSpec(Spec):
         after = replace(mixing, since=mixing.since + changed)
         _warn_if_old(after, [mixing])
         return {**tuned, "mixing": after}
+
+    def for_classes(self, tuned: Mapping[str, Any], classes: np.ndarray) -> Mapping[str, Any]:
+        members = tuple(replace(e, spec=e.spec.of_classes(classes)) for e in tuned["members"])
+        return {**tuned, "members": members, "mixing": tuned["mixing"].of_classes(classes)}
 
     def check_merges(self, other: Spec) -> None:
         if not isinstance(other, PoolSpec):

@@ -129,6 +129,12 @@ class WeightedPairsSpec(OneDependenceSpec):
             return np.zeros(len(classes))
         return values_of_classes(self.weights.offsets, self.classes, classes)
 
+    def of_classes(self, classes: np.ndarray) -> Self:
+        if self.weights is None:
+            return self
+        weights = replace(self.weights, offsets=self.offsets(classes))
+        return replace(self, weights=weights, classes=classes)
+
     def averaged(self, other: WeightedPairsSpec, share: float) -> WeightedPairsSpec:
         """The settings with the mean of two weights; `share` is the part of the first."""
         assert self.weights is not None

@@ -15,6 +15,7 @@ import hashlib
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from operator import iadd, isub
 from typing import Any, Self
 
@@ -180,6 +181,12 @@ class ArrayStatistic(Statistic):
             raise unlike(self, other)
         axes = self.axes.union(other.axes)
         return self.align(axes), other.align(axes)
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        columns = self.axes.columns.renamed(names)
+        if columns is self.axes.columns:
+            return self
+        return self.like(replace(self.axes, columns=columns), self.arrays, self.lows)
 
     def keep(self, dim: str, kept: np.ndarray) -> Self:
         """Keep only some classes, codes or columns; `kept` has one bool per coordinate."""

@@ -15,6 +15,7 @@ from verosim import kernels
 from verosim.axes import ContextCodes
 from verosim.axes.contexts import filled_slots
 from verosim.data import Batch
+from verosim.kernels.constants import CODE_BITS
 from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.growing import GrowingCounts, GrowingTable, by_code, longer
 from verosim.stats.state import restorable
@@ -46,6 +47,16 @@ class Contexts(GrowingCounts):
     @property
     def grows(self) -> bool:
         return True
+
+    def rows_with_cells(self) -> dict[str, np.ndarray]:
+        """Every row has exactly one context of each column."""
+        codes, cells = self.codes, self.codes.cells
+        own = cells.first[codes.column_of()] + (codes.keys & np.int64((1 << CODE_BITS) - 1))
+        rows = np.zeros(cells.size, dtype=np.int64)  # (J,)
+        np.add.at(rows, own, self.arrays["cells"].sum(axis=0))
+        return {
+            name: rows[cells.first[j] + cells.maps[j]] for j, name in enumerate(self.axes.columns)
+        }
 
     def unplaced(self) -> Self:
         return self.like(self.axes.with_codes(self.codes.with_keys(np.empty(0, dtype=np.int64))))

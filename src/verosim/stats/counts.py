@@ -23,7 +23,7 @@ from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.forgetting import existing_codes, settle_cells
+from verosim.stats.forgetting import RESIDUE, existing_codes, settle_cells
 from verosim.stats.state import restorable
 
 MOST_SLOTS = 1 << 20  # largest table (integers × groups) that is counted directly
@@ -34,6 +34,8 @@ COUNT_FIELDS = {
         "count": Field((*G, "code")),
         # The number of rows, in addition to the weights. It alone decides whether a code exists.
         "cells": Field(("fold", "code"), "rows"),
+        # Categories with a smaller count may have been removed. Decay multiplies it.
+        "pruned": Field((), "peak"),
     },
     "presence": {**BASE_FIELDS, "count": Field((*G, "column")), "missing": Field((*G, "column"))},
     "amount": {**BASE_FIELDS, "count": Field((*G, "column"))},
@@ -242,6 +244,44 @@ class Counts(ArrayStatistic):
             w = batch.weights[row_of[missing]] if len(batch.weights) else 1.0
             at = batch.groups[row_of[missing]], columns[missing]
             np.add.at(self.by_group("missing"), at, w)
+
+    # Rare categories ---------------------------------------------------------------------
+
+    @property
+    def has_values(self) -> bool:
+        return self.what == "codes" and isinstance(self.axes.codes, Categories)
+
+    def pruned(self, min_count: float) -> Self:
+        """The statistic without rare categories. Their cells count as missing.
+
+        It stores the threshold, so that rows with removed categories can still be forgotten.
+        """
+        if not self.has_values:
+            return self
+        kept = self.arrays["count"].sum(axis=(0, 1)) >= min_count * (1 - RESIDUE)
+        out = self.copy() if kept.all() else self.keep("code", kept)
+        np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])
+        return out
+
+    def without(self, part: Self) -> Self:
+        if self.has_values and self.arrays["pruned"] > 0:
+            part = self._remembered(part)
+        return super().without(part)
+
+    def _remembered(self, part: Self) -> Self:
+        """The part of another statistic that can still be subtracted after pruning.
+
+        A removed category is not in this statistic any more. If it occurred again later, its count
+        is too small by less than the threshold.
+        """
+        mine, theirs = self.on_common_axes(part)
+        out = theirs.copy()
+        count, cells = out.arrays["count"], out.arrays["cells"]
+        excess = np.maximum(count - mine.arrays["count"], 0.0)
+        light = excess.sum(axis=(0, 1)) < self.arrays["pruned"]  # (K,)
+        np.subtract(count, excess, out=count, where=light)
+        np.minimum(cells, mine.arrays["cells"], out=cells, where=light)
+        return out
 
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)

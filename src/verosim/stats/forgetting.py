@@ -96,6 +96,14 @@ def residue(before: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return 1e-12 * before + 1e-15 * weight
 
 
+def fixed_tokens(given: str) -> VerosimError:
+    """The error for tokens that were given, and so are not removed if they are rare."""
+    return VerosimError(
+        f"Tokens cannot be pruned, because the model was fitted with {given}.",
+        "Set min_count to ignore rare tokens, or fit again with a shorter vocabulary.",
+    )
+
+
 def settle_cells(rest: ArrayStatistic, before: ArrayStatistic) -> None:
     """Correct the numbers of rows with each code (F, K), in place, by the counts that are left."""
     count, then = (x.arrays["count"].sum(axis=0) for x in (rest, before))

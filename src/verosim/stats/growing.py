@@ -101,6 +101,10 @@ class GrowingCounts(ArrayStatistic):
         }
         return self.like(self.axes.with_codes(self.axes.codes.keep(kept)), arrays, {})
 
+    def without_traces(self) -> Self:
+        assert self.axes.codes is not None
+        return self.like(self.axes.with_codes(self.axes.codes.alone()), self.arrays, {})
+
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
         settle_cells(self, before)

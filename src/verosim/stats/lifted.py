@@ -51,6 +51,9 @@ class LiftedMoments(Moments):
     def options(self) -> dict[str, Any]:
         return self._options
 
+    def column_sums(self) -> None:
+        """None, because the features are not columns of the rows."""
+
     def prepare(self, batch: Batch) -> None:
         self.arrays["pivot"][...] = 0.0
 

@@ -242,6 +242,11 @@ class Moments(ArrayStatistic):
         """The moments of all cells with a value, which is this statistic itself."""
         return self
 
+    def column_sums(self) -> np.ndarray | None:
+        pivot = np.nan_to_num(self.arrays["pivot"])[:, None]  # (C, 1, d)
+        sums: np.ndarray = self.arrays["sum"] + self.lows["sum"] + pivot * self.weights
+        return sums.sum(axis=(0, 1))
+
     def squares(self) -> np.ndarray:
         """Σw z² of each column, the diagonal of the scatter: (C, F, d), or (F, d) if pooled."""
         if self.layout == "diagonal":

@@ -57,6 +57,12 @@ class Pairs(ArrayStatistic):
             )  # fmt: skip
             self.count_rows(batch)
 
+    def rows_with_cells(self) -> dict[str, np.ndarray]:
+        rows, codes = self.arrays["cells"].sum(axis=0), self.codes  # (J,)
+        return {
+            name: rows[codes.first[j] + codes.maps[j]] for j, name in enumerate(self.axes.columns)
+        }
+
     def single(self) -> np.ndarray:
         """(C, F, J) the counts of single codes."""
         return np.diagonal(self.arrays["pair"], axis1=2, axis2=3)

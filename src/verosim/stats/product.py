@@ -98,6 +98,9 @@ class Product(Statistic):
         """Parts share groups but not columns, so only the groups of `axes` are used."""
         return self._each(lambda part: part.align(part.axes.with_groups(axes.groups)))
 
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        return self._each(lambda part: part.renamed(names))
+
     def leaves(self) -> Iterator[Statistic]:
         for part in self.parts.values():
             yield from part.leaves()
@@ -140,6 +143,12 @@ class Product(Statistic):
 
     def without(self, part: Self) -> Self:
         return self._paired(part, lambda mine, theirs: mine.without(theirs))
+
+    def pruned(self, min_count: float) -> Self:
+        return self._each(lambda part: part.pruned(min_count))
+
+    def without_traces(self) -> Self:
+        return self._each(lambda part: part.without_traces())
 
     def prune(self) -> Self:
         return self._each(lambda part: part.prune())

@@ -112,6 +112,27 @@ class Statistic(Protocol):
         """The names of the counts: names of columns, or tokens if the rows are texts."""
         return list(self.axes.columns)
 
+    @property
+    def has_values(self) -> bool:
+        """Whether the codes are values of the rows, such as categories or tokens."""
+        return False
+
+    def pruned(self, min_count: float) -> Self:
+        """The statistic without values that have a smaller count, as if they had not occurred."""
+        return self
+
+    def rows_with_cells(self) -> dict[str, np.ndarray] | None:
+        """For each column, the number of rows with each cell; None if rows are not cells."""
+        return None
+
+    def column_sums(self) -> np.ndarray | None:
+        """(d,) Σw x of each column of numbers; None if this cannot be found from the sums."""
+        return None
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The same statistic with new names of some columns, by the old names."""
+        return self
+
     def named_parts(self) -> Iterator[tuple[str, Statistic]]:
         """The parts with their names; ("", self) if the statistic has no parts."""
         yield "", self
@@ -220,6 +241,14 @@ class Statistic(Protocol):
 
         The rows of `part` must be among the rows of this statistic.
         """
+
+    def without_traces(self) -> Self:
+        """The statistic after rows were forgotten, without values that no remaining row has.
+
+        `without` keeps codes that were chosen before the rows were counted, and references to
+        other statistics. It is also used for folds, which need both.
+        """
+        return self
 
     @abstractmethod
     def prune(self) -> Self:

@@ -30,8 +30,9 @@ from verosim.axes import Axes, Hashed, TokenCodes, Vocabulary
 from verosim.data import Batch, Documents, Tokenizer
 from verosim.data.prepared_texts import TokenFunction
 from verosim.data.tokens import WEIGHTINGS, Tables
-from verosim.errors import VerosimError, VerosimWarning, warn
+from verosim.errors import VerosimWarning, warn
 from verosim.stats.fields import BASE_FIELDS, Field, G
+from verosim.stats.forgetting import fixed_tokens
 from verosim.stats.growing import GrowingCounts
 from verosim.stats.sparse_sums import SparseSums
 from verosim.stats.state import restorable
@@ -124,6 +125,10 @@ class Tokens(GrowingCounts):
     def codes(self) -> TokenCodes:
         assert isinstance(self.axes.codes, TokenCodes)
         return self.axes.codes
+
+    @property
+    def has_values(self) -> bool:
+        return True
 
     @property
     def grows(self) -> bool:
@@ -330,10 +335,7 @@ class Tokens(GrowingCounts):
         if self.codes.fixed:
             given = "a fixed number of buckets" if isinstance(self.codes, Hashed) else (
                 "a fixed vocabulary")  # fmt: skip
-            raise VerosimError(
-                f"Tokens cannot be pruned, because the model was fitted with {given}.",
-                "Set min_count to ignore rare tokens, or fit again with a shorter vocabulary.",
-            )
+            raise fixed_tokens(given)
         kept = self.reaching(min_count)
         out = self.copy().keep("code", kept) if not kept.all() else self.copy()
         np.maximum(out.arrays["pruned"], float(min_count), out=out.arrays["pruned"])

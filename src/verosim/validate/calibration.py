@@ -369,6 +369,26 @@ class Calibrated(Wrapper):
         model = snapshot(self.checked_model())
         return self._keep(model.forget(X, y, sample_weight, read=read))
 
+    @available_if(_can_update)
+    @updates
+    def prune(self, min_count: float) -> Self:
+        """Remove rare categories and tokens from the model inside permanently, in place.
+
+        The map stays.
+
+        Parameters
+        ----------
+        min_count : float
+            Values with a smaller total count are removed.
+
+        Returns
+        -------
+        Calibrated
+            The updated object itself.
+        """
+        model = snapshot(self.checked_model())
+        return self._keep(model.prune(min_count))
+
     @reads
     def merge(self, other: Calibrated) -> Self:
         """Combine two calibrated models into a new one of the rows of both.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 
-from verosim.axes.capped_categories import OTHER, overflow_rank
+from verosim.axes.capped_categories import OTHER, Rank, overflow_rank
 from verosim.axes.codes import is_missing
 from verosim.data.nodes import Node, malformed
 from verosim.densities.terms.base import Scored, Term
@@ -28,15 +28,30 @@ class UnlistedValues(Node):
 class Overflow(UnlistedValues):
     """Texts with a rank above the last rank.
 
-    The rank is (0 if the text is frequent, else 1; its CRC-32; the text).
+    The rank is (0 if the text is frequent, else 1; its hash). A hash is the first 8 bytes of
+    BLAKE2b, as a number in 16 hexadecimal digits, because JSON numbers have only 53 bits.
     """
 
     kind = "overflow"
     frequent: tuple[str, ...]
-    last: tuple[int, int, str]
+    last: tuple[int, str]
+
+    @classmethod
+    def of(cls, frequent: Iterable[int], last: Rank) -> Overflow:
+        """The overflow of a column with the hashes of these frequent values."""
+        return cls(tuple(f"{number:016x}" for number in frequent), (last[0], f"{last[1]:016x}"))
+
+    @cached_property
+    def _numbers(self) -> tuple[frozenset[int], Rank]:
+        try:
+            hashes = frozenset(int(digits, 16) for digits in self.frequent)
+            return hashes, (self.last[0], int(self.last[1], 16))
+        except ValueError:
+            raise malformed("a hash is not a hexadecimal number") from None
 
     def __contains__(self, value: object) -> bool:
-        return isinstance(value, str) and overflow_rank(value, self.frequent) > self.last
+        frequent, last = self._numbers
+        return isinstance(value, str) and overflow_rank(value, frequent) > last
 
 
 @dataclass(frozen=True, eq=False)
