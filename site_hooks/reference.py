@@ -139,7 +139,8 @@ GROUPS = (
         + names_in("verosim.validate", "Diagnosis Finding")
         + names_in("verosim.pool", "Choice Candidates Candidate ExpertScores")
         + names_in("verosim.twins", "Comparison Difference Crossing Failure Gap")
-        + names_in("verosim.bayes", "Quadratic Conic ConicPiece Ellipse Covariance Learned LearnedTable"),
+        + names_in("verosim.bayes", "Quadratic Conic ConicPiece Ellipse Covariance")
+        + names_in("verosim.bayes", "Learned LearnedTable"),
     ),
     Group(
         "theory",

@@ -225,7 +225,10 @@ class Categories(Codes):
         return int(self.first[j]) + self.index[j][value]
 
     def overflow(self, j: int) -> tuple[tuple[int, ...], tuple[int, int]] | None:
-        """The hashes of the frequent values of column j and the last rank that is kept; None without a cap."""
+        """The hashes of the frequent values of column j, and the last rank that is kept.
+
+        None without a cap.
+        """
         return None
 
     def keep(self, kept: np.ndarray) -> Categories:

@@ -508,9 +508,7 @@ def _same_values(mine: Any, theirs: Any) -> bool:
     return agreed_values(mine.values, theirs.values) is not None
 
 
-def _edited(
-    column: Column, kind: KindDescription, format_: Format | None, given: Any
-) -> Column:
+def _edited(column: Column, kind: KindDescription, format_: Format | None, given: Any) -> Column:
     """The entry of a column with another kind, which the user has chosen."""
     if kind == IGNORE:
         return replace(as_ignored(column), reason=SET_BY_USER)

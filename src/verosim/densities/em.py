@@ -91,9 +91,7 @@ class EMGaussian(Density):
     tolerance: float = 1e-10  # largest distance to the limit, in standard deviations
     most: int = 2000  # largest number of iterations
 
-    def estimate(
-        self, statistic: Moments | Patterns, observed: Observed | None = None
-    ) -> EMParams:
+    def estimate(self, statistic: Moments | Patterns, observed: Observed | None = None) -> EMParams:
         whole = None if observed is not None else statistic.complete
         if whole is not None:
             params = self.gaussian.estimate(whole)
@@ -167,6 +165,7 @@ class EMGaussian(Density):
                 "Set shrinkage, or drop the columns with most missing values.",
                 ConvergenceWarning,
             )
+
 
 def _mixing(gaussian: FullGaussian, observed: Observed) -> Mixing:
     """The settings of a Gaussian for the compiled loops."""

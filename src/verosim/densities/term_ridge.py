@@ -71,7 +71,7 @@ class TermScores(ClassScores):
 
     def attribution(self, block: Documents | TermRows, request: AttributionRequest) -> Attribution:
         """A text is one column: the sum of the scores of its terms, about the mean text."""
-        data, indices, indptr = term_weights(block, self.terms, self.tokenizer)
+        data, indices, indptr = term_weights(block, self.vocabulary, self.tokenizer)
         shape = (len(block), self.coef.shape[1])
         amounts = sparse.csr_array((data, indices, indptr - indptr[0]), shape=shape)
         terms = TokenTerms(self._shown_terms, amounts, self._scores_of_terms)
@@ -80,7 +80,7 @@ class TermScores(ClassScores):
 
     @cached_property
     def _shown_terms(self) -> list[str]:
-        return self.tokenizer.shown(self.terms.tokens())
+        return self.tokenizer.shown(self.vocabulary.tokens())
 
     @cached_property
     def _scores_of_terms(self) -> np.ndarray:

@@ -238,9 +238,7 @@ def _squares(a, b, c):
 
 
 @exact
-def climb_observed(
-    rows, settings, troubled, climbs, tolerance, mu, sigma, first, second, history
-):
+def climb_observed(rows, settings, troubled, climbs, tolerance, mu, sigma, first, second, history):
     """Iterate EM from (mu, sigma) until it converges; returns the number of iterations and why.
 
     `history` receives the log-likelihood before each iteration. `climbs` means that the M

@@ -8,6 +8,7 @@ from verosim.axes.capped_categories import OTHER
 from verosim.data.cell_columns import CellColumn
 
 SHOWN_MISSING = "‹missing›"  # how a missing value is shown next to values
+NO_ROWS = "‹no rows›"  # a value without rows, because they were forgotten
 
 
 def name_of_cells(column: CellColumn, cells: Sequence[int]) -> str:
@@ -19,7 +20,8 @@ def name_of_cells(column: CellColumn, cells: Sequence[int]) -> str:
         names.append(f"[{low:g}, {high:g})" if high > low else f"{low:g}")
     elif known:
         values = column.values if column.part else column.columns
-        names += [values[cell] for cell in known]
+        # Of a value without rows, only the hash may be left.
+        names += [v if isinstance(v := values[cell], str) else NO_ROWS for cell in known]
     if any(column.known <= cell < column.size - 1 for cell in cells):
         names.append(OTHER)
     if column.size - 1 in cells:

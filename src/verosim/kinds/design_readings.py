@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from verosim.axes.value_hashes import value_hash
 from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, DesignColumn
 from verosim.data.readings import CellReading, Cells, MissingReading
 
@@ -66,13 +67,16 @@ class FilledReading(_Design):
 
 @dataclass(frozen=True, eq=False)
 class OneOfReading(_Design):
-    """1 for one text, 0 for all others."""
+    """1 for one text, 0 for all others. If its rows were forgotten, only its hash is known."""
 
     kind = "one_of"
     value: str
+    hashed: bool = False
 
     def read(self, cells: Cells) -> np.ndarray:
-        return np.array([text == self.value for text in self.of.read(cells)], dtype=np.float64)
+        texts = self.of.read(cells)
+        found = (_hash(text) for text in texts) if self.hashed else texts
+        return np.array([text == self.value for text in found], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +85,19 @@ class OthersReading(_Design):
 
     kind = "others"
     values: tuple[str, ...]
+    hashes: tuple[str, ...] = ()  # of listed texts, the rows of which were forgotten
 
     def read(self, cells: Cells) -> np.ndarray:
         listed = {None, *self.values}
-        return np.array([text not in listed for text in self.of.read(cells)], dtype=np.float64)
+        found = [
+            text not in listed and _hash(text) not in self.hashes for text in self.of.read(cells)
+        ]
+        return np.array(found, dtype=np.float64)
+
+
+def _hash(text: str | None) -> str:
+    """The hash of a text in 16 hexadecimal digits; an empty text for a missing cell."""
+    return "" if text is None else f"{value_hash(text):016x}"
 
 
 def design_readings(
@@ -101,9 +114,15 @@ def design_readings(
     elif one.kind == FLAG_COLUMN:
         yield FilledReading(of)
     else:
-        yield from (OneOfReading(of, value) for value in one.shown(every))
+        for value in one.shown(every):
+            if isinstance(value, str):
+                yield OneOfReading(of, value)
+            else:
+                yield OneOfReading(of, f"{value:016x}", hashed=True)
         if one.others:
-            yield OthersReading(of, one.values)
+            texts = tuple(value for value in one.values if isinstance(value, str))
+            hashes = tuple(f"{value:016x}" for value in one.values if not isinstance(value, str))
+            yield OthersReading(of, texts, hashes)
     if one.missing:
         yield MissingReading(of)
 

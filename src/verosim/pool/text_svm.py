@@ -66,8 +66,8 @@ class MarginScores(ClassScores):
 
     def attribution(self, block: Documents | TermRows, request: AttributionRequest) -> Attribution:
         """A text is one column: the sum of the scores of its terms."""
-        amounts = tfidf_rows(block, self.terms, self.tokenizer, self.idf)
-        names = self.tokenizer.shown(self.terms.tokens())
+        amounts = tfidf_rows(block, self.vocabulary, self.tokenizer, self.idf)
+        names = self.tokenizer.shown(self.vocabulary.tokens())
         terms = TokenTerms(names, amounts, np.ascontiguousarray(self.coef.T))
         return Attribution(self.log_ratio(block)[:, :, None], LINEAR, tokens=(terms,))
 
