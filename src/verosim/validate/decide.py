@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
+    from sklearn.base import ClassifierMixin
 
     from verosim.typing import FileOptions, MissingMarks, Source
 
 
 def decide(
-    model: Any,
+    model: ScoreMixin | ClassifierMixin,
     X: Source,
     costs: Mapping[tuple[Any, Any], float] | ArrayLike,
     *,
@@ -100,9 +101,9 @@ def decide(
         )
     X = opened_as(X, read)
     if not isinstance(model, ScoreMixin):
-        proba = np.asarray(model.predict_proba(X))
-        matrix = cost_matrix(costs, np.asarray(model.classes_))
-        return np.asarray(model.classes_)[least_cost(proba, matrix)]
+        other: Any = model
+        classes = np.asarray(other.classes_)
+        return classes[least_cost(np.asarray(other.predict_proba(X)), cost_matrix(costs, classes))]
     if not hasattr(model, "classes_"):
         raise NotFitted.of(model)
     matrix = cost_matrix(costs, model.classes_)
