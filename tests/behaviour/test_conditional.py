@@ -507,12 +507,12 @@ def test_models_that_are_not_densities_are_refused_by_name():
     ({"visits": -1}, "cannot be read.*counts"),
     ({"visits": 1.5}, "cannot be read.*counts"),
     ({"weight": np.inf}, "given\\['weight'\\] must be a finite number"),
-    ({"weight": np.nan}, "given\\['weight'\\] is a missing value"),
-    ({"weight": None}, "is a missing value"),
+    ({"weight": np.nan}, "given\\['weight'\\] is missing"),
+    ({"weight": None}, "is missing"),
     ({"weight": "heavy"}, "cannot be read.*'heavy' is not a number"),
     ({"colour": "red"}, "no column 'colour'"),
     ({"kind": "cat"}, "is the target"),
-    ({}, "given has no columns"),
+    ({}, "has no columns"),
     ([("age", 3)], "given must be a dict"),
 ])  # fmt: skip
 def test_given_values_that_cannot_be(mixed, given, message):
