@@ -95,7 +95,9 @@ def _given_row(state: State, conditionals: Conditionals, given: Any) -> Any:
             "Use given={'age': 40}.",
         )
     if not given:
-        raise VerosimError("The argument given has no columns.", "Use given=None for rows without conditions.")
+        raise VerosimError(
+            "The argument given has no columns.", "Use given=None for rows without conditions."
+        )
     for name, value in given.items():
         if is_missing(value) or value == "":
             raise VerosimError(
