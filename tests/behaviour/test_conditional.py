@@ -381,6 +381,27 @@ def test_data_frames_keep_index_types_and_known_cells(mixed, how):
         assert arrow[name].to_pylist() == wanted
 
 
+def test_small_and_arrow_types_of_data_frames_stay(mixed):
+    few = TABLE[["weight", "age", "coat"]].astype({"weight": "float32", "age": "Int16"})
+    gaps = few.mask(np.random.default_rng(0).random(few.shape) < 0.3)
+    assert mixed.impute(gaps, "draw", random_state=0).dtypes.tolist() == gaps.dtypes.tolist()
+    arrow = TABLE[["weight", "age", "indoor", "seen"]].convert_dtypes(dtype_backend="pyarrow")
+    gaps = arrow.mask(np.random.default_rng(0).random(arrow.shape) < 0.3)
+    found = mixed.impute(gaps, "mode")
+    assert found.dtypes.tolist() == gaps.dtypes.tolist()
+    assert found.notna().all().all()
+    enum = pl.DataFrame({"weight": [None, 3.0], "coat": ["short", None]}).with_columns(
+        pl.col("coat").cast(pl.Enum(["short", "long", "feathers"])),
+        pl.col("weight").cast(pl.Float32),
+    )
+    found = mixed.impute(enum)
+    assert found.schema == enum.schema
+    assert found.null_count().row(0) == (0, 0)
+    lazy = mixed.impute(enum.lazy())
+    assert isinstance(lazy, pa.RecordBatchReader)
+    assert lazy.read_all().column("weight").null_count == 0
+
+
 def test_files_give_a_reader(mixed, tmp_path):
     gaps, _ = with_gaps(TABLE)
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
@@ -507,12 +528,12 @@ def test_models_that_are_not_densities_are_refused_by_name():
     ({"visits": -1}, "cannot be read.*counts"),
     ({"visits": 1.5}, "cannot be read.*counts"),
     ({"weight": np.inf}, "given\\['weight'\\] must be a finite number"),
-    ({"weight": np.nan}, "given\\['weight'\\] is a missing value"),
-    ({"weight": None}, "is a missing value"),
+    ({"weight": np.nan}, "given\\['weight'\\] is missing"),
+    ({"weight": None}, "is missing"),
     ({"weight": "heavy"}, "cannot be read.*'heavy' is not a number"),
     ({"colour": "red"}, "no column 'colour'"),
     ({"kind": "cat"}, "is the target"),
-    ({}, "given has no columns"),
+    ({}, "has no columns"),
     ([("age", 3)], "given must be a dict"),
 ])  # fmt: skip
 def test_given_values_that_cannot_be(mixed, given, message):

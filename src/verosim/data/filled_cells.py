@@ -108,8 +108,16 @@ def _filled_series(series: Any, new: NewCells) -> Any:
         out = series.astype(_float_type(kind))
     else:
         out = series.copy()
+        if pandas.api.types.is_float_dtype(kind) and not _is_text(values):
+            values = values.astype(kind)  # float32 stays float32
     out.iloc[new.rows] = values.array
     return out
+
+
+def _is_text(values: Any) -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return not is_numeric_dtype(values.dtype)
 
 
 def _holds_whole(kind: Any) -> bool:

@@ -15,8 +15,8 @@ import numpy as np
 
 from verosim.linalg import EPS
 
-MOST_STEPS = 200
-ROWS_AT_ONCE = 4096
+MOST_MODE_STEPS = 200
+MIXTURES_AT_ONCE = 4096
 
 
 def gaussian_mixture_modes(
@@ -31,8 +31,8 @@ def gaussian_mixture_modes(
         best = weights.argmax(axis=1)
         return np.broadcast_to(means, weights.shape)[np.arange(len(best)), best]
     out = np.empty(len(weights))
-    for a in range(0, len(weights), ROWS_AT_ONCE):
-        b = a + ROWS_AT_ONCE
+    for a in range(0, len(weights), MIXTURES_AT_ONCE):
+        b = a + MIXTURES_AT_ONCE
         m = means if len(means) == 1 else means[a:b]
         v = variances if len(variances) == 1 else variances[a:b]
         out[a:b] = _highest(weights[a:b], m, v)
@@ -55,7 +55,7 @@ def _highest(weights: np.ndarray, means: np.ndarray, variances: np.ndarray) -> n
         return (top + np.log(total))[:, :, 0], shares / total
 
     height, r = parts(x)
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_MODE_STEPS):
         slope = (r * (m - x[:, :, None]) / v).sum(axis=2)
         pull = (r / v).sum(axis=2)
         curvature = (r * ((m - x[:, :, None]) / v) ** 2).sum(axis=2) - pull - slope**2

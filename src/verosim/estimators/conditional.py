@@ -33,7 +33,7 @@ from verosim.models import State
 from verosim.models.opening import open_to_score
 from verosim.models.settings import finite, one_of
 
-ROWS_AT_ONCE = 1 << 15
+ROWS_FILLED_AT_ONCE = 1 << 15
 
 
 def exact_conditionals(state: State, what: str) -> Conditionals:
@@ -95,11 +95,13 @@ def _given_row(state: State, conditionals: Conditionals, given: Any) -> Any:
             "Use given={'age': 40}.",
         )
     if not given:
-        raise VerosimError("given has no columns.", "Use given=None for rows without conditions.")
+        raise VerosimError(
+            "The argument given has no columns.", "Use given=None for rows without conditions."
+        )
     for name, value in given.items():
         if is_missing(value) or value == "":
             raise VerosimError(
-                f"given[{name!r}] is a missing value.", "Leave the column out of given."
+                f"The value given[{name!r}] is missing.", "Leave the column out of given."
             )
         if isinstance(value, float | np.floating):
             finite(f"given[{name!r}]", value)
@@ -108,7 +110,7 @@ def _given_row(state: State, conditionals: Conditionals, given: Any) -> Any:
     reader = state.spec.reader(state.schema)
     if state.schema.target in given:
         raise VerosimError(
-            f"given[{state.schema.target!r}] is the target, not a column of the model.",
+            f"The column {state.schema.target!r} is the target, so it cannot be in given.",
             "Use the argument y to choose the class.",
         )
     columns = Columns(len(reader.names), reader.names)
@@ -117,7 +119,7 @@ def _given_row(state: State, conditionals: Conditionals, given: Any) -> Any:
         block = reader.block(next(open_table(cells).batches()))
     except VerosimError as error:
         raise VerosimError(
-            f"The values given={dict(given)!r} cannot be read. {error.what}",
+            f"The values given={dict(given)!r} cannot be read: {error.what}",
             "Give values that the columns of the training rows can have.",
         ) from None
     gaps = conditionals.missing(block)
@@ -131,7 +133,7 @@ def _given_row(state: State, conditionals: Conditionals, given: Any) -> Any:
     for name, gone in zip(reader.owners, gaps[0].tolist(), strict=False):
         if gone and name in cells:
             raise VerosimError(
-                f"given[{name!r}]={given[name]!r} means a missing value in the table of the fit.",
+                f"The value given[{name!r}]={given[name]!r} means missing in the table of the fit.",
                 "Leave the column out of given.",
             )
     return state.params.read(block)
@@ -170,7 +172,7 @@ def imputed(state: State, X: Any, opened: Any, how: str, rng: np.random.Generato
         return filler.table(X, rows)
     if isinstance(rows, SparseRows):
         raise VerosimError(
-            "impute needs a dense array or a table; got a sparse matrix.",
+            "The method impute needs a dense array or a table; got a sparse matrix.",
             "Use X.toarray() on as many rows as fit in memory.",
         )
     return filler.array(X, rows)
@@ -208,8 +210,8 @@ class _Filler:
         frame = is_frame(X)
         out = np.array(rows)
         found = []
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            missing, values = self.values(rows[start : start + ROWS_AT_ONCE], start)
+        for start in range(0, len(rows), ROWS_FILLED_AT_ONCE):
+            missing, values = self.values(rows[start : start + ROWS_FILLED_AT_ONCE], start)
             i, j = np.nonzero(missing)
             if frame:
                 found.append((start + i, j, values[i, j]))

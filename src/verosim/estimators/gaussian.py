@@ -7,7 +7,7 @@ The classifiers differ in the form of the covariances Σ_k: full or diagonal, sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -156,8 +156,8 @@ class GaussianClassifier(GenerativeClassifier):
     @reads
     def boundary(
         self,
-        i: Any,
-        j: Any,
+        i: Hashable,
+        j: Hashable,
         columns: Sequence[str | int] | None = None,
         others: Literal["marginal"] | Mapping[str | int, float] = "marginal",
     ) -> Quadratic:
@@ -196,7 +196,7 @@ class GaussianClassifier(GenerativeClassifier):
     @reads
     def ellipse(
         self,
-        k: Any,
+        k: Hashable,
         columns: Sequence[str | int] | None = None,
         level: float = 0.95,
         others: Literal["marginal"] | Mapping[str | int, float] = "marginal",
@@ -229,7 +229,7 @@ class GaussianClassifier(GenerativeClassifier):
         return shown.ellipse(self._class_numbers(k)[0], float(level))
 
     @reads
-    def covariance_of(self, k: Any = None) -> Covariance:
+    def covariance_of(self, k: Hashable = None) -> Covariance:
         """Compute the roots Σ^½ and Σ^(−½), the eigenvalues and the axes of a covariance.
 
         Parameters
@@ -254,7 +254,7 @@ class GaussianClassifier(GenerativeClassifier):
         matrix = sum(weights[c] * params.covariance_of(c) for c in each)
         return Covariance(np.asarray(matrix), pivot + centre, names)
 
-    def _class_numbers(self, *labels: Any) -> list[int]:
+    def _class_numbers(self, *labels: Hashable) -> list[int]:
         """The numbers of some classes, which must have rows."""
         wanted = np.empty(len(labels), dtype=object)
         wanted[:] = labels
