@@ -65,9 +65,8 @@ class WhitenedGaussians:
     def of(cls, params: FullParams, owner: np.ndarray) -> WhitenedGaussians:
         at = np.flatnonzero(params.used)
         owner = owner[at]
-        inside = np.s_[:, at[:, None], at]
-        players = int(owner.max(initial=-1)) + 1
-        return cls(params, at, owner, players, params.whitener[inside], params.root[inside])
+        whitener, root = (M[:, at[:, None], at] for M in (params.whitener, params.root))
+        return cls(params, at, owner, int(owner.max(initial=-1)) + 1, whitener, root)
 
     @property
     def classes(self) -> int:
@@ -80,7 +79,7 @@ class WhitenedGaussians:
 
     def whitened(self, block: np.ndarray, k: int) -> np.ndarray:
         """(n, D) y, the whitened deviations of rows from the mean of class k."""
-        z = np.empty(block.shape)
+        z: np.ndarray = np.empty(block.shape)
         kernels.centre_rows(block, self.params.pivot[k], self.params.offset[k], z)
         z = z if len(self.at) == z.shape[1] else z[:, self.at]
         return z @ self.whitener[self.matrix_of(k)].T
