@@ -258,10 +258,10 @@ def whitened_gaussians(params: FullParams, request: AttributionRequest) -> White
 def shapley_forms(params: FullParams, gaussians: WhitenedGaussians) -> QuadraticForms:
     """The quadratic forms of a model. They are computed once for each fitted model."""
     key, kept = gaussians.owner.tobytes(), params.shapley_forms
-    if key not in kept:
+    found: QuadraticForms | None = kept.get(key)
+    if found is None:  # two threads may compute the same forms, which does no harm
         with one_blas_thread:  # the matrices are small
-            kept[key] = QuadraticForms.of(gaussians)
-    found: QuadraticForms = kept[key]
+            found = kept[key] = QuadraticForms.of(gaussians)
     return found
 
 
@@ -309,8 +309,9 @@ def _marginal(params: FullParams, seen: np.ndarray) -> FullParams:
     if len(seen) == len(params.used):
         return params
     key, kept = seen.tobytes(), params.shapley_marginals
-    if key not in kept:
+    found = kept.get(key)
+    if found is None:
         if len(kept) >= MOST_FORMS_KEPT:
             kept.clear()
-        kept[key] = params.marginal(seen)
-    return kept[key]
+        found = kept[key] = params.marginal(seen)
+    return found
