@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import permutations
 from math import factorial
 
@@ -204,6 +205,27 @@ def test_the_matrices_of_a_model_are_computed_once(monkeypatch):
     explain(model, X_IRIS)
     monkeypatch.setattr(gaussian_shapley.QuadraticForms, "of", None)
     explain(model, X_IRIS[:5])
+
+
+@pytest.mark.parametrize("model", [verosim.QDA(), verosim.RDA(0.5)], ids=str)
+def test_nearly_dependent_columns(model, rng):
+    X = rng.normal(size=(200, 4))
+    X = np.column_stack([X, X[:, 0] + X[:, 1] + 1e-5 * rng.normal(size=200)])
+    found = check_sums(model.fit(X, (X[:, 0] > rng.normal(size=200)).astype(int)), X)
+    assert np.abs(found.contributions).max() < 1e3
+
+
+def test_rows_do_not_depend_on_each_other(rng):
+    X = np.repeat(X_IRIS, 40, axis=0)  # more than one block of rows
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = verosim.QDA(missing="marginalise").fit(X, np.repeat(Y_IRIS, 40))
+    found = explain(model, X)
+    some = [0, 17, 4500, 5999]
+    np.testing.assert_allclose(
+        found.contributions[some], explain(model, X[some]).contributions, rtol=1e-9, atol=1e-9
+    )
+    again = pickle.loads(pickle.dumps(found))
+    assert str(again[0]) == str(found[0])
 
 
 def test_a_column_that_is_constant_adds_nothing():

@@ -65,9 +65,8 @@ class WhitenedGaussians:
     def of(cls, params: FullParams, owner: np.ndarray) -> WhitenedGaussians:
         at = np.flatnonzero(params.used)
         owner = owner[at]
-        inside = np.s_[:, at[:, None], at]
-        players = int(owner.max(initial=-1)) + 1
-        return cls(params, at, owner, players, params.whitener[inside], params.root[inside])
+        whitener, root = (M[:, at[:, None], at] for M in (params.whitener, params.root))
+        return cls(params, at, owner, int(owner.max(initial=-1)) + 1, whitener, root)
 
     @property
     def classes(self) -> int:
@@ -80,7 +79,7 @@ class WhitenedGaussians:
 
     def whitened(self, block: np.ndarray, k: int) -> np.ndarray:
         """(n, D) y, the whitened deviations of rows from the mean of class k."""
-        z = np.empty(block.shape)
+        z: np.ndarray = np.empty(block.shape)
         kernels.centre_rows(block, self.params.pivot[k], self.params.offset[k], z)
         z = z if len(self.at) == z.shape[1] else z[:, self.at]
         return z @ self.whitener[self.matrix_of(k)].T
@@ -259,10 +258,10 @@ def whitened_gaussians(params: FullParams, request: AttributionRequest) -> White
 def shapley_forms(params: FullParams, gaussians: WhitenedGaussians) -> QuadraticForms:
     """The quadratic forms of a model. They are computed once for each fitted model."""
     key, kept = gaussians.owner.tobytes(), params.shapley_forms
-    if key not in kept:
+    found: QuadraticForms | None = kept.get(key)
+    if found is None:  # two threads may compute the same forms, which does no harm
         with one_blas_thread:  # the matrices are small
-            kept[key] = QuadraticForms.of(gaussians)
-    found: QuadraticForms = kept[key]
+            found = kept[key] = QuadraticForms.of(gaussians)
     return found
 
 
@@ -310,8 +309,9 @@ def _marginal(params: FullParams, seen: np.ndarray) -> FullParams:
     if len(seen) == len(params.used):
         return params
     key, kept = seen.tobytes(), params.shapley_marginals
-    if key not in kept:
+    found = kept.get(key)
+    if found is None:
         if len(kept) >= MOST_FORMS_KEPT:
             kept.clear()
-        kept[key] = params.marginal(seen)
-    return kept[key]
+        found = kept[key] = params.marginal(seen)
+    return found

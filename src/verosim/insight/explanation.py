@@ -10,12 +10,13 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts
+from verosim.data.frames_of_results import pandas_frame
 from verosim.densities.attribution import CHAIN, LINEAR, POOLED, SAMPLED, SHAPLEY
 from verosim.errors import VerosimError, listed
 from verosim.insight.shown_cells import ShownCells, shown_value
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from verosim.data.frames_of_results import PandasFrame
 
 MOST_SHOWN_ROWS = 10
 MOST_SHOWN_PARTS = 6
@@ -332,7 +333,7 @@ class Explanation:
                     out[key].append(item)
         return out
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> PandasFrame:
         """All parts as a pandas DataFrame, with one line for each row and part.
 
         Returns
@@ -340,14 +341,7 @@ class Explanation:
         pandas.DataFrame
             The columns of :meth:`to_dict`.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise VerosimError(
-                "to_pandas() needs pandas, which is not installed.",
-                "Install pandas, or use to_dict().",
-            ) from error
-        return pd.DataFrame(self.to_dict())
+        return pandas_frame(self.to_dict())
 
     def table(self, markdown: bool = True) -> str:
         """One row as a table, with the largest contribution first and the log-odds last.

@@ -37,7 +37,9 @@ def shown_value(value: Any) -> str:
         cut = value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"
         return f"'{cut}'"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.6g}".replace("-", "−")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value).replace("-", "−")
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         value = value.date()
     return str(value)

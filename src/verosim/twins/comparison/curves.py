@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError, listed
 from verosim.twins.comparison.crossing import Crossing, crossing
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from verosim.data.frames_of_results import PandasFrame
 
 FORMAT = 1  # version of the file format
 
@@ -362,7 +363,7 @@ class Comparison:
             "repeats": known.ravel().tolist(),
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> PandasFrame:
         """Means as a pandas DataFrame, with one row per model and size.
 
         Returns
@@ -370,14 +371,7 @@ class Comparison:
         pandas.DataFrame
             The columns "model", "size", "mean", "standard_error" and "repeats".
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise VerosimError(
-                "to_pandas() needs pandas, which is not installed.",
-                "Install pandas, or use to_dict().",
-            ) from error
-        return pd.DataFrame(self.to_dict())
+        return pandas_frame(self.to_dict())
 
     def table(self, markdown: bool = True) -> str:
         """Mean ± standard error of each model as text, with one line per size.
