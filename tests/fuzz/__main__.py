@@ -15,9 +15,13 @@ def main(arguments: list[str]) -> int:
         return 0
     if arguments[0] == "journal":  # blocks that a soak skips later
         first, last = (int(a) for a in arguments[1:])
-        wrong = [line for start in range(first, last, BLOCK) for line in run_block(start)]
-        print("\n".join(wrong), report(), sep="\n")
-        return int(bool(wrong))
+        all_right = True
+        for start in range(first, last, BLOCK):
+            wrong = run_block(start)
+            all_right &= not wrong
+            print(start, *wrong, sep="\n", flush=True)
+        print(report())
+        return int(not all_right)
     if len(arguments) == 1:
         case = Case.of(int(arguments[0]))
         result = run_case(case)

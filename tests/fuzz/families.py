@@ -31,7 +31,7 @@ class Family:
     updates: frozenset[str] = ALL_UPDATES
     priors: Any = None  # the default priors
     peer: Callable[[Settings], Any] | None = None  # the model of scikit-learn with these settings
-    share: int = 4  # how often it is drawn
+    share: int = 8  # how often it is drawn
 
 
 # Rows of numbers -------------------------------------------------------------------------------
