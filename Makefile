@@ -27,8 +27,9 @@ quick: $(READY) ## tests for every save: under a minute, 25 examples of each law
 test: $(READY) ## every test but the soak, 200 examples of each law, and every example of the docs
 	$(PYTEST) --hypothesis-profile=test tests src docs README.md
 
-soak: $(READY) ## long runs, and 2,000 new examples of each law
+soak: $(READY) ## long runs, a million random cases, and 2,000 new examples of each law
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile=soak tests
+	$(BIN)/python -m tests.fuzz report
 
 lint: $(READY) ## ruff: errors and formatting
 	$(BIN)/ruff check .

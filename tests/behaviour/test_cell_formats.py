@@ -626,6 +626,16 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("space", [" ", "\u202f", "\xa0"])
+@pytest.mark.parametrize("missing", ["no data", "n/a", "5 000 000,00"])
+def test_amounts_of_one_length_are_not_telephone_numbers(space, missing):
+    """Millions with spaces and decimals have nine digits and one length, as telephone numbers."""
+    texts = [f"{i} 03{i} 96{i},8{i % 7}".replace(" ", space) for i in range(1, 10)]
+    column = look({"x": [*texts, missing], "z": [1.0] * 10})["x"]
+    assert column.role == "number"
+    assert column.format
+
+
 @given(st.lists(st.lists(PIECES, max_size=9).map("".join), min_size=1, max_size=30))
 def test_any_text_is_read_or_refused_with_an_error_of_verosim(texts):
     """What the first look reads, a model can be fitted on, and the format reads its own example."""

@@ -241,3 +241,11 @@ def test_the_ridge_of_texts_with_large_weights_has_a_solution():
     weights = np.array([1e33, 4e30, 3e33, 8e29, 2e29, 1e32])
     model = verosim.TextRidge(d=8, min_count=1).fit(texts, y, sample_weight=weights)
     assert np.isfinite(model.predict_proba(["dog", "ant cat"])).all()
+
+
+def test_heavy_weights_of_a_logistic_regression_cause_no_warnings_of_numpy(recwarn):
+    X = np.array([[-1.0], [-0.9999999996], [-0.9999999993], [-1.0000000008]]) * 1e14
+    weights = [2.8e29, 1.8e27, 8.4e27, 1.3e33]
+    model = verosim.LogisticRegression().fit(X, [0, 1, 0, 1], sample_weight=weights)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]

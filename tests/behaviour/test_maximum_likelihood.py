@@ -173,3 +173,10 @@ def test_priors_smoothed_by_any_alpha(alpha, flags):
 def test_the_twin_of_probabilities_of_zero_is_refused(model, flags):
     with pytest.raises(verosim.VerosimError, match="alpha above 0"):
         verosim.twin(model(alpha=0).fit(*flags), *flags)
+
+
+def test_texts_without_tokens_are_no_problem():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = verosim.TextNB(alpha=0).fit(["", "", ""], [0, 0, 1])
+    np.testing.assert_allclose(model.predict_proba(["new"]), [[2 / 3, 1 / 3]])

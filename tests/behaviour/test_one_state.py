@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from sklearn.base import clone
 
 import verosim
+from tests.fuzz.journal import note
 from verosim import LeastSquares, LogisticRegression, OneVsOne, OneVsRest, Perceptron, Twin
 
 pytestmark = pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
@@ -107,19 +109,37 @@ def test_readers_beside_a_fit_see_one_model(case, seconds):
 
 
 @pytest.mark.parametrize("seconds", [0.5, pytest.param(60, marks=pytest.mark.soak)])
-def test_predictions_beside_partial_fit_have_the_right_labels(seconds):
+def test_predictions_beside_updates_have_the_right_labels(seconds):
     X, y = TWO
     start = verosim.GaussianNB().fit(X, y)
     model = pickle.loads(pickle.dumps(start))
     far = np.full((1, 2), 1e3) + np.array([[0.0], [1.0]])
+    other = verosim.GaussianNB().fit(far, ["0", "0"])  # sorted before the classes of the rows
 
     def update(step: int) -> None:
-        if step % 20 == 0:
+        turn = step % 20
+        if turn == 0:
             model.set_state(start.state_)
-        model.partial_fit(far, [f"a{step % 20}"] * 2)  # sorted before the classes of the rows
+        elif turn == 17:
+            model.set_state(model.merge(other).state_)
+        elif turn == 18:
+            model.set_params(priors="uniform" if step % 40 < 20 else None)
+        elif turn == 19:
+            model.forget(far, ["a1"] * 2)
+        else:
+            model.partial_fit(far, [f"a{turn}"] * 2)
 
-    found = _beside(update, lambda: model.predict(PROBE), seconds)
+    read = Counter()
+
+    def predicted() -> Any:
+        found = model.predict(PROBE)
+        read[_shown(found)] += 1
+        return found
+
+    found = _beside(update, predicted, seconds)
     assert {_shown(one) for one in found} == {"['m', 'n']"}
+    if seconds >= 60:
+        note("predictions beside updates in other threads", count=read.total())
 
 
 def test_the_model_inside_a_wrapper_can_be_updated_beside_predictions():
@@ -250,7 +270,7 @@ def _started(case: str) -> tuple[Any, Any, Callable[[Any], Any]]:
 
 
 @pytest.mark.parametrize("case", UPDATES)
-@pytest.mark.parametrize("interrupts", [5, pytest.param(90, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("interrupts", [5, pytest.param(110, marks=pytest.mark.soak)])
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 def test_after_an_interrupt_the_model_is_the_one_before_or_after(case, interrupts):
     fitted, rows, update = _started(case)
@@ -260,7 +280,7 @@ def test_after_an_interrupt_the_model_is_the_one_before_or_after(case, interrupt
     update(done)
     duration = time.perf_counter() - started
     after = _seen(done, rows)
-    rng = np.random.default_rng(1)
+    rng, raised = np.random.default_rng(1), 0
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -276,6 +296,7 @@ def test_after_an_interrupt_the_model_is_the_one_before_or_after(case, interrupt
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                raised += 1
             assert _seen(model, rows) in (before, after)
             other = threading.Thread(target=model.set_params, daemon=True)
             other.start()
@@ -284,6 +305,8 @@ def test_after_an_interrupt_the_model_is_the_one_before_or_after(case, interrupt
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, known)
+    if interrupts > 100:
+        note("interrupts at random moments of updates", count=raised)
 
 
 class _InterruptAt:

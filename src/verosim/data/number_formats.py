@@ -257,6 +257,8 @@ def _is_phone(format_: NumberFormat, texts: pa.Array) -> bool:
         return False
     if pc.all(pc.starts_with(texts, "+")).as_py():
         return True
+    if pc.any(pc.match_substring_regex(texts, "[0-9][.,][0-9]")).as_py():
+        return False  # a telephone number has no decimals
     lengths = pc.min_max(pc.utf8_length(texts)).as_py()
     digits = pc.min(pc.utf8_length(pc.replace_substring_regex(texts, "[^0-9]", ""))).as_py()
     return len(texts) > 1 and lengths["min"] == lengths["max"] and digits >= LEAST_DIGITS_OF_PHONE

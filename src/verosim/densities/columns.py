@@ -390,7 +390,7 @@ class Multinomial(ColumnDensity):
         log_share = _log_shares(count, self.alpha)
         if self.alpha > 0:
             return ColumnParams(**_column_fields(statistic, count, log_share))
-        log_share[(count <= 0).all(axis=1)] = -np.log(log_share.shape[1])
+        log_share[(count <= 0).all(axis=1)] = -np.log(max(log_share.shape[1], 1))
         zero = log_share == -np.inf
         fields = _column_fields(statistic, count, np.where(zero, 0.0, log_share))
         return ColumnParams(**fields, certain=Certain(zero.T, np.zeros_like(zero.T)))

@@ -67,7 +67,8 @@ class Root:
         return (beta / self.scale).reshape(len(self.contrasts), -1).T @ self.contrasts
 
     def gap(self, slope: np.ndarray) -> float:
-        return 0.5 * float(slope @ slope)
+        with np.errstate(over="ignore"):  # an infinite gap is not small
+            return 0.5 * float(slope @ slope)
 
 
 def newton(

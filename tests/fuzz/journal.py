@@ -1,0 +1,87 @@
+"""The cases that were run, in a file, so that a soak can be stopped and continued.
+
+A line has the first case of a block, its size and its counts. A block is run again if the source
+of verosim or of the cases has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+from tests.fuzz.cases import run_many
+
+ROOT = Path(__file__).parents[2]
+BLOCK = 2_000
+CASES = int(os.environ.get("VEROSIM_FUZZ_CASES", 1_000_000))
+FIRST = int(os.environ.get("VEROSIM_FUZZ_FROM", 0))
+
+
+def path() -> Path:
+    return Path(os.environ.get("VEROSIM_FUZZ_JOURNAL", ROOT / ".fuzz" / "journal.jsonl"))
+
+
+@cache
+def version() -> str:
+    """A hash of the source of verosim and of the cases."""
+    found = hashlib.sha256()
+    for folder in (ROOT / "src" / "verosim", Path(__file__).parent):
+        for file in sorted(folder.rglob("*.py")):
+            found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def lines() -> list[dict[str, object]]:
+    if not path().exists():
+        return []
+    return [json.loads(line) for line in path().read_text().splitlines()]
+
+
+def run_block(first: int, size: int = BLOCK) -> list[str]:
+    """Run a block that is not in the journal yet. Returns the cases that are wrong."""
+    for line in lines():
+        if (line["version"], line.get("first"), line.get("size")) == (version(), first, size):
+            return []
+    counts, wrong = run_many(first, first + size)
+    if not wrong:
+        note("cases", first=first, size=size, counts=dict(counts))
+    return [
+        f"python -m tests.fuzz {one.number}  # {one.name}: {one.detail[-800:]}" for one in wrong
+    ]
+
+
+def note(kind: str, **values: object) -> None:
+    """Add one line to the journal."""
+    path().parent.mkdir(parents=True, exist_ok=True)
+    with path().open("a") as file:  # one short write: several workers can share the file
+        file.write(json.dumps({"kind": kind, "version": version(), **values}) + "\n")
+
+
+def report() -> str:
+    """What the runs of this version add up to, as a table."""
+    cases: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for line in lines():
+        if line["version"] != version():
+            continue
+        if line["kind"] == "cases":
+            cases.update(line["counts"])  # type: ignore[arg-type]
+        else:
+            others[str(line["kind"])] += int(line["count"])  # type: ignore[call-overload]
+    total = cases["agrees"] + cases["finite"] + cases["refused"]
+    rows = [
+        ("random cases", total),
+        ("… that agree with exact arithmetic", cases["agrees"]),
+        ("… that are finite and normalised, with nothing to compare", cases["finite"]),
+        ("… that are refused with an error that names the cause", cases["refused"]),
+        ("rows compared with exact arithmetic", cases["compared"]),
+        ("… of them with an allowed difference below 10⁻⁶", cases["sharp"]),
+        ("rows compared with scikit-learn", cases["peer"]),
+        *sorted(others.items()),
+    ]
+    shown = "\n".join(f"| {name} | {count:,} |" for name, count in rows)
+    return f"| what | how many |\n|---|---:|\n{shown}\n"
