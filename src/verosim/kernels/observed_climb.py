@@ -39,7 +39,7 @@ LIKELIHOOD_ROUNDING = 1e-12
 
 @exact
 def _intensity(S, W, quartic, settings):
-    """The shrinkage of a covariance S/W. It does not depend on the units of all columns together."""
+    """The shrinkage of a covariance S/W; one factor for all units does not change it."""
     if settings.shrinkage != OAS and settings.shrinkage != LEDOIT_WOLF:
         return settings.intensity
     d = len(S)
@@ -238,9 +238,7 @@ def _squares(a, b, c):
 
 
 @exact
-def climb_observed(
-    rows, settings, troubled, climbs, tolerance, mu, sigma, first, second, history
-):
+def climb_observed(rows, settings, troubled, climbs, tolerance, mu, sigma, first, second, history):
     """Iterate EM from (mu, sigma) until it converges; returns the number of iterations and why.
 
     `history` receives the log-likelihood before each iteration. `climbs` means that the M
@@ -254,7 +252,6 @@ def climb_observed(
     ‖θ₂ − θ₁‖ q/(1 − q), and EM has converged if it is at most `tolerance`.
     """
     C, d = mu.shape
-    K = len(sigma)
     score = np.empty(C)
     now_mu, now_sigma = mu.copy(), sigma.copy()
     new_mu, new_sigma = mu.copy(), sigma.copy()
@@ -263,7 +260,7 @@ def climb_observed(
     b_mu, b_sigma = mu.copy(), sigma.copy()
     S1, S2 = np.empty((C, d)), np.empty((C, d, d))
     old = mu.copy(), first.copy(), second.copy()  # the sums before the last accepted ones
-    # whether the current estimate is the M step of the last sums, and those are of the M step of old
+    # Whether the current estimate is the M step of the last sums, and theirs is that of `old`.
     plain, followed = False, False
     leapt, steps, a_size, last_size, slowest = False, 0, 0.0, 0.0, 0.0
     least, waited, lost = np.inf, 0, 0
