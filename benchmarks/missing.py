@@ -92,7 +92,7 @@ def main() -> None:
         print("no folder of data sets (VEROSIM_DATA): the table is left out")
         return
     print("\n".join(HEADER))
-    found = lines(3 if options.quick else 5 * options.repeats)
+    found = lines(3 if options.quick else options.repeats)
     if not options.quick:
         keep("docs/benchmarks/speed.md", "missing", "\n".join(HEADER + found))
 

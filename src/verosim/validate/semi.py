@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
 
 # The rounding error of a log-likelihood, relative to its size.
-LIKELIHOOD_ROUNDING = 1e-9
+RELATIVE_ROUNDING = 1e-9
 
 Recorded = list[warnings.WarningMessage]
 
@@ -212,10 +212,10 @@ class SemiSupervised(Wrapper):
             converged = not weights[hidden].any() or self._settled(history, float(weights.sum()))
             if converged or len(history) > self.max_iter:
                 model.set_state(state)
-                told = np.array(history)
-                fell = np.diff(told[1:]) < -LIKELIHOOD_ROUNDING * np.abs(told[2:])
+                values = np.array(history)
+                fell = np.diff(values[1:]) < -RELATIVE_ROUNDING * np.abs(values[2:])
                 # The first value can be that of other words or categories.
-                return Convergence(len(told) - 1, converged, told, bool(fell.any())), last
+                return Convergence(len(values) - 1, converged, values, bool(fell.any())), last
             if summed is None:
                 summed = soft_statistic(labelled.zero(), rows.blocks, spec.reads_values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]
