@@ -27,7 +27,7 @@ from verosim.densities.central import SEPARATOR
 from verosim.densities.full import FullGaussian, Trouble
 from verosim.densities.full_params import FullParams
 from verosim.densities.leave_one_out import Scorer
-from verosim.densities.observed import Mixing, Observed
+from verosim.densities.observed import Observed, Regularisation
 from verosim.errors import ConvergenceWarning, listed, warn
 from verosim.kernels.constants import (
     EM_CONVERGED,
@@ -210,7 +210,7 @@ class EMGaussian(Density):
             )
 
 
-def _mixing(gaussian: FullGaussian, observed: Observed) -> Mixing:
+def _mixing(gaussian: FullGaussian, observed: Observed) -> Regularisation:
     """The settings of a Gaussian for the compiled loops."""
     if isinstance(gaussian.pooling, str):
         own, pooled = 1.0, len(observed.at) / float(observed.class_weight.sum())
@@ -220,7 +220,7 @@ def _mixing(gaussian: FullGaussian, observed: Observed) -> Mixing:
     how = SHRINKAGES.get(gaussian.shrinkage, FIXED_SHRINKAGE)
     unit = observed.unit[observed.at]
     unit = unit / unit.max(initial=0.0) if len(unit) else unit
-    return Mixing(own, pooled, how, fixed, float(gaussian.floor), SEPARATOR, unit)
+    return Regularisation(own, pooled, how, fixed, float(gaussian.floor), SEPARATOR, unit)
 
 
 def _placed(params: FullParams, missed: np.ndarray) -> FullParams:

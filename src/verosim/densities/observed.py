@@ -27,7 +27,7 @@ E_STEP_LOSS = 1e4
 Theta = tuple[np.ndarray, np.ndarray]
 
 
-class Mixing(NamedTuple):
+class Regularisation(NamedTuple):
     """The regularisation of covariances, as the compiled loops read it."""
 
     own: float  # share of the scatter of a class
@@ -171,7 +171,7 @@ class Observed:
 
     def maximised(
         self,
-        mixing: Mixing,
+        mixing: Regularisation,
         mean: np.ndarray,
         first: np.ndarray,
         second: np.ndarray,

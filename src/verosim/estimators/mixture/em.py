@@ -28,7 +28,7 @@ from verosim.estimators.mixture.rows import WhiteRows
 from verosim.kernels.constants import LOG_2PI
 
 # The rounding error of the objective, relative to its size.
-OBJECTIVE_ROUNDING = 1e-12
+MIXTURE_ROUNDING = 1e-12
 LARGE_FALL = 1e-8  # relative; rounding errors that lower the objective by more are reported
 
 
@@ -246,7 +246,7 @@ def run_em(
         if best is not None and len(best.components.owner) > len(now.owner):
             most, history, best = most - len(history), [], None
         size = max(abs(total), scale)
-        if best is not None and total < history[-1] - OBJECTIVE_ROUNDING * size:
+        if best is not None and total < history[-1] - MIXTURE_ROUNDING * size:
             fall = history[-1] - total  # a rounding error, as EM never lowers the objective
             return replace(best, converged=fall <= max(tol, LARGE_FALL) * size)
         history.append(total)
