@@ -41,6 +41,7 @@ types: $(READY) ## mypy
 bench: $(READY) ## the tables of speed and quality of the docs, measured on this machine (hours)
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.missing
 	$(BIN)/python -m benchmarks.pairs
 	$(BIN)/python -m benchmarks.twins
 	$(BIN)/python -m benchmarks.explain

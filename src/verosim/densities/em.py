@@ -3,10 +3,11 @@
     E step: the expected sums of complete rows, given the observed cells and (μ, Σ)
     M step: (μ, Σ) from these sums, with the formulas for complete rows
 
-Both steps repeat until the estimates converge. Without regularisation no iteration lowers the
-likelihood. The E step needs only the sums per class and pattern of missing cells, so EM reads no
-rows. The estimate is valid if cells are missing at random: a missing cell may depend on the class
-and on the observed cells, but not on its own value.
+Both steps repeat until the estimates are within `tolerance` of their limit, in standard deviations.
+Without regularisation no accepted iteration lowers the likelihood. The E step needs only the sums
+per class and pattern of missing cells, so EM reads no rows. The estimate is valid if cells are
+missing at random: a missing cell may depend on the class and on the observed cells, but not on its
+own value.
 References: Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM
 algorithm; Varadhan & Roland (2008), Simple and globally convergent methods for accelerating the
 convergence of any EM algorithm.
@@ -14,17 +15,19 @@ convergence of any EM algorithm.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Self
 
 import numpy as np
 
 from verosim import kernels
-from verosim.densities.base import Density
+from verosim.densities.base import Density, Params
 from verosim.densities.central import SEPARATOR
 from verosim.densities.full import FullGaussian, Trouble
 from verosim.densities.full_params import FullParams
 from verosim.densities.leave_one_out import Scorer
-from verosim.densities.observed import Mixing, Observed
+from verosim.densities.observed import Observed, Regularisation
 from verosim.errors import ConvergenceWarning, listed, warn
 from verosim.kernels.constants import (
     EM_CONVERGED,
@@ -37,12 +40,21 @@ from verosim.kernels.constants import (
 )
 from verosim.stats import Moments, Patterns
 
-SHRINKAGES = {None: NO_SHRINKAGE, "oas": OAS, "ledoit_wolf": LEDOIT_WOLF}  # by their name
+SHRINKAGES: dict[float | str | None, int] = {
+    None: NO_SHRINKAGE,
+    "oas": OAS,
+    "ledoit_wolf": LEDOIT_WOLF,
+}  # by their name
 
 
 @dataclass(frozen=True, repr=False)
 class Convergence:
-    """The course of EM. `log_likelihood` is that of all observed cells before each iteration."""
+    """The course of EM. `log_likelihood` is that of all observed cells before each iteration.
+
+    It never falls by more than rounding errors (1e-12 of its size), unless `regularised` is True:
+    the estimates then do not maximise the likelihood. If a covariance becomes singular and is
+    regularised from then on, the history starts there.
+    """
 
     iterations: int
     converged: bool
@@ -52,6 +64,8 @@ class Convergence:
     def __repr__(self) -> str:
         state = "converged" if self.converged else "stopped before it converged"
         lines = [f"EM: {self.iterations} iterations, {state}"]
+        if self.regularised:
+            lines.append("The estimates are regularised, so an iteration can lower the likelihood.")
         if self.iterations:
             lines.append(f"{'iteration':>9}  {'log-likelihood':>16}  {'gain':>10}")
         gain = np.diff(self.log_likelihood, prepend=np.nan)
@@ -92,9 +106,16 @@ class EMGaussian(Density):
     most: int = 2000  # largest number of iterations
 
     def estimate(self, statistic: Moments | Patterns, observed: Observed | None = None) -> EMParams:
+        return self._estimated(statistic, observed)
+
+    def _estimated(
+        self, statistic: Moments | Patterns, observed: Observed | None, quiet: bool = False
+    ) -> EMParams:
+        """Estimate the parameters. With `quiet`, singular covariances are not reported."""
         whole = None if observed is not None else statistic.complete
         if whole is not None:
-            params = self.gaussian.estimate(whole)
+            plain = self.gaussian
+            params = plain.estimate_quietly(whole) if quiet else plain.estimate(whole)
             total = params.log_likelihood(whole).sum() if whole.layout == "full" else np.nan
             return _with(params, Convergence(0, True, np.array([total])))
         assert isinstance(statistic, Patterns)
@@ -103,8 +124,30 @@ class EMGaussian(Density):
         missed = (observed.centred.weight == 0) & observed.centred.present[:, None]
         missed &= observed.used
         params = _placed(params, missed)
-        self.gaussian.report(params, statistic, trouble, _unshown(statistic, missed, params.shared))
+        if not quiet:
+            unshown = _unshown(statistic, missed, params.shared)
+            self.gaussian.report(params, statistic, trouble, unshown)
         return _with(params, convergence)
+
+    def estimate_quietly(
+        self, statistic: Moments | Patterns, observed: Observed | None = None
+    ) -> EMParams:
+        if self.gaussian.on_singular == "raise":
+            return self.estimate(statistic, observed)  # it raises an error and never warns
+        return self._estimated(statistic, observed, quiet=True)
+
+    @classmethod
+    def estimate_family(
+        cls, densities: Sequence[Self], statistic: Moments | Patterns, quiet: bool = False
+    ) -> list[Params]:
+        """Estimate several settings with the sums of cohorts prepared once."""
+        observed = None
+        if isinstance(statistic, Patterns) and statistic.complete is None:
+            observed = Observed(statistic)
+        return [
+            (density.estimate_quietly if quiet else density.estimate)(statistic, observed)
+            for density in densities
+        ]
 
     def leave_one_out(self, statistic: Moments | Patterns) -> Scorer:
         """The closed form if all rows are complete; otherwise EM again for each row."""
@@ -167,7 +210,7 @@ class EMGaussian(Density):
             )
 
 
-def _mixing(gaussian: FullGaussian, observed: Observed) -> Mixing:
+def _mixing(gaussian: FullGaussian, observed: Observed) -> Regularisation:
     """The settings of a Gaussian for the compiled loops."""
     if isinstance(gaussian.pooling, str):
         own, pooled = 1.0, len(observed.at) / float(observed.class_weight.sum())
@@ -177,7 +220,7 @@ def _mixing(gaussian: FullGaussian, observed: Observed) -> Mixing:
     how = SHRINKAGES.get(gaussian.shrinkage, FIXED_SHRINKAGE)
     unit = observed.unit[observed.at]
     unit = unit / unit.max(initial=0.0) if len(unit) else unit
-    return Mixing(own, pooled, how, fixed, float(gaussian.floor), SEPARATOR, unit)
+    return Regularisation(own, pooled, how, fixed, float(gaussian.floor), SEPARATOR, unit)
 
 
 def _placed(params: FullParams, missed: np.ndarray) -> FullParams:

@@ -8,7 +8,7 @@ Reference: Little & Rubin (2002), Statistical Analysis with Missing Data, §11.2
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ E_STEP_LOSS = 1e4
 Theta = tuple[np.ndarray, np.ndarray]
 
 
-class Mixing(NamedTuple):
+class Regularisation(NamedTuple):
     """The regularisation of covariances, as the compiled loops read it."""
 
     own: float  # share of the scatter of a class
@@ -90,7 +90,8 @@ class Observed:
         rows = arrays["rows"][kept, 0]
         of_class = (owner == np.arange(C)[:, None]).astype(float)  # (C, I)
         self.rows, self.class_weight = of_class @ rows, of_class @ weight  # (C,), (C,)
-        column, block = (kept, 0), (kept, 0)
+        column: tuple[Any, ...] = (kept, 0)
+        block: tuple[Any, ...] = (kept, 0)
         if not self.used.all():
             column, block = (kept[:, None], 0, at), (kept[:, None, None], 0, at[:, None], at)
         S = arrays["sum"][column] + lows["sum"][column]
@@ -170,7 +171,7 @@ class Observed:
 
     def maximised(
         self,
-        mixing: Mixing,
+        mixing: Regularisation,
         mean: np.ndarray,
         first: np.ndarray,
         second: np.ndarray,

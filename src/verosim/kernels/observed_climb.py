@@ -28,7 +28,7 @@ from verosim.kernels.constants import (
 from verosim.kernels.observed_sums import expect_observed
 from verosim.kernels.small_matrices import is_singular
 
-EPS = 2.0**-52
+DOUBLE_EPS = 2.0**-52
 # A step shorter than this, in standard deviations, is a rounding error if no shorter step follows
 # within PATIENCE_STEPS steps.
 SETTLED_STEP = 1e-9
@@ -39,7 +39,7 @@ LIKELIHOOD_ROUNDING = 1e-12
 
 @exact
 def _intensity(S, W, quartic, settings):
-    """The shrinkage of a covariance S/W. It does not depend on the units of all columns together."""
+    """The shrinkage of a covariance S/W; one factor for all units does not change it."""
     if settings.shrinkage != OAS and settings.shrinkage != LEDOIT_WOLF:
         return settings.intensity
     d = len(S)
@@ -97,7 +97,7 @@ def _fall_back(A, W, separator, pooled, R, L):
         for j in range(d):
             A[i, j] *= 1 - a
         A[i, i] = max(A[i, i] + a * pooled[i], separator[i])
-    if _is_singular(A, 64 * d * EPS, R, L):
+    if _is_singular(A, 64 * d * DOUBLE_EPS, R, L):
         for i in range(d):
             for j in range(d):
                 if i != j:
@@ -142,10 +142,10 @@ def maximise_observed(rows, settings, troubled, mu, first, second, new_mu, new_s
             if rows.class_weight[c] > 0:
                 apart = rows.step[c, i] + new_mu[c, i] - centre[i] / total
                 spread[i] += rows.class_weight[c] * apart**2
-        spread[i] = max(spread[i] + pooled[i, i], EPS * pooled_peak[i]) / total
+        spread[i] = max(spread[i] + pooled[i, i], DOUBLE_EPS * pooled_peak[i]) / total
     separator, within = settings.separator * spread, np.empty(d)
     for i in range(d):
-        noise = EPS * pooled_peak[i]
+        noise = DOUBLE_EPS * pooled_peak[i]
         within[i] = pooled[i, i] / total if pooled[i, i] > noise else separator[i]
     R, L, peak = np.empty((d, d)), np.empty((d, d)), np.empty(d)
     known = np.empty(d, dtype=np.bool_)
@@ -165,10 +165,10 @@ def maximise_observed(rows, settings, troubled, mu, first, second, new_mu, new_s
             W = own * rows.class_weight[k] + settings.pooled * total
             peak[:] = own * rows.peak[k] + settings.pooled * pooled_peak
             quartic = own * quartics[k] + settings.pooled * all_quartics
-        worst = EPS
+        worst = DOUBLE_EPS
         for i in range(d):
-            known[i] = A[i, i] > 16 * EPS * peak[i]
-            worst = max(worst, EPS * peak[i] / A[i, i] if known[i] else 1.0)
+            known[i] = A[i, i] > 16 * DOUBLE_EPS * peak[i]
+            worst = max(worst, DOUBLE_EPS * peak[i] / A[i, i] if known[i] else 1.0)
         for i in range(d):
             for j in range(d):
                 if not (known[i] and known[j]):
@@ -190,7 +190,7 @@ def maximise_observed(rows, settings, troubled, mu, first, second, new_mu, new_s
             for i in range(d):
                 A[i, i] = max(A[i, i], settings.floor * spread[i])
         if settings.shrinkage != NO_SHRINKAGE or settings.floor > 0:
-            worst = EPS
+            worst = DOUBLE_EPS
         if troubled[k]:
             _fall_back(A, W, separator, within, R, L)
         elif _is_singular(A, 48 * d * worst, R, L):
@@ -252,7 +252,6 @@ def climb_observed(rows, settings, troubled, climbs, tolerance, mu, sigma, first
     ‖θ₂ − θ₁‖ q/(1 − q), and EM has converged if it is at most `tolerance`.
     """
     C, d = mu.shape
-    K = len(sigma)
     score = np.empty(C)
     now_mu, now_sigma = mu.copy(), sigma.copy()
     new_mu, new_sigma = mu.copy(), sigma.copy()
@@ -261,7 +260,7 @@ def climb_observed(rows, settings, troubled, climbs, tolerance, mu, sigma, first
     b_mu, b_sigma = mu.copy(), sigma.copy()
     S1, S2 = np.empty((C, d)), np.empty((C, d, d))
     old = mu.copy(), first.copy(), second.copy()  # the sums before the last accepted ones
-    # whether the current estimate is the M step of the last sums, and those are of the M step of old
+    # Whether the current estimate is the M step of the last sums, and theirs is that of `old`.
     plain, followed = False, False
     leapt, steps, a_size, last_size, slowest = False, 0, 0.0, 0.0, 0.0
     least, waited, lost = np.inf, 0, 0

@@ -5,8 +5,9 @@
 s_i are the scores of m labelled rows that the model was not fitted on. s_k(x) is the score of row x
 if its class is k. If x and these rows are exchangeable, the probability of p_y(x) ≤ α is at most α
 for the true class y. A class without training rows has the highest score. A class that no row has
-cannot be in a set, so the guarantee is about the other classes. The score is s = −log-odds of the label. It orders rows as −log p(y | x) does.
-It also orders rows with a posterior that rounds to 1, which are common in naive Bayes.
+cannot be in a set, so the guarantee is about the other classes. The score is s = −log-odds of the
+label. It orders rows as −log p(y | x) does. It also orders rows with a posterior that rounds to 1,
+which are common in naive Bayes.
 Reference: Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random world.
 """
 
@@ -57,15 +58,16 @@ class Conformal(Wrapper):
     """A classifier that predicts sets of classes with a guaranteed coverage.
 
     `predict_set` returns, for each row, a set that contains the true class for a share `coverage`
-    of new rows, if their classes are in the table. Use it if one wrong prediction is expensive and several candidates are acceptable.
+    of new rows, if their classes are in the table. Use it if one wrong prediction is expensive and
+    several candidates are acceptable.
 
         p_k(x) = (1 + #{i : s_i ≥ s_k(x)}) / (m + 1),    set(x) = {k : p_k(x) > 1 − coverage}
 
     where s_i are the scores of the m held-out rows, and s_k(x) is the score of the new row x if its
     class is k. A score is high if the row is unusual for the class.
 
-    With `method="split"`, some rows are held out and the model is fitted on the other rows. Let x be
-    a new row with the true class y, exchangeable with the held-out rows. For any model and any
+    With `method="split"`, some rows are held out and the model is fitted on the other rows. Let x
+    be a new row with the true class y, exchangeable with the held-out rows. For any model and any
     number of rows, on average over tables, splits and new rows,
 
         P(y ∈ set(x), or no row of the table has class y) ≥ coverage
@@ -258,9 +260,9 @@ class Conformal(Wrapper):
         names = listed([str(label) for label in single.tolist()])
         warn(
             f"The classes {names} have one row each in {len(labels)} rows, so about {share:.1%} of "
-            "new rows may have a class that no row has. No set contains such a class, and the "
-            f"coverage is only guaranteed to be {max(self.coverage - share, 0):.3g}. Add rows of "
-            "rare classes, or join rare classes.",
+            "new rows may have a class that no row has, which no set contains, and the coverage is "
+            f"only guaranteed to be {max(self.coverage - share, 0):.3g}. Add rows of rare classes, "
+            "or join rare classes.",
             VerosimWarning,
         )
 

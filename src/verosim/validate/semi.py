@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from verosim.data.schema import Schema
     from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
 
+# The rounding error of a log-likelihood, relative to its size.
+RELATIVE_ROUNDING = 1e-9
+
 Recorded = list[warnings.WarningMessage]
 
 
@@ -79,8 +82,9 @@ class SemiSupervised(Wrapper):
         The fitted classifier, with all its methods.
     convergence_ : Convergence
         The number of iterations, whether EM converged, and the log-likelihood of the model of the
-        labelled rows and of the model after each iteration. If some words or categories occur only
-        in unlabelled rows, the first value cannot be compared with the others.
+        labelled rows and of the model after each iteration. Its field `regularised` is True if an
+        iteration lowered it, which smoothing and shrinkage can do. If some words or categories
+        occur only in unlabelled rows, the first value cannot be compared with the others.
     n_iter_ : int
         The number of times that the rows were scored: the number of iterations plus one.
     classes_ : ndarray of shape (C,)
@@ -208,7 +212,10 @@ class SemiSupervised(Wrapper):
             converged = not weights[hidden].any() or self._settled(history, float(weights.sum()))
             if converged or len(history) > self.max_iter:
                 model.set_state(state)
-                return Convergence(len(history) - 1, converged, np.array(history)), last
+                values = np.array(history)
+                fell = np.diff(values[1:]) < -RELATIVE_ROUNDING * np.abs(values[2:])
+                # The first value can be that of other words or categories.
+                return Convergence(len(values) - 1, converged, values, bool(fell.any())), last
             if summed is None:
                 summed = soft_statistic(labelled.zero(), rows.blocks, spec.reads_values)
             share[hidden] = np.exp(log_posterior[hidden]) * weights[hidden, None]

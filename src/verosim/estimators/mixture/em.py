@@ -27,6 +27,10 @@ from verosim import kernels
 from verosim.estimators.mixture.rows import WhiteRows
 from verosim.kernels.constants import LOG_2PI
 
+# The rounding error of the objective, relative to its size.
+MIXTURE_ROUNDING = 1e-12
+LARGE_FALL = 1e-8  # relative; rounding errors that lower the objective by more are reported
+
 
 @dataclass(frozen=True)
 class Components:
@@ -225,15 +229,29 @@ class EMRun:
 def run_em(
     rows: WhiteRows, start: Components, prior: CovariancePrior, floor: float, tol: float, most: int
 ) -> EMRun:
-    """Iterate EM until the objective rises by at most `tol` times its size."""
-    now, history = start, []
+    """Iterate EM until the objective rises by at most `tol` times its size.
+
+    The objective never falls, apart from rounding errors: if an iteration lowers it, the components
+    before it are kept and EM ends. If a component is removed, the history starts again, because a
+    mixture of fewer components has another objective.
+    """
+    now = start
+    history: list[float] = []
     scale = float(rows.class_weight.sum())
+    best: EMRun | None = None
     while True:
         sums = expect(rows, now)
         objective = sums.log_likelihood + prior.penalty(now)
-        history.append(float(objective.sum()))
-        size = max(abs(history[-1]), scale)
-        settled = len(history) > 1 and abs(history[-1] - history[-2]) <= tol * size
+        total = float(objective.sum())
+        if best is not None and len(best.components.owner) > len(now.owner):
+            most, history, best = most - len(history), [], None
+        size = max(abs(total), scale)
+        if best is not None and total < history[-1] - MIXTURE_ROUNDING * size:
+            fall = history[-1] - total  # a rounding error, as EM never lowers the objective
+            return replace(best, converged=fall <= max(tol, LARGE_FALL) * size)
+        history.append(total)
+        settled = best is not None and abs(total - history[-2]) <= tol * size
+        best = EMRun(now, sums.log_likelihood, objective, np.array(history), settled)
         if settled or len(history) > most:
-            return EMRun(now, sums.log_likelihood, objective, np.array(history), settled)
+            return best
         now = maximise(rows, sums, now.owner, prior, floor)

@@ -117,8 +117,9 @@ class MixtureSpec(Spec):
         params = fit_mixture(white_rows(rows, statistic), wanted, settings)
         if not params.convergence.converged:
             warn(
-                f"EM stopped after {self.max_iter} iterations, before the relative change of the "
-                f"log-likelihood was at most {self.tol:g}. Use a larger max_iter or tol.",
+                f"EM stopped after {params.convergence.iterations} iterations, before the relative "
+                f"change of the log-likelihood was at most {self.tol:g}. Use a larger max_iter or "
+                "tol.",
                 ConvergenceWarning,
             )
         return {"found": FoundMixture(params, settings, losses)}
