@@ -125,3 +125,18 @@ def test_a_terminal_is_told_once(tmp_path, nowhere):
     assert "NUMBA_CACHE_DIR" in on_a_terminal(ADD + "run()", nowhere)
     in_ci = environment(NUMBA_CACHE_DIR=tmp_path / "another", CI="true")
     assert on_a_terminal(ADD + "run()", in_ci) == ""
+
+
+def test_a_changed_kernel_that_others_call_is_compiled_again(tmp_path):
+    from verosim.kernels._compile import source_stamp, sources
+
+    first, second = tmp_path / "first.py", tmp_path / "second.py"
+    first.write_text("from verosim.kernels.second import double\n")
+    second.write_text("FACTOR = 2\n")
+    assert sources(first) == {first, second}
+    before = source_stamp(first)
+    second.write_text("FACTOR = 3\n")
+    source_stamp.cache_clear()
+    assert source_stamp(first) != before
+    kernels = SOURCE / "verosim" / "kernels"
+    assert {kernels / "vocabulary.py", kernels / "split.py"} < sources(kernels / "text.py")

@@ -23,7 +23,7 @@ FLAGS_TABLE = "flags"
 AMOUNTS_TABLE = "amounts"
 TOKENS_TABLE = "tokens"
 CELLS_TABLE = "cells"
-MEAN, DEVIATION = "mean", "deviation"
+MEAN_HEAD, DEVIATION_HEAD = "mean", "deviation"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Estimates:
     def of_gaussian(cls, mean: np.ndarray, variance: np.ndarray, weight: np.ndarray) -> Estimates:
         """Means (C,) and variances (C,) of a column."""
         values = np.column_stack([mean, np.sqrt(variance)])
-        return cls(GAUSSIAN_TABLE, (MEAN, DEVIATION), values, weight)
+        return cls(GAUSSIAN_TABLE, (MEAN_HEAD, DEVIATION_HEAD), values, weight)
 
 
 def in_reading_order(values: Iterable[Any]) -> list[Any]:

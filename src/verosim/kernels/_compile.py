@@ -6,10 +6,14 @@ cannot be written, read or trusted, the loop is compiled again.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import config
@@ -28,8 +32,35 @@ COMPILING_AGAIN = (
 )
 
 
+@cache
+def sources(path: Path) -> frozenset[Path]:
+    """A file of kernels and all files of kernels that it imports, directly or not."""
+    names = re.findall(
+        r"^from verosim\.kernels\.(\w+) import", path.read_text("utf-8"), re.MULTILINE
+    )
+    return frozenset({path}).union(*(sources(path.with_name(f"{name}.py")) for name in names))
+
+
+@cache
+def source_stamp(path: Path) -> bytes:
+    """A hash of these files. Compiled code contains the code of the functions that it calls."""
+    found = hashlib.sha256()
+    for source in sorted(sources(path)):
+        found.update(source.read_bytes())
+    return found.digest()
+
+
 class KernelCache(FunctionCache):
-    """Numba's cache of one function. If it fails, the function is compiled again."""
+    """Numba's cache of one function. If it fails, the function is compiled again.
+
+    Numba checks only the file of the function itself, so it would not notice a change of a function
+    in another file. Here, the code is out of date if any of the `sources` has changed.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        with suppress(OSError):  # in a zip file or a frozen program there is no file to read
+            self._cache_file._source_stamp = source_stamp(Path(function.__code__.co_filename))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code from the cache, or None if there is none that can be read."""
