@@ -232,6 +232,14 @@ class CappedCategories(Categories):
     def state(self) -> Any:
         return self.values, self.caps, self.frequent, self.last
 
+    def identity(self) -> Any:
+        """Frequent values have no effect before a column has too many values."""
+        frequent = tuple(
+            hashes if last is not None or len(hashes) >= cap else ()
+            for hashes, last, cap in zip(self.frequent, self.last, self.caps, strict=True)
+        )
+        return self.values, self.caps, frequent, self.last
+
     @classmethod
     def from_state(cls, state: Any) -> CappedCategories:
         values, caps, frequent, last = state

@@ -69,6 +69,10 @@ class Codes(ABC):
     def from_state(cls, state: Any) -> Codes:
         """The codes that `state` described."""
 
+    def identity(self) -> Any:
+        """The part of `state` that decides what has been counted, for fingerprints."""
+        return self.state()
+
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
 
