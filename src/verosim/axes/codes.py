@@ -74,6 +74,10 @@ class Codes(ABC):
         """(K,) bool: codes that several values share, so that they are not a value of their own."""
         return np.zeros(self.size, dtype=bool)
 
+    def identity(self) -> Any:
+        """The part of `state` that decides what has been counted, for fingerprints."""
+        return self.state()
+
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
 

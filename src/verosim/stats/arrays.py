@@ -356,7 +356,7 @@ class ArrayStatistic(Statistic):
         digest.update(repr(sorted(self.options.items())).encode())
         groups, columns, codes = self.axes.groups, self.axes.columns, self.axes.codes
         axes = (groups.classes.tolist(), groups.folds, columns.size, columns.names)
-        digest.update(repr((axes, None if codes is None else codes.state())).encode())
+        digest.update(repr((axes, None if codes is None else codes.identity())).encode())
         for store in (self.arrays, self.lows):
             for name in sorted(store):
                 digest.update(name.encode())
