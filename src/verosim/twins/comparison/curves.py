@@ -15,15 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from verosim.data.libraries import pd
 from verosim.errors import VerosimError, listed
 from verosim.twins.comparison.crossing import Crossing, crossing
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = 1  # version of the file format
 
@@ -371,13 +369,13 @@ class Comparison:
             The columns "model", "size", "mean", "standard_error" and "repeats".
         """
         try:
-            import pandas as pd
+            frame = pd.DataFrame
         except ImportError as error:
             raise VerosimError(
                 "to_pandas() needs pandas, which is not installed.",
                 "Install pandas, or use to_dict().",
             ) from error
-        return pd.DataFrame(self.to_dict())
+        return frame(self.to_dict())
 
     def table(self, markdown: bool = True) -> str:
         """Mean ± standard error of each model as text, with one line per size.
