@@ -369,13 +369,12 @@ class Comparison:
             The columns "model", "size", "mean", "standard_error" and "repeats".
         """
         try:
-            frame = pd.DataFrame
+            return pd.DataFrame(self.to_dict())
         except ImportError as error:
             raise VerosimError(
                 "to_pandas() needs pandas, which is not installed.",
                 "Install pandas, or use to_dict().",
             ) from error
-        return frame(self.to_dict())
 
     def table(self, markdown: bool = True) -> str:
         """Mean ± standard error of each model as text, with one line per size.
