@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from verosim.data.adapters import open_table
-from verosim.data.libraries import pa, pc
+from verosim.data.libraries import pa, pc, pd, pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +74,12 @@ def _cast_to(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _polars(frame: Any, cells: Mapping[str, NewCells]) -> Any:
-    import polars
-
     columns = []
     for name, new in cells.items():
-        filled = polars.Series(name, filled_array(frame[name].to_arrow(), new))
+        filled = pl.Series(name, filled_array(frame[name].to_arrow(), new))
         dtype = frame[name].dtype
-        if dtype in (polars.Categorical, polars.Enum):
-            filled = filled.cast(polars.String).cast(dtype)
+        if dtype in (pl.Categorical, pl.Enum):
+            filled = filled.cast(pl.String).cast(dtype)
         columns.append(filled)
     return frame.with_columns(columns)
 
@@ -97,49 +95,40 @@ def _pandas(frame: Any, cells: Mapping[str, NewCells]) -> Any:
 
 def _filled_series(series: Any, new: NewCells) -> Any:
     """A pandas column with new cells; numbers that do not fit make it a column of floats."""
-    import pandas
-
     values, kind = new.values.to_pandas(), series.dtype
-    if isinstance(kind, pandas.CategoricalDtype):
+    if isinstance(kind, pd.CategoricalDtype):
         values = _like_categories(values, kind.categories)
-        added = [value for value in pandas.unique(values) if value not in kind.categories]
+        added = [value for value in pd.unique(values) if value not in kind.categories]
         out = series.cat.add_categories(added) if added else series.copy()
     elif _holds_whole(kind) and _has_fractions(values):
         out = series.astype(_float_type(kind))
     else:
         out = series.copy()
-        if pandas.api.types.is_float_dtype(kind) and not _is_text(values):
+        if pd.api.types.is_float_dtype(kind) and not _is_text(values):
             values = values.astype(kind)  # float32 stays float32
     out.iloc[new.rows] = values.array
     return out
 
 
 def _is_text(values: Any) -> bool:
-    from pandas.api.types import is_numeric_dtype
-
-    return not is_numeric_dtype(values.dtype)
+    return not pd.api.types.is_numeric_dtype(values.dtype)
 
 
 def _holds_whole(kind: Any) -> bool:
     """Whether a type of pandas holds whole numbers or truth values, but no fractions."""
-    from pandas.api.types import is_bool_dtype, is_integer_dtype
-
-    return bool(is_integer_dtype(kind) or is_bool_dtype(kind))
+    return bool(pd.api.types.is_integer_dtype(kind) or pd.api.types.is_bool_dtype(kind))
 
 
 def _has_fractions(values: Any) -> bool:
-    from pandas.api.types import is_float_dtype
-
-    return bool(is_float_dtype(values.dtype)) and bool((values != np.floor(values)).any())
+    is_float = bool(pd.api.types.is_float_dtype(values.dtype))
+    return is_float and bool((values != np.floor(values)).any())
 
 
 def _float_type(kind: Any) -> Any:
     """The type of floats of the same family as a type of whole numbers."""
-    import pandas
-
-    if isinstance(kind, pandas.ArrowDtype):
-        return pandas.ArrowDtype(pa.float64())
-    return "Float64" if isinstance(kind, pandas.api.extensions.ExtensionDtype) else "float64"
+    if isinstance(kind, pd.ArrowDtype):
+        return pd.ArrowDtype(pa.float64())
+    return "Float64" if isinstance(kind, pd.api.extensions.ExtensionDtype) else "float64"
 
 
 def _like_categories(values: Any, known: Any) -> Any:

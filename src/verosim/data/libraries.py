@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["nw", "pa", "pc"]
+__all__ = ["nw", "pa", "pc", "pd", "pl"]
 
 
 class LazyModule:
@@ -25,9 +25,15 @@ class LazyModule:
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
     import pyarrow.compute as pc
 else:
     nw = LazyModule("narwhals.stable.v2")
     pa = LazyModule("pyarrow")
     pc = LazyModule("pyarrow.compute")
+    pd = LazyModule(
+        "pandas"
+    )  # optional, like polars: used when such a data frame is given or wanted
+    pl = LazyModule("polars")

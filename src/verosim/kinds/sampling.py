@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data.libraries import pa
+from verosim.data.libraries import pa, pl
 from verosim.kinds.arrow import cast
 from verosim.kinds.missing import MISSING
 from verosim.kinds.reader import MixedReader
@@ -54,9 +54,7 @@ def as_native(table: pa.Table, native: str) -> Any:
     if native == "pandas":
         return table.to_pandas()
     if native == "polars":
-        import polars
-
-        return polars.from_arrow(table)
+        return pl.from_arrow(table)
     if native == "array":
         return np.column_stack([np.asarray(table[name]) for name in table.column_names])
     return table
