@@ -29,7 +29,7 @@ from verosim import (
     VerosimError,
     read,
 )
-from verosim.densities.estimates import DEVIATION, MEAN
+from verosim.densities.estimates import DEVIATION_HEAD, MEAN_HEAD
 
 X, y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def by_hand(found, row: dict) -> np.ndarray:
                 total = total + np.log(values[:, 0] if gone else 1 - values[:, 0])
             elif gone:
                 continue
-            elif heads == [MEAN, DEVIATION]:
+            elif heads == [MEAN_HEAD, DEVIATION_HEAD]:
                 x = days if part == "days since 1970" else value
                 total = total + stats.norm.logpdf(x, values[:, 0], values[:, 1])
             elif heads == ["rate"]:
