@@ -26,7 +26,7 @@ def program_of(state: State) -> Program:
     joint = state.spec.is_density
     terms = state.params.terms() if joint else state.params.ratio_terms()
     return Program(
-        tuple(state.classes.tolist()), state.rule.log_prior, readings, terms,
+        tuple(state.classes.tolist()), state.rule.log_prior, state.params.readings(readings), terms,
         JOINT_OUTPUT if joint else POSTERIOR_OUTPUT,
     )  # fmt: skip
 

@@ -6,9 +6,13 @@ A density states its terms in its method `terms`, beside `log_density`. A term i
 arrays, and it can evaluate itself in plain numpy. Nothing else has to look inside a density.
 """
 
+from verosim.densities.terms.average import AverageTerm
 from verosim.densities.terms.base import Scored, Term
 from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
+from verosim.densities.terms.codes import CodeTerm, CombinationTerm, PairTerm
 from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
+from verosim.densities.terms.contexts import ContextTerm
+from verosim.densities.terms.features import FeaturesTerm
 from verosim.densities.terms.numbers import BinsTerm, GaussianTerm, PoissonTerm, PresenceTerm
 from verosim.densities.terms.quadratic import QuadraticTerm
 from verosim.densities.terms.tokens import HashedTokens, ListedTokens, TokenRows, TokensTerm
@@ -16,7 +20,12 @@ from verosim.densities.terms.values import LookupTerm, Overflow
 
 __all__ = [
     "AmountsTerm",
+    "AverageTerm",
     "BinsTerm",
+    "CodeTerm",
+    "CombinationTerm",
+    "ContextTerm",
+    "FeaturesTerm",
     "GaussianTerm",
     "HashedTokens",
     "LinearTerm",
@@ -24,6 +33,7 @@ __all__ = [
     "LogSumExpTerm",
     "LookupTerm",
     "Overflow",
+    "PairTerm",
     "PoissonTerm",
     "PresenceTerm",
     "QuadraticTerm",
