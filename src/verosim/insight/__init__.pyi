@@ -1,1 +1,3 @@
+from verosim.insight.counterfactual import Counterfactual as Counterfactual
 from verosim.insight.explanation import Explanation as Explanation
+from verosim.insight.what_if import WhatIf as WhatIf
