@@ -155,7 +155,9 @@ def _numbers(
     whole = whole or (table is not None and table.kind == of.RATE_TABLE)
     whole = whole and (np.isnan(now) or now == round(now))
     low, high = (jumps[0], jumps[-1]) if jumps else (-np.inf, np.inf)
-    if not jumps and table is not None and table.kind in COUNTED_TABLES:
+    if table is not None and table.kind in (of.GAUSSIAN_TABLE, of.RATE_TABLE):
+        jumps = ()  # the edges are those of a histogram that the model does not use
+    if low == -np.inf and table is not None and table.kind in COUNTED_TABLES:
         low = 0.0
     if limits is not None:
         low, high = _limits(column, limits)
@@ -201,7 +203,7 @@ def _is_piecewise(row: SingleRow, table: LearnedTable | None) -> bool:
     if table is not None:
         return True
     rule, _ = row.model.opened_to_score(row.source)
-    return getattr(rule.params, "linear_form", None) is not None
+    return any(getattr(rule.params, name, None) is not None for name in ("form", "linear_form"))
 
 
 def _centre_and_deviation(

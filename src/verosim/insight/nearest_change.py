@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,9 @@ def _nearest_number(row: SingleRow, values: NumberValues, goal: Goal) -> Change:
     pieces = _pieces(values)
     exact = values.smooth
     cuts: list[float] = []
-    for low, high in pieces:
-        roots, sure = _cuts(scores, goal, low, high)
+    nodes = np.concatenate([low + NODES * (high - low) for low, high in pieces])
+    for (low, high), log_p in zip(pieces, np.split(scores(nodes), len(pieces)), strict=True):
+        roots, sure = _cuts(scores, goal, low, high, log_p)
         exact = exact and sure
         cuts += [low, *roots, high]
     places = np.unique(cuts)
@@ -157,17 +159,19 @@ def _pieces(values: NumberValues) -> list[tuple[float, float]]:
     near = [values.start + side * SCANNED * values.scale for side in (-1, 1)]
     inner = sorted({*inner, *(place for place in near if low < place < high)})
     edges = [low, *inner, high]
-    return list(zip(edges[:-1], edges[1:], strict=True)) if high > low else [(low, high)]
+    return list(pairwise(edges)) if high > low else [(low, high)]
 
 
 def _cuts(
-    scores: Callable[[np.ndarray], np.ndarray], goal: Goal, low: float, high: float
-) -> tuple[list[float], bool]:
-    """The places in a piece where the decision can change, and whether these are all."""
+    scores: Callable[[np.ndarray], np.ndarray], goal: Goal, low: float, high: float,
+    log_p: np.ndarray,
+) -> tuple[list[float], bool]:  # fmt: skip
+    """The places in a piece where the decision can change, and whether these are all.
+
+    `log_p` (17, C) are the log posteriors at the nodes of the piece.
+    """
     if not high > low:
         return [], True
-    x = low + NODES * (high - low)
-    log_p = scores(x)
     with np.errstate(invalid="ignore"):
         margin = np.delete(log_p[:, [goal.number]] - log_p, goal.number, axis=1)  # (17, C − 1)
     if np.array_equal(margin, np.broadcast_to(margin[0], margin.shape), equal_nan=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from verosim.errors import VerosimError, listed
 from verosim.estimators.base import ScoreMixin
 from verosim.estimators.one_state import snapshot
 from verosim.models.program import typed_cells
+from verosim.twins.linear import LinearClassifier
 
 NUMBER_ROLE, DATE_ROLE, TEXT_ROLE = "number", "date/time", "text"
 UNUSED_ROLE = "ignored"
@@ -57,16 +59,25 @@ class SingleRow:
         else:
             given = _only_row(row, caller)
         given = {name: _plain(value) for name, value in given.items()}
+        if isinstance(model, LinearClassifier):
+            return cls._of_numbers(model, given)
         names = _read_columns(model, given)
         if names and not given.keys() & {*names}:
-            raise VerosimError(
-                f"The row has none of the columns of the model; it has {listed(list(given))}.",
-                near(next(iter(given), ""), names),
-            )
+            raise _no_column(given, names)
         known = {name: given.get(name) for name in names}
         _, rows = model.opened_to_score({name: [cell] for name, cell in known.items()})
         schema = rows.reader.schema if isinstance(rows, TableSource) else None
         return cls(model, known, schema, "table", names)
+
+    @classmethod
+    def _of_numbers(cls, model: Any, given: Mapping[str, Any]) -> SingleRow:
+        """The row of a linear classifier, which reads only arrays."""
+        named = getattr(model, "feature_names_in_", None)
+        size = getattr(model, "n_features_in_", 0)
+        names = tuple(f"x{j}" for j in range(size)) if named is None else tuple(map(str, named))
+        if not given.keys() & {*names}:
+            raise _no_column(given, names)
+        return cls(model, {name: given.get(name) for name in names}, None, "array", names)
 
     @classmethod
     def _of_array(cls, model: Any, row: Any, caller: str) -> SingleRow:
@@ -93,6 +104,20 @@ class SingleRow:
             return cls.of(model, dict(zip(names, values, strict=True)), caller)
         names = tuple(rule.columns)
         return cls(model, dict(zip(names, values, strict=True)), None, "array", names)
+
+    @classmethod
+    def blank(cls, model: Any, fill: Any = None) -> SingleRow:
+        """A row in which every cell is missing, or has the value `fill` where kinds are unknown."""
+        named = getattr(model, "feature_names_in_", None)
+        if named is None:
+            size = int(getattr(model, "n_features_in_", 1))
+            if size == 1:
+                with suppress(VerosimError):  # other models refuse texts
+                    return cls._of_array(model, "", "effect")
+            return cls._of_array(model, [fill] * size, "effect")
+        row = cls.of(model, dict.fromkeys(map(str, named)), "effect")
+        plain = row.schema is None or not row.schema.columns[0].type
+        return row.with_cells(dict.fromkeys(row.names, fill)) if plain else row
 
     # Columns -------------------------------------------------------------------------------------
 
@@ -196,6 +221,13 @@ def _not_one_row(caller: str, n: int) -> VerosimError:
     shown = "several rows" if n > 1 else "no row"
     return VerosimError(f"The function {caller} needs one row; got {shown}.",
                         "Select one row, as in X[:1].")  # fmt: skip
+
+
+def _no_column(given: Mapping[str, Any], names: tuple[str, ...]) -> VerosimError:
+    return VerosimError(
+        f"The row has none of the columns of the model; it has {listed(list(given))}.",
+        near(next(iter(given), ""), names),
+    )
 
 
 def _read_columns(model: Any, given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -83,11 +83,11 @@ def what_if(
     ...          "kind": ["a", "a", "b", "b"]}
     >>> model = verosim.NaiveBayes({"rooms": "poisson"}).fit(table, "kind")
     >>> verosim.what_if(model, {"rooms": 5, "hue": "blue"}, rooms=1)
-    a: 0.08 → 0.64
-    rooms     5 → 1        −1.35 → +1.68
-    hue       'blue'       −1.10
-    prior                  +0.00
-    log-odds               −2.45 → +0.58
+    a: 0.08 → 0.68
+    rooms     5 → 1   −1.35 → +1.86
+    hue       'blue'  −1.10
+    prior             +0.00
+    log-odds          −2.44 → +0.77
     """
     model = fitted_classifier(model, "what_if")
     before = SingleRow.of(model, row, "what_if")
