@@ -119,8 +119,11 @@ GROUPS = (
     Group(
         "explanations",
         "Explanations",
-        "What each column adds to the log-odds of two classes, for single rows.",
-        names_in("verosim", "explain") + names_in("verosim.insight", "Explanation"),
+        "What each column adds to the log-odds of two classes, for single rows. How to "
+        "[explain a decision](../howto/explain_a_decision.md).",
+        names_in("verosim", "explain what_if counterfactual importance effect scorecard")
+        + names_in("verosim.insight", "Explanation WhatIf Counterfactual Importance Effect")
+        + names_in("verosim.insight", "Scorecard ColumnPoints"),
     ),
     Group(
         "data",

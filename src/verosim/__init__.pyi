@@ -34,7 +34,12 @@ from verosim.estimators import NaiveLDA as NaiveLDA
 from verosim.estimators import TextNB as TextNB
 from verosim.estimators import TextRidge as TextRidge
 from verosim.estimators.whiten import Whiten as Whiten
+from verosim.insight.counterfactual import counterfactual as counterfactual
+from verosim.insight.effect import effect as effect
 from verosim.insight.explain import explain as explain
+from verosim.insight.importance import importance as importance
+from verosim.insight.scorecard import scorecard as scorecard
+from verosim.insight.what_if import what_if as what_if
 from verosim.kinds import Schema as Schema
 from verosim.kinds.look import look as look
 from verosim.pool.auto import auto as auto

@@ -70,6 +70,8 @@ class LearnedTable:
         The share of missing cells in each class; nan if it is not known.
     complete : bool
         Whether all values are listed. A text has too many tokens.
+    edges : tuple of float
+        The K + 1 edges of the bins of a histogram; () for other columns.
     table : dict of str to ndarray or list
         The printed numbers as columns: "class", then one for each head, then "weight".
 
@@ -104,6 +106,7 @@ class LearnedTable:
     weight: np.ndarray  # (C,)
     missing: np.ndarray  # (C,)
     complete: bool = True
+    edges: tuple[float, ...] = ()  # K + 1
 
     @property
     def table(self) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class Estimates:
     weight: np.ndarray  # (C,) the weight of the cells of each class that have a value
     counts: np.ndarray | None = None  # (C, K) the weight of the cells with each value
     complete: bool = True  # whether all values are listed; False for the leading tokens of a text
+    edges: tuple[float, ...] = ()  # (K + 1) of bins
 
     @classmethod
     def of_gaussian(cls, mean: np.ndarray, variance: np.ndarray, weight: np.ndarray) -> Estimates:

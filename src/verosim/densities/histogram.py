@@ -78,7 +78,8 @@ class BinParams(CodeParams):
         )
         count = statistic.arrays["count"][:, 0, bins]
         height = np.exp(CodeParams.log_mass(self)[bins]).T
-        return Estimates(HEIGHTS_TABLE, heads, height, count.sum(axis=1), count)
+        edges = (*low, *high[-1:])
+        return Estimates(HEIGHTS_TABLE, heads, height, count.sum(axis=1), count, edges=edges)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ design matrix. All of them are parts of the table of one column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from verosim.bayes.learned import GAP, Learned, LearnedTable
+from verosim.data.cell_columns import CellColumn
 from verosim.data.schema import near
 from verosim.densities.estimates import CELLS_TABLE, TOKENS_TABLE, Estimates
 from verosim.errors import VerosimError
@@ -131,7 +132,7 @@ def _table(state: State, pieces: list[_Piece], title: str, most: int) -> Learned
         tuple(head for _, one in found for head in one.heads),
         tuple(piece.part for piece, one in found for _ in one.heads),
         np.hstack([one.values for _, one in found]), np.hstack(counts),
-        first.weight.copy(), missing, all(one.complete for _, one in found),
+        first.weight.copy(), missing, all(one.complete for _, one in found), first.edges,
     )  # fmt: skip
 
 
@@ -145,8 +146,16 @@ def _estimates(state: State, piece: _Piece, most: int) -> Estimates:
         return replace(one, heads=(piece.part,), values=one.values[:, 1:], counts=one.counts[:, 1:])
     if piece.cells is not None:
         heads = tuple(name_of_cells(piece.cells, head) for head in one.heads)
-        return replace(one, heads=heads)
+        return replace(one, heads=heads, edges=_edges_of_cells(piece.cells, one.heads))
     return one
+
+
+def _edges_of_cells(column: CellColumn, heads: Sequence[Sequence[int]]) -> tuple[float, ...]:
+    """The edges of bins that are unions of cells of a number, from the numbers of the cells."""
+    first = [min(cells) for cells in heads if cells and min(cells) < column.known]
+    if not column.is_number or not first:
+        return ()
+    return (*(column.edges[cell] for cell in first), column.edges[-1])
 
 
 def _no_tables(state: State) -> VerosimError:

@@ -37,15 +37,15 @@ from verosim.densities.base import no_contributions
 from verosim.engines import map_chunks
 from verosim.engines.local import results_of
 from verosim.errors import VerosimError, listed
-from verosim.estimators.base import ScoreMixin
 from verosim.estimators.checks import empty_table
-from verosim.estimators.one_state import snapshot
 from verosim.insight.explanation import Explanation
 from verosim.insight.shown_cells import ArrayCells, ShownCells, TableCells
+from verosim.insight.single_row import fitted_classifier
 from verosim.models.opening import with_marks
 from verosim.models.settings import one_of, whole
 
 if TYPE_CHECKING:
+    from verosim.estimators.base import ScoreMixin
     from verosim.typing import FileOptions, MissingMarks, Source
 
 MOST_NUMBERS_EXPLAINED = 1 << 28  # numbers in the contributions of all rows: two gigabytes
@@ -153,16 +153,10 @@ def explain(
     0.92 b: prior +0.00, rooms 5 +1.35, hue 'blue' +1.10
     0.56 a: prior +0.00, rooms 3 +0.26, hue missing +0.00
     """
-    if not isinstance(model, ScoreMixin):
-        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise VerosimError(
-            f"The function explain needs a fitted classifier of verosim; got {given}.",
-            "Use a model such as NaiveBayes().fit(X, y).",
-        )
+    model = fitted_classifier(model, "explain")
     if kind is not None:
         one_of("kind", kind, (SHAPLEY, CHAIN, LINEAR))
     whole("permutations", permutations, least=2)
-    model = snapshot(model)
     if not model.scores_columns:
         raise no_contributions(f"{type(model).__name__} with features=…")
     rule, rows = model.opened_to_score(with_marks(opened_as(X, read), na))
@@ -218,7 +212,7 @@ class _Pair:
                 f"{plain_label(classes[0])!r}.",
                 "Fit the model on rows of at least two classes.",
             )
-        first, second = (_class_number(label, classes) for label in (of, against))
+        first, second = (class_number(label, classes) for label in (of, against))
         if first == second >= 0:
             raise VerosimError(
                 f"A class cannot be compared with itself; got of={of!r} and against={against!r}.",
@@ -244,7 +238,7 @@ def _best_class(log_p: np.ndarray, other_than: np.ndarray | None) -> np.ndarray:
     return scores.argmax(axis=1)
 
 
-def _class_number(label: Any, classes: np.ndarray) -> int:
+def class_number(label: Any, classes: np.ndarray) -> int:
     """The number of a class, or −1 if none was given."""
     if label is None:
         return -1
