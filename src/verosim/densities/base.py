@@ -27,7 +27,7 @@ from verosim.data.nodes import PROGRAM_HINT, no_program
 from verosim.data.sources import as_block
 from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.leave_one_out import Scorer, refit
-from verosim.densities.terms import Term
+from verosim.densities.terms import RowLength, Term
 from verosim.errors import SingularWarning, VerosimError
 from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
@@ -129,6 +129,10 @@ class ClassScores(ABC):
     def ratio_terms(self) -> tuple[Term, ...]:
         """The terms of `log_ratio`, which may leave out what is the same for all classes."""
         return self.terms()
+
+    def program_length(self) -> RowLength:
+        """The length of a row, as a program measures it: the same as `row_lengths`."""
+        raise no_program("its rows have no length", PROGRAM_HINT)
 
     def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
         """The part of each column in the scores.

@@ -26,7 +26,7 @@ from verosim.models.structure import CellRows, cell_codes
 from verosim.stats import Pairs, Product
 
 if TYPE_CHECKING:
-    from verosim.typing import Priors
+    from verosim.typing import ClassWeight, Priors
 
 STRUCTURE = "pairs"  # the bins of the pairs, among the structures of a schema
 
@@ -81,9 +81,12 @@ class PairedNaiveBayes(NaiveBayes):
         max_categories: int = 1000,
         floor: float = 1e-9,
         never: float = 0.0,
+        class_weight: ClassWeight = None,
         pairs: int = 60,
     ) -> None:
-        super().__init__(columns, alpha, priors, covariance, missing, max_categories, floor, never)
+        super().__init__(
+            columns, alpha, priors, covariance, missing, max_categories, floor, never, class_weight
+        )
         self.pairs = pairs
 
     @classmethod

@@ -29,12 +29,15 @@ import numpy as np
 from scipy.special import logsumexp
 
 from verosim.bayes.explain import ScoreParts
+from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.data.labels import values_of_classes
+from verosim.data.nodes import no_program
 from verosim.data.sources import CELLS_PART
 from verosim.densities.attribution import AttributionRequest
 from verosim.densities.interactions import Interactions
+from verosim.densities.terms import EvidenceTerm
 from verosim.engines import one_blas_thread
 from verosim.validate.weight_likelihood import ENOUGH, Evidence, Likelihood, Prior
 
@@ -100,6 +103,24 @@ class ColumnWeights:
         if found is not None:
             found = found.weighted(self.of_pairs(found.names))
         return WeightedRule(log_prior, inner.params, inner.columns, inner, self.weights, found)
+
+    def program(self, inner: Program, params: Any) -> Program:
+        """The clipped evidence of each column times its weight. Offsets join the prior."""
+        found = params.interactions
+        if found is not None and self.of_pairs(found.names).any():
+            raise no_program(
+                "the interactions of pairs of columns are not a term",
+                'Use calibrate(…, method="columns"), or the model inside: model_.program().',
+            )
+        known = tuple(np.isfinite(inner.log_prior).tolist())
+        terms = tuple(
+            EvidenceTerm(
+                one.reads, (one.moved({j: i for i, j in enumerate(one.reads)}),),
+                float(self.weights[one.reads[0]]), MOST_EVIDENCE, known,
+            )
+            for term in inner.terms for one in term.by_column()
+        )  # fmt: skip
+        return inner.of_posterior(terms, inner.log_prior + self.offsets)
 
     def for_classes(self, known: np.ndarray, classes: np.ndarray) -> ColumnWeights:
         """The weights for other classes. The offset of a new class is 0."""

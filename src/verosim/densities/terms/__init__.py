@@ -9,14 +9,20 @@ arrays, and it can evaluate itself in plain numpy. Nothing else has to look insi
 from verosim.densities.terms.base import Scored, Term
 from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
 from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
+from verosim.densities.terms.evidence import EvidenceTerm
+from verosim.densities.terms.lengths import AmountsLength, RowLength, WordsLength
 from verosim.densities.terms.numbers import BinsTerm, GaussianTerm, PoissonTerm, PresenceTerm
+from verosim.densities.terms.polynomial import PolynomialTerm
 from verosim.densities.terms.quadratic import QuadraticTerm
+from verosim.densities.terms.tempered import TemperedTerm
 from verosim.densities.terms.tokens import HashedTokens, ListedTokens, TokenRows, TokensTerm
 from verosim.densities.terms.values import LookupTerm, Overflow
 
 __all__ = [
+    "AmountsLength",
     "AmountsTerm",
     "BinsTerm",
+    "EvidenceTerm",
     "GaussianTerm",
     "HashedTokens",
     "LinearTerm",
@@ -25,11 +31,15 @@ __all__ = [
     "LookupTerm",
     "Overflow",
     "PoissonTerm",
+    "PolynomialTerm",
     "PresenceTerm",
     "QuadraticTerm",
+    "RowLength",
     "Scored",
     "SumTerm",
+    "TemperedTerm",
     "Term",
     "TokenRows",
     "TokensTerm",
+    "WordsLength",
 ]
