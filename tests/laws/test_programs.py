@@ -240,7 +240,6 @@ def test_a_mixture_is_a_log_sum_of_its_terms(rng):
     np.testing.assert_allclose(again.evaluate({"x": x}), wanted, rtol=1e-12)
 
 
-NOT_YET = {"TAN", "KDB", "AODE", "JointHistogram", "LiftedLDA", "MDA"}
 TEXT_MODELS = {"TextNB", "TextRidge"}
 
 
@@ -253,11 +252,7 @@ def test_every_estimator_with_its_defaults(name, rng):
     if name in {"NaiveBayes", "TAN", "KDB", "AODE", "LiftedLDA"}:
         X = table(rng).drop(columns="words")
     model = getattr(verosim, name)().fit(X, y)
-    if name in NOT_YET:
-        with pytest.raises(VerosimError, match="has no program"):
-            model.program()
-    else:
-        program_equals_scores(model, X)
+    program_equals_scores(model, X)
 
 
 @pytest.mark.parametrize("wrap", [verosim.reject, verosim.conformal])
@@ -309,15 +304,16 @@ def damaged(value, rng):
         at = inner
 
 
-def test_damaged_json_is_refused_or_read(program, rng):
-    text = program.to_json()
+def test_damaged_json_is_refused_or_gives_scores(program, rng):
+    text, rows = program.to_json(), table(rng)[:6]
     refused = 0
-    for _ in range(150):
+    for _ in range(100):
         try:
-            Program.from_json(damaged(text, rng))
+            scores = Program.from_json(damaged(text, rng)).evaluate(rows)
+            assert (scores < np.inf).all()
         except VerosimError:
             refused += 1
-    assert refused > 80
+    assert refused > 60
 
 
 def test_bad_cells_are_refused_by_name():

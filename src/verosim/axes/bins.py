@@ -116,13 +116,14 @@ class JointBins(Codes):
         return float(np.prod(self.bins.counts().astype(np.float64)))
 
     @cached_property
-    def _strides(self) -> np.ndarray:
+    def strides(self) -> np.ndarray:
+        """(d,) the number of a cell is the sum of its bins times these."""
         counts = self.bins.counts()
         return np.concatenate([np.cumprod(counts[::-1])[::-1][1:], [1]]).astype(np.int64)
 
     def _number(self, block: np.ndarray) -> np.ndarray:
         local = self.bins.encode(block)[0] - self.bins.first[:-1]
-        return (local @ self._strides)[:, None]
+        return (local @ self.strides)[:, None]
 
     def corners(self) -> tuple[np.ndarray, np.ndarray]:
         """(K, d) lower and upper corner of every occupied cell."""
@@ -133,7 +134,7 @@ class JointBins(Codes):
     def cell_bins(self) -> np.ndarray:
         """(K, d) the bin of every occupied cell in each column."""
         number = np.array(self.occupied.values[0], dtype=np.int64)
-        return (number[:, None] // self._strides) % self.bins.counts()
+        return (number[:, None] // self.strides) % self.bins.counts()
 
     def encode(self, block: np.ndarray) -> tuple[np.ndarray, bool]:
         return self.occupied.encode(self._number(block))

@@ -22,6 +22,7 @@ from verosim.densities.terms import Term
 from verosim.densities.terms.composed import total
 from verosim.densities.terms.tempered import log_posterior
 from verosim.errors import VerosimError, listed
+from verosim.kinds import design_readings  # noqa: F401  from_json knows the kinds of readings in it
 
 if TYPE_CHECKING:
     from verosim.typing import Source
@@ -107,6 +108,7 @@ class Program:
             raise malformed(f"the output {self.output!r} is not known")
         for term in self.terms:
             term.check(len(self.readings), len(self.classes))
+            term.check_values(self.readings)
         _ = self.inputs
 
     @property
@@ -261,7 +263,7 @@ class Program:
         """
         try:
             data = json.loads(text, parse_constant=_refuse)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise malformed(f"it is not strict JSON ({error})") from None
         if not isinstance(data, dict) or data.get("format") != PROGRAM_FORMAT:
             raise malformed(f"its format is not {PROGRAM_FORMAT!r}")

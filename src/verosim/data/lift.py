@@ -37,10 +37,15 @@ class Lift:
         """The number of features."""
         return 2 * self.half
 
+    @property
+    def frequencies(self) -> np.ndarray:
+        """(p, h) the matrix W."""
+        return directions(self.columns, self.half, self.seed) * np.sqrt(2 * self.gamma)
+
     def __call__(self, Z: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """(n, 2h) the features of rows (n, p) of finite numbers."""
         out = np.empty((len(Z), self.features)) if out is None else out
-        W = directions(self.columns, self.half, self.seed) * np.sqrt(2 * self.gamma)
+        W = self.frequencies
         if not _lift_rows(Z, W, out):
             far = np.isnan(out).any(axis=1)
             again = np.empty((int(far.sum()), self.features))

@@ -5,8 +5,9 @@ A node is a frozen dataclass with a `kind`. Its JSON object has the kind and the
     {"kind": "gaussian", "reads": [0], "pivot": [1.5, 1.5], …}
 
 An array of floats is a field of the type Annotated[np.ndarray, "C", "d"]. Fields of a node with a
-common letter have the same size there. In JSON it is a list of lists, with the text "-inf" for −∞.
-NaN and +∞ do not occur. A number has all its digits, so reading gives the same bits back.
+common letter have the same size there. In JSON it is a list of lists, with the text "-inf" for −∞
+if the type does not end with FINITE. NaN and +∞ do not occur. A number has all its digits, so
+reading gives the same bits back.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import numpy as np
 from verosim.errors import VerosimError
 
 MINUS_INFINITY = "-inf"
+FINITE = "finite"  # at the end of the type of an array without −∞
 MALFORMED_HINT = "Write the program again with program.to_json()."
 
 
@@ -93,7 +95,7 @@ class Node:
             # The list [] is an array without rows. Its other sizes are not known.
             shape = value.shape if value.size else value.shape[:1]
             differ = any(known.setdefault(dim, n) != n for dim, n in zip(dims, shape, strict=False))
-            if differ or (len(shape) != len(dims) and value.size):
+            if differ or (len(shape) != len(dims) and value.size) or (shape[0] and not value.size):
                 raise malformed(f"{self.kind}.{name} has the shape {value.shape}")
 
     def __eq__(self, other: object) -> bool:
@@ -112,8 +114,7 @@ def _hints(made: Any) -> dict[str, Any]:
 def _dims(hint: Any) -> tuple[str, ...]:
     """The letters of the dimensions of an array; empty for other types."""
     if get_origin(hint) is Annotated:
-        letters: tuple[str, ...] = hint.__metadata__
-        return letters
+        return tuple(letter for letter in hint.__metadata__ if letter != FINITE)
     return next(filter(None, map(_dims, get_args(hint))), ())
 
 
@@ -140,7 +141,12 @@ def as_value(value: Any, hint: Any, where: str) -> Any:
     if hint is Any:
         return tuple(value) if isinstance(value, list) else value
     if get_origin(hint) is Annotated:
-        return array_of_numbers(value, where)
+        found = array_of_numbers(value, where)
+        if found.ndim != len(_dims(hint)) and (found.size or not found.ndim):
+            raise malformed(f"{where} has {found.ndim} dimensions")
+        if FINITE in hint.__metadata__ and not np.isfinite(found).all():
+            raise malformed(f"{where} has an infinite number")
+        return found
     if get_origin(hint) is tuple and isinstance(value, list):
         inner = get_args(hint)
         each = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
@@ -152,9 +158,9 @@ def as_value(value: Any, hint: Any, where: str) -> Any:
         return as_value(value, get_args(hint)[0], where)
     if isinstance(hint, type) and issubclass(hint, Node):
         return hint.from_plain(value)
-    if hint is float and type(value) is int:
+    if hint is float and type(value) is int and abs(value) < 2**53:
         return float(value)
-    if type(value) is not hint:
+    if type(value) is not hint or (hint is float and not np.isfinite(value)):
         raise malformed(f"{where} is {value!r:.40}")
     return value
 

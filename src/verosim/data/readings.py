@@ -10,6 +10,9 @@
 
 A program takes typed cells. How a number is written in a file belongs to the reader of the file. A
 reading gives one value per row. Readings can be nested: the flag of a missing cell reads a number.
+
+    number   a float, NaN if it is missing         text   a text, which may be empty
+    value    a value that is looked up             code   a whole number from 0
 """
 
 from __future__ import annotations
@@ -26,11 +29,20 @@ from verosim.data.nodes import Node, malformed
 from verosim.errors import VerosimError
 
 Cells = Mapping[str, np.ndarray]  # the typed cells of each column
+# What a reading can give.
+NUMBER, VALUE, TEXT_VALUE, CODE = "number", "value", "text", "code"
 
 
 @dataclass(frozen=True, eq=False)
 class CellReading(Node):
     """One value per row from the cells of one or more columns."""
+
+    gives: ClassVar[str] = NUMBER  # the type of its values
+
+    @property
+    def codes(self) -> int:
+        """The number of different codes; 0 if the values are not codes."""
+        return 0
 
     @property
     @abstractmethod
@@ -78,6 +90,7 @@ class KeyReading(_OneColumn):
     """The text of a category; None if the cell is missing."""
 
     kind = "key"
+    gives = VALUE
     type = "category"
 
 
@@ -86,6 +99,7 @@ class ValueReading(_OneColumn):
     """The value in the cell, of any type; None or NaN if it is missing."""
 
     kind = "value"
+    gives = VALUE
     type = "value"
 
 
@@ -106,6 +120,7 @@ class ClockReading(_OneColumn):
     """The hour (0 to 23), weekday (Monday is 0) or month (1 to 12) of a date, as a text."""
 
     kind = "clock"
+    gives = VALUE
     type = "date"
     piece: str  # "hour", "weekday" or "month"
 
@@ -132,6 +147,7 @@ class DocumentReading(CellReading):
     """The texts of one or more columns, with a space between two columns."""
 
     kind = "document"
+    gives = TEXT_VALUE
     columns: tuple[str, ...]
 
     @property
@@ -158,6 +174,12 @@ class MissingReading(CellReading):
 
     def read(self, cells: Cells) -> np.ndarray:
         return is_gap(self.of.read(cells)).astype(np.float64)
+
+
+def check_gives(of: CellReading, wanted: str) -> None:
+    """Raise an error if an inner reading does not give values of a type."""
+    if of.gives != wanted:
+        raise malformed(f"the reading {of.kind!r} gives a {of.gives}, and a {wanted} is needed")
 
 
 def is_gap(values: np.ndarray) -> np.ndarray:

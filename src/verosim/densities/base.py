@@ -24,6 +24,7 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.data import SparseRows
 from verosim.data.nodes import PROGRAM_HINT, no_program
+from verosim.data.readings import CellReading
 from verosim.data.sources import as_block
 from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.leave_one_out import Scorer, refit
@@ -122,8 +123,23 @@ class ClassScores(ABC):
         """The scores as linear functions of a complete row; None if they are not linear."""
         return None
 
+    def readings(self, block: tuple[CellReading, ...]) -> tuple[CellReading, ...]:
+        """The readings that the terms use. A model of bins reads bins in place of numbers.
+
+        Parameters
+        ----------
+        block : tuple of CellReading
+            The readings of the columns of the block.
+
+        Returns
+        -------
+        tuple of CellReading
+            The readings of the terms.
+        """
+        return block
+
     def terms(self) -> tuple[Term, ...]:
-        """The scores as the terms of a program. The readings are the columns of the block."""
+        """The scores as the terms of a program, which use the readings of `readings`."""
         raise no_program("its density does not state its terms", PROGRAM_HINT)
 
     def ratio_terms(self) -> tuple[Term, ...]:

@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import CellCodes, Columns
+from verosim.data.code_readings import CodeReading
+from verosim.data.readings import CellReading
 from verosim.densities.base import Params
 from verosim.densities.estimates import CELLS_TABLE, Estimates
+from verosim.densities.terms import CodeTerm
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,27 @@ class CodedRowParams(Params):
         at = self.codes.encode(block)[0]
         out -= self.codes.log_widths[at].sum(axis=1)[:, None]
         return out
+
+    def readings(self, block: tuple[CellReading, ...]) -> tuple[CellReading, ...]:
+        """The codes in place of the cells: neighbouring cells of numbers have one code."""
+        return tuple(self._codes_of(cells, j) for j, cells in enumerate(block))
+
+    def _codes_of(self, cells: CellReading, j: int) -> CellReading:
+        assert isinstance(cells, CodeReading)
+        return cells.merged(self.codes.maps[j, : self.codes.cells[j]].tolist())
+
+    def rows_of(self, j: int) -> slice:
+        """Where the codes of column j are on the flat axis of codes."""
+        return slice(int(self.codes.first[j]), int(self.codes.first[j + 1]))
+
+    def width_terms(self, classes: int) -> tuple[CodeTerm, ...]:
+        """− log width of the code of each number, the same for all classes."""
+        widths = [self.codes.log_widths[self.rows_of(j)] for j in range(len(self.codes.sizes))]
+        return tuple(
+            CodeTerm.same_in_all_classes(j, -one, classes)
+            for j, one in enumerate(widths)
+            if one.any()
+        )
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(n, d) one cell of the drawn code for every column."""

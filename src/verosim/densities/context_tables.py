@@ -36,6 +36,7 @@ from verosim.densities.base import Density, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.estimates import Estimates
 from verosim.densities.smoothing import log_of
+from verosim.densities.terms import ContextTerm, Term
 from verosim.errors import VerosimError
 from verosim.kernels.constants import ALL_PARENTS, ANY, CODE_BITS, COLUMN_SHIFT
 from verosim.stats import Contexts
@@ -70,6 +71,20 @@ class ContextParams(CodedRowParams):
             self.backs_off, self.keys, self._slots, self.table, out,
         )  # fmt: skip
         return out
+
+    def terms(self) -> tuple[Term, ...]:
+        """A table for each column and its parents, and the widths of bins."""
+        column = self.keys >> np.int64(COLUMN_SHIFT)
+        key = self.keys & np.int64(ALL_PARENTS | ANY)
+        found = []
+        for j, parents in enumerate(self.contexts.parents):
+            mine = column == j
+            found.append(
+                ContextTerm(
+                    (j, *parents), tuple(key[mine].tolist()), self.table[mine], self.backs_off
+                )
+            )
+        return (*found, *self.width_terms(self.table.shape[1]))
 
     def contributions(self, block: Any) -> np.ndarray:
         parts = [self._score(block, np.array([j])) for j in range(block.shape[1])]

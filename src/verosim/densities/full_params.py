@@ -25,7 +25,7 @@ from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
 from verosim.densities.gaussian_shapley import gaussian_attribution
 from verosim.densities.located import Located
 from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
-from verosim.densities.terms import QuadraticTerm, Term
+from verosim.densities.terms import QuadraticTerm
 from verosim.errors import VerosimError
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import Factor, factor
@@ -230,7 +230,7 @@ class FullParams(Located):
         at = 0 if self.shared else k
         return self.precision[at], float(self.log_det[at])
 
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[QuadraticTerm, ...]:
         at = np.flatnonzero(self.used)
         if not len(at):
             return ()

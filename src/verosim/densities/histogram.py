@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Bins, Columns, JointBins
+from verosim.data.code_readings import BinReading
+from verosim.data.readings import CellReading
 from verosim.data.sources import as_block
 from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.base import Params, equal_parts, no_contributions
@@ -25,7 +27,7 @@ from verosim.densities.estimates import HEIGHTS_TABLE, Estimates
 from verosim.densities.features import Expansion
 from verosim.densities.shapley import MOST_EXACT_PLAYERS, shapley_weights, subset_members
 from verosim.densities.smoothing import log_of
-from verosim.densities.terms import Term
+from verosim.densities.terms import CodeTerm, CombinationTerm, Term
 from verosim.errors import VerosimError
 from verosim.stats import Counts
 
@@ -93,8 +95,25 @@ class CellParams(CodeParams):
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         Params.check(self, block, scores, columns, start)
 
+    def readings(self, block: tuple[CellReading, ...]) -> tuple[CellReading, ...]:
+        """The bins in place of the numbers."""
+        edges = zip(block, self.codes.bins.edges, strict=True)
+        return tuple(BinReading(one, tuple(cuts[1:-1].tolist())) for one, cuts in edges)
+
     def terms(self) -> tuple[Term, ...]:
-        return Params.terms(self)
+        bins, size, C = self.codes.bins, self.codes.size, self.table.shape[1]
+        counts, widths = bins.counts(), np.split(log_widths(bins), bins.first[1:-1])
+        keys = tuple(int(key) for key in self.codes.occupied.values[0])
+        return (
+            CombinationTerm(
+                tuple(range(len(counts))), tuple(self.codes.strides.tolist()), keys,
+                self.table[:size], tuple((counts + 1).tolist()), self.table[size],
+            ),
+            *(
+                CodeTerm.same_in_all_classes(j, -np.append(width, 0.0), C)
+                for j, width in enumerate(widths)
+            ),
+        )  # fmt: skip
 
     def contributions(self, block: Any) -> np.ndarray:
         """(n, C, d) equal parts for all columns, because a joint cell has no parts."""

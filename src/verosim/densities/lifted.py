@@ -32,6 +32,7 @@ from verosim.densities.base import (
 from verosim.densities.central import Scatter
 from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, lifted
+from verosim.densities.terms import FeaturesTerm, Term
 from verosim.stats import LiftedMoments
 
 
@@ -57,6 +58,12 @@ class LiftedScores(ClassScores):
         np.matmul(block, self.form.coef.T, out=out)
         out += self._constant
         return out
+
+    def terms(self) -> tuple[Term, ...]:
+        lift, coef = self.lift, self.form.coef
+        cosines, sines = coef[:, : lift.half], coef[:, lift.half :]
+        reads = tuple(range(lift.columns))
+        return (FeaturesTerm(reads, lift.frequencies, cosines, sines, self._constant),)
 
     @cached_property
     def _constant(self) -> np.ndarray:

@@ -31,6 +31,7 @@ from verosim.densities.gaussian_shapley import (
     whitened_gaussians,
 )
 from verosim.densities.shapley import shapley_weights
+from verosim.densities.terms import LogSumExpTerm, SumTerm, Term
 from verosim.errors import VerosimError
 
 MOST_EXACT_IN_MIXTURES = 8  # players; each row costs 2^p densities, so with more they are sampled
@@ -68,6 +69,20 @@ class MixtureParams(Params):
         out = into(out, (len(scores), self.classes))
         kernels.sum_components(scores, self.log_share, self.starts, out)
         return out
+
+    def terms(self) -> tuple[Term, ...]:
+        """log Σ_t exp(w_tk + s_tk): term t has the component t of each class that has so many."""
+        most = np.diff(self.starts).max()
+        place = self.starts[:-1] + np.arange(most)[:, None]  # (T, C)
+        there = place < self.starts[1:]
+        place = np.where(there, place, 0)
+        log_weight = np.where(there, self.log_share[place], -np.inf)
+        reads = tuple(range(len(self.components.used)))
+        gaussians = self.components.terms()
+        parts: list[Term] = [one.of_classes(at) for at in place for one in gaussians]
+        if not parts:  # all columns are constant
+            parts = [SumTerm(reads, (), np.zeros(self.classes)) for _ in place]
+        return (LogSumExpTerm(reads, tuple(parts), log_weight),)
 
     def contributions(self, block: Any) -> np.ndarray:
         return self.attribution(block, AttributionRequest()).parts

@@ -25,6 +25,7 @@ from verosim.densities.base import Density, equal_parts, into
 from verosim.densities.coded_rows import CodedRowParams, drawn_positions
 from verosim.densities.dependence import information
 from verosim.densities.estimates import Estimates
+from verosim.densities.terms import AverageTerm, CodeTerm, PairTerm, SumTerm, Term
 from verosim.errors import VerosimError
 from verosim.stats import Pairs
 
@@ -50,6 +51,24 @@ class OneDependenceParams(CodedRowParams):
             block, self.codes.places, self.log_parent, self.log_child, self.log_weight, out
         )
         return out
+
+    def terms(self) -> tuple[Term, ...]:
+        """The average over the parents, and the widths of bins."""
+        d, C = len(self.codes.sizes), self.log_parent.shape[1]
+        each, at = tuple(range(d)), [self.rows_of(j) for j in range(d)]
+        parts = [
+            SumTerm(
+                each,
+                (
+                    CodeTerm((i,), self.log_parent[at[i]]),
+                    *(PairTerm((i, j), self.log_child[at[i], at[j]]) for j in each if j != i),
+                ),
+                np.zeros(C),
+            )
+            for i in each
+        ]
+        weight = np.repeat(self.log_weight[:, None], C, axis=1)
+        return (AverageTerm(each, tuple(parts), weight), *self.width_terms(C))
 
     def contributions(self, block: Any) -> np.ndarray:
         """A sum over parents does not split by column: every column gets the same part."""

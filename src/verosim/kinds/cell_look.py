@@ -104,7 +104,9 @@ def _grouped(
 
 def _as_group(run: list[CellColumn], ones: np.ndarray) -> list[CellColumn]:
     """One column in place of a run, if exactly one of its columns is 1 in every row."""
-    if sum(len(column.edges) == 3 for column in run) < LEAST_GROUP or not (ones == 1).all():
+    many = len(run) > MOST_CATEGORY_CELLS  # a cell is one byte
+    few = sum(len(column.edges) == 3 for column in run) < LEAST_GROUP
+    if few or many or not (ones == 1).all():
         return run
     names = tuple(name for column in run for name in column.columns)
     return [CellColumn(f"{names[0]} … {names[-1]}", names, "")]

@@ -6,7 +6,7 @@ and a month. Texts are not read. Exclusive 0/1 columns are read as one category.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,8 @@ from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.axes.value_hashes import ValueIndex
 from verosim.data.cell_columns import CellColumn
+from verosim.data.code_readings import BinReading, PlaceReading, WhichReading
+from verosim.data.readings import CellReading
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
 from verosim.errors import VerosimError
@@ -48,6 +50,12 @@ class CellReader(ConvertedReader):
     def owners(self) -> tuple[str, ...]:
         return tuple(column.columns[0] for column in self.schema.cells)
 
+    @property
+    def readings(self) -> tuple[CellReading, ...]:
+        names = (name for part in self.mixed.parts for name in part.columns)
+        found = dict(zip(names, self.mixed.readings, strict=True))
+        return tuple(_reading(column, found) for column in self.schema.cells)
+
     @cached_property
     def _finder(self) -> CellFinder:
         return CellFinder(self.schema.cells, self.mixed.parts)
@@ -57,6 +65,15 @@ class CellReader(ConvertedReader):
 
     def convert(self, block: Parts, out: np.ndarray) -> None:
         self._finder.fill(block, out)
+
+
+def _reading(column: CellColumn, found: Mapping[str, CellReading]) -> CellReading:
+    """How the cells of a column are made from the readings of the columns of the parts."""
+    if not column.part:
+        return WhichReading(tuple(found[name] for name in column.columns))
+    if column.is_number:
+        return BinReading(found[column.name], column.edges[1:-1])
+    return PlaceReading.of_values(found[column.name], column.values)
 
 
 # How cells are found in the blocks of the parts ---------------------------------------------------

@@ -10,13 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from verosim.axes.value_hashes import value_hash
 from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, DesignColumn
-from verosim.data.readings import CellReading, Cells, MissingReading
+from verosim.data.nodes import malformed
+from verosim.data.readings import (
+    NUMBER,
+    VALUE,
+    CellReading,
+    Cells,
+    MissingReading,
+    check_gives,
+)
 
 CLIP = 0.005  # normal scores are those of the levels from 0.005 to 0.995
 
@@ -25,7 +34,11 @@ CLIP = 0.005  # normal scores are those of the levels from 0.005 to 0.995
 class _Design(CellReading):
     """A column of a design matrix from another reading."""
 
+    takes: ClassVar[str] = NUMBER  # what the other reading must give
     of: CellReading
+
+    def __post_init__(self) -> None:
+        check_gives(self.of, self.takes)
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -40,6 +53,11 @@ class StandardReading(_Design):
     mean: float
     deviation: float
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.deviation > 0:
+            raise malformed(f"the deviation {self.deviation} is not above 0")
+
     def read(self, cells: Cells) -> np.ndarray:
         return np.nan_to_num((self.of.read(cells) - self.mean) / self.deviation, nan=0.0)
 
@@ -50,6 +68,11 @@ class ScoreReading(_Design):
 
     kind = "score"
     quantiles: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.quantiles:
+            raise malformed("a normal score has no quantiles")
 
     def read(self, cells: Cells) -> np.ndarray:
         return np.nan_to_num(normal_scores(self.of.read(cells), self.quantiles), nan=0.0)
@@ -70,6 +93,7 @@ class OneOfReading(_Design):
     """1 for one text, 0 for all others. If its rows were forgotten, only its hash is known."""
 
     kind = "one_of"
+    takes = VALUE
     value: str
     hashed: bool = False
 
@@ -84,6 +108,7 @@ class OthersReading(_Design):
     """1 for each text that is not listed, 0 for the listed ones and for a missing cell."""
 
     kind = "others"
+    takes = VALUE
     values: tuple[str, ...]
     hashes: tuple[str, ...] = ()  # of listed texts, the rows of which were forgotten
 

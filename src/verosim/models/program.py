@@ -31,10 +31,12 @@ def program_of(state: State, probabilities: bool = True) -> Program:
 
 
 def readings_of(state: State) -> tuple[CellReading, ...]:
-    """How typed cells become the columns of the block that a fitted model scores."""
+    """How typed cells become the values that the terms of a fitted model use."""
     if state.schema is None:
-        return state.spec.array_readings(state.statistic.axes.columns)
-    return state.spec.reader(state.schema).readings
+        block = state.spec.array_readings(state.statistic.axes.columns)
+    else:
+        block = state.spec.reader(state.schema).readings
+    return state.params.readings(block)
 
 
 def score_terms(spec: Spec, params: ClassScores) -> tuple[Term, ...]:

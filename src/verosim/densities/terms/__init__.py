@@ -6,10 +6,14 @@ A density states its terms in its method `terms`, beside `log_density`. A term i
 arrays, and it can evaluate itself in plain numpy. Nothing else has to look inside a density.
 """
 
+from verosim.densities.terms.average import AverageTerm
 from verosim.densities.terms.base import Scored, Term
 from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
+from verosim.densities.terms.codes import CodeTerm, CombinationTerm, PairTerm
 from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
+from verosim.densities.terms.contexts import ContextTerm
 from verosim.densities.terms.evidence import EvidenceTerm
+from verosim.densities.terms.features import FeaturesTerm
 from verosim.densities.terms.lengths import AmountsLength, RowLength, WordsLength
 from verosim.densities.terms.numbers import BinsTerm, GaussianTerm, PoissonTerm, PresenceTerm
 from verosim.densities.terms.polynomial import PolynomialTerm
@@ -21,8 +25,13 @@ from verosim.densities.terms.values import LookupTerm, Overflow
 __all__ = [
     "AmountsLength",
     "AmountsTerm",
+    "AverageTerm",
     "BinsTerm",
+    "CodeTerm",
+    "CombinationTerm",
+    "ContextTerm",
     "EvidenceTerm",
+    "FeaturesTerm",
     "GaussianTerm",
     "HashedTokens",
     "LinearTerm",
@@ -30,6 +39,7 @@ __all__ = [
     "LogSumExpTerm",
     "LookupTerm",
     "Overflow",
+    "PairTerm",
     "PoissonTerm",
     "PolynomialTerm",
     "PresenceTerm",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
-from verosim.data.nodes import Node
+from verosim.data.nodes import Node, malformed
+from verosim.data.readings import CellReading
 from verosim.errors import VerosimError
 
 # (n, C) the scores, and (n, C) the sum of the absolute values of all products that were added.
@@ -21,6 +22,8 @@ Scored = tuple[np.ndarray, np.ndarray]
 class Term(Node):
     """A part of the score of each class, from the values of the readings `reads`."""
 
+    takes: ClassVar[str | None] = None  # what its readings must give; None if it may be anything
+    arity: ClassVar[int | None] = None  # how many readings it has; None for at least one
     reads: tuple[int, ...]  # the numbers of the readings, d in total
 
     @abstractmethod
@@ -43,7 +46,24 @@ class Term(Node):
                 f"{readings} readings.",
                 "Use the numbers of the readings, from 0.",
             )
+        if len(self.reads) != (self.arity or max(len(self.reads), 1)):
+            raise malformed(f"a term of the kind {self.kind!r} has {len(self.reads)} readings")
         self.check_shapes({"C": classes, "d": len(self.reads)})
+
+    def check_values(self, given: Sequence[CellReading]) -> None:
+        """Raise an error if the readings that are used do not give the right type of value."""
+        mine = [given[j] for j in self.reads]
+        for reading in mine:
+            if self.takes not in (None, reading.gives):
+                raise malformed(
+                    f"the term {self.kind!r} needs a {self.takes}, and the reading "
+                    f"{reading.kind!r} gives a {reading.gives}"
+                )
+        for one in fields(self):
+            value = getattr(self, one.name)
+            for inner in value if isinstance(value, tuple) else (value,):
+                if isinstance(inner, Term):
+                    inner.check_values(mine)
 
 
 def finite_part(table: np.ndarray) -> np.ndarray:

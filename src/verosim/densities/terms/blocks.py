@@ -8,6 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
+from verosim.data.nodes import FINITE
+from verosim.data.readings import NUMBER
 from verosim.densities.terms.base import Scored, Term, products
 
 
@@ -16,10 +18,11 @@ class LinearTerm(Term):
     """b_k + Σ_j w_kj ((x_j − pivot_j) − centre_j). The block must be complete."""
 
     kind = "linear"
-    pivot: Annotated[np.ndarray, "d"]
-    centre: Annotated[np.ndarray, "d"]
-    coef: Annotated[np.ndarray, "C", "d"]  # w
-    bias: Annotated[np.ndarray, "C"]  # b
+    takes = NUMBER
+    pivot: Annotated[np.ndarray, "d", FINITE]
+    centre: Annotated[np.ndarray, "d", FINITE]
+    coef: Annotated[np.ndarray, "C", "d", FINITE]  # w
+    bias: Annotated[np.ndarray, "C", FINITE]  # b
 
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         away = np.stack(values, axis=1) - self.pivot
@@ -32,6 +35,7 @@ class AmountsTerm(Term):
     """Σ_j x_j s_jk. A missing amount is 0, and 0 times −∞ is 0."""
 
     kind = "amounts"
+    takes = NUMBER
     table: Annotated[np.ndarray, "d", "C"]  # s
 
     def by_column(self) -> tuple[Term, ...]:

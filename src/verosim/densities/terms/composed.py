@@ -47,7 +47,7 @@ class LogSumExpTerm(Term):
     def check(self, readings: int, classes: int) -> None:
         super().check(readings, classes)
         check_inner(self.terms, len(self.reads), classes)
-        if len(self.terms) != len(self.log_weight):
+        if len(self.terms) != len(self.log_weight) or not self.terms:
             raise malformed(f"{len(self.terms)} terms have {len(self.log_weight)} weights")
 
 

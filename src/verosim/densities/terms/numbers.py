@@ -12,7 +12,8 @@ from typing import Annotated
 import numpy as np
 from scipy.special import gammaln
 
-from verosim.data.nodes import malformed
+from verosim.data.nodes import FINITE, malformed
+from verosim.data.readings import NUMBER
 from verosim.densities.terms.base import Scored, Term, finite_part
 
 
@@ -21,10 +22,12 @@ class GaussianTerm(Term):
     """c_k − ½ p_k z²,   z = (x − pivot_k) − offset_k."""
 
     kind = "gaussian"
-    pivot: Annotated[np.ndarray, "C"]
-    offset: Annotated[np.ndarray, "C"]  # pivot + offset is the mean
-    precision: Annotated[np.ndarray, "C"]  # p = 1/σ²
-    constant: Annotated[np.ndarray, "C"]  # c = −½ log 2πσ²
+    takes = NUMBER
+    arity = 1
+    pivot: Annotated[np.ndarray, "C", FINITE]
+    offset: Annotated[np.ndarray, "C", FINITE]  # pivot + offset is the mean
+    precision: Annotated[np.ndarray, "C", FINITE]  # p = 1/σ²
+    constant: Annotated[np.ndarray, "C", FINITE]  # c = −½ log 2πσ²
 
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         x = values[0][:, None]
@@ -39,7 +42,13 @@ class PoissonTerm(Term):
     """x log λ_k − λ_k − log x!."""
 
     kind = "poisson"
-    rate: Annotated[np.ndarray, "C"]  # λ
+    takes = NUMBER
+    arity = 1
+    rate: Annotated[np.ndarray, "C", FINITE]  # λ
+
+    def __post_init__(self) -> None:
+        if not (self.rate > 0).all():
+            raise malformed("a rate is not above 0")
 
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         x = values[0][:, None]
@@ -52,7 +61,9 @@ class BinsTerm(Term):
     """table[b], where b is the number of inner edges ≤ x. The first and last bin are open."""
 
     kind = "bins"
-    edges: Annotated[np.ndarray, "E"]  # the inner edges are all but the first and the last
+    takes = NUMBER
+    arity = 1
+    edges: Annotated[np.ndarray, "E", FINITE]  # the inner edges are all but the first and the last
     table: Annotated[np.ndarray, "K", "C"]  # log density in each bin
 
     def __post_init__(self) -> None:
@@ -70,6 +81,8 @@ class PresenceTerm(Term):
     """present_k if x > threshold, else absent_k."""
 
     kind = "presence"
+    takes = NUMBER
+    arity = 1
     threshold: float
     present: Annotated[np.ndarray, "C"]
     absent: Annotated[np.ndarray, "C"]

@@ -9,12 +9,13 @@ Reference: Anderson (2003), An Introduction to Multivariate Statistical Analysis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from verosim.data.nodes import malformed
+from verosim.data.nodes import FINITE, malformed
+from verosim.data.readings import NUMBER
 from verosim.densities.missing_cells import STEEP_RATIO
 from verosim.densities.terms.base import Scored, Term
 from verosim.kernels.constants import LOG_2PI
@@ -25,15 +26,24 @@ class QuadraticTerm(Term):
     """The log density of a Gaussian with one covariance per class, or one for all (S = 1)."""
 
     kind = "quadratic"
-    pivot: Annotated[np.ndarray, "C", "d"]
-    offset: Annotated[np.ndarray, "C", "d"]  # pivot + offset is the mean
-    covariance: Annotated[np.ndarray, "S", "d", "d"]  # Σ
-    whitener: Annotated[np.ndarray, "S", "d", "d"]  # W
-    log_det: Annotated[np.ndarray, "S"]  # log|Σ|
+    takes = NUMBER
+    pivot: Annotated[np.ndarray, "C", "d", FINITE]
+    offset: Annotated[np.ndarray, "C", "d", FINITE]  # pivot + offset is the mean
+    covariance: Annotated[np.ndarray, "S", "d", "d", FINITE]  # Σ
+    whitener: Annotated[np.ndarray, "S", "d", "d", FINITE]  # W
+    log_det: Annotated[np.ndarray, "S", FINITE]  # log|Σ|
 
     def __post_init__(self) -> None:
         if len(self.log_det) not in (1, len(self.pivot)):
             raise malformed(f"{len(self.pivot)} classes have {len(self.log_det)} covariances")
+
+    def of_classes(self, at: np.ndarray) -> QuadraticTerm:
+        """The term with the Gaussian at[k] for class k."""
+        own = at if len(self.log_det) > 1 else np.zeros(1, dtype=np.intp)
+        return replace(
+            self, pivot=self.pivot[at], offset=self.offset[at], covariance=self.covariance[own],
+            whitener=self.whitener[own], log_det=self.log_det[own],
+        )  # fmt: skip
 
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         X = np.stack(values, axis=1)  # (n, d)

@@ -23,7 +23,8 @@ from typing import Annotated
 
 import numpy as np
 
-from verosim.data.nodes import Node, malformed
+from verosim.data.nodes import FINITE, Node, malformed
+from verosim.data.readings import TEXT_VALUE
 from verosim.data.tokens import ANALYZERS, Tokenizer
 from verosim.densities.terms.base import Scored, Term, finite_part
 from verosim.densities.terms.token_hash import token_hash
@@ -70,6 +71,10 @@ class HashedTokens(TokenRows):
     buckets: int  # a power of 2
     used: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        if self.buckets < 1 or self.buckets & (self.buckets - 1):
+            raise malformed(f"{self.buckets} buckets are not a power of 2")
+
     @cached_property
     def _rows(self) -> dict[int, int]:
         return {bucket: i for i, bucket in enumerate(self.used)}
@@ -86,6 +91,8 @@ class TokensTerm(Term):
     """The sum over the tokens of a text."""
 
     kind = "tokens"
+    takes = TEXT_VALUE
+    arity = 1
     ngrams: tuple[int, int]
     lowercase: bool
     analyzer: str  # "word" or "char_wb"
@@ -93,10 +100,10 @@ class TokensTerm(Term):
     strip_accents: str | None
     weighting: str  # one of AMOUNTS
     tokens: TokenRows
-    bias: Annotated[np.ndarray, "C"]  # b
+    bias: Annotated[np.ndarray, "C", FINITE]  # b
     table: Annotated[np.ndarray, "K", "C"]  # s
     absent: Annotated[np.ndarray, "K", "C"] | None = None  # u
-    idf: Annotated[np.ndarray, "K"] | None = None
+    idf: Annotated[np.ndarray, "K", FINITE] | None = None
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, *fields: object, **others: object) -> TokensTerm:
@@ -110,6 +117,7 @@ class TokensTerm(Term):
             raise malformed(f"{self.weighting!r} or {self.analyzer!r} is not known")
         if len(self.tokens) != len(self.table):
             raise malformed("the list of tokens is not as long as its table")
+        _ = self.tokenizer  # it checks its settings
 
     @cached_property
     def tokenizer(self) -> Tokenizer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ import numpy as np
 from verosim.axes.capped_categories import OTHER, Rank, overflow_rank
 from verosim.axes.codes import is_missing
 from verosim.data.nodes import Node, malformed
+from verosim.data.readings import VALUE
 from verosim.densities.terms.base import Scored, Term
 
 
@@ -41,6 +42,9 @@ class Overflow(UnlistedValues):
         """The overflow of a column with the hashes of these frequent values."""
         return cls(tuple(f"{number:016x}" for number in frequent), (last[0], f"{last[1]:016x}"))
 
+    def __post_init__(self) -> None:
+        _ = self._numbers
+
     @cached_property
     def _numbers(self) -> tuple[frozenset[int], Rank]:
         try:
@@ -59,6 +63,8 @@ class LookupTerm(Term):
     """table[v] for a listed value v; `unseen` for any other value, and `missing` for a gap."""
 
     kind = "lookup"
+    takes = VALUE
+    arity = 1
     values: tuple[Any, ...]
     table: Annotated[np.ndarray, "K", "C"]
     unseen: Annotated[np.ndarray, "C"]
@@ -66,8 +72,11 @@ class LookupTerm(Term):
     overflow: UnlistedValues | None = None
 
     def __post_init__(self) -> None:
-        plain = all(isinstance(value, Hashable) for value in self.values)
-        if not plain or len(self.values) != len(self.table):
+        try:
+            _ = self._rows
+        except TypeError:
+            raise malformed("a listed value is not a plain value") from None
+        if len(self.values) != len(self.table):
             raise malformed("the list of values does not fit its table")
 
     @cached_property
