@@ -10,11 +10,12 @@ from sklearn.base import is_classifier
 from sklearn.preprocessing import FunctionTransformer
 
 import verosim
-from tests.laws.test_programs import KINDS, N, table, texts
+from tests.laws.test_programs import KINDS, N, damaged, table, texts
 from verosim.bayes import Program
 from verosim.data.shared_parts import restored, without_repeats
 from verosim.errors import VerosimError
 from verosim.pool.text_svm import TextSVM
+from verosim.pool.weighted_pairs import WeightedPairs
 from verosim.testing import program_equals_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
@@ -37,6 +38,7 @@ def y(request, rng):
 LINEAR = {
     "LeastSquares": verosim.LeastSquares(), "Perceptron": verosim.Perceptron(max_iter=5),
     "polynomial": verosim.Perceptron(features="polynomial", max_iter=5),
+    "fourier": verosim.Perceptron(features="fourier", max_iter=3),
     "LogisticRegression": verosim.LogisticRegression(), "LinearSVM": verosim.LinearSVM(),
 }  # fmt: skip
 
@@ -144,6 +146,17 @@ def test_weights_of_the_columns_of_tables(y, rng):
     )
 
 
+@pytest.mark.parametrize("settings", [{}, {"columns": KINDS, "missing": "category"}], ids=str)
+def test_weights_of_pairs_of_columns(settings, y, rng):
+    rows = table(rng, cities=4).assign(y=y)
+    rows["flag"] = rows["city"].isin(["c0", "c1"]) ^ (y == 0)  # informative only with the city
+    model = verosim.calibrate(verosim.NaiveBayes(**settings), rows, "y", method="pairs", cv=3)
+    kinds = [term.kind for term in model.program().terms]
+    assert "pair" in kinds
+    assert "evidence" in kinds
+    program_equals_scores(model, table(rng, cities=9))
+
+
 def test_isotonic_calibration_is_refused(rng):
     y = rng.integers(0, 2, N)
     model = verosim.calibrate(verosim.LDA(), numbers(rng, y), y, method="isotonic", cv=3)
@@ -174,6 +187,35 @@ def test_pools_of_tables(y, rng):
     program_equals_scores(model, new)
     program_equals_scores(model, new.drop(columns=["city", "words"]))
     assert [term.name for term in model.program().terms] == [*model.weights_]
+
+
+def test_pools_of_models_of_dependent_columns(y, rng):
+    rows = table(rng).assign(y=y)
+    experts = [
+        verosim.AODE(5), WeightedPairs(5), verosim.KDB(2, 5), verosim.LiftedLDA(32),
+        verosim.LiftedLDA(32, ridge=0.01), verosim.RDA(0.3, 0.1, encode="normal"),
+    ]  # fmt: skip
+    model = verosim.Pool(experts, keep="all").fit(rows, "y")
+    program_equals_scores(model, table(rng, cities=90))
+    program = model.program()
+    first, second = (program.terms[e].terms[0].frequencies.tolist() for e in (3, 4))
+    assert first == second
+    assert program.to_json().count(json.dumps(first)) == 1
+
+
+@pytest.mark.parametrize("effort", ["fast", "default", "max"])
+def test_pools_of_the_default_experts(effort, rng):
+    y = rng.integers(0, 3, N)
+    rows = table(rng)[["number", "count", "city", "words"]].assign(y=y)
+    program_equals_scores(verosim.Pool(effort=effort, keep="all").fit(rows, "y"), table(rng))
+
+
+def test_an_expert_without_a_program_is_named(rng):
+    rows = table(rng).assign(y=rng.integers(0, 2, N))
+    experts = [verosim.NaiveBayes(), verosim.TextNB(tokenizer=str.split)]
+    model = verosim.Pool(experts, keep="all").fit(rows, "y")
+    with pytest.raises(VerosimError, match=r"its expert TextNB.* has none"):
+        model.program()
 
 
 def test_pools_of_arrays_with_a_rare_class(rng):
@@ -237,7 +279,6 @@ def test_every_other_classifier_with_its_defaults(name, rng):
     X = texts(rng) if name == "TextPool" else numbers(rng, y)
     inner = {
         "OneVsOne": [verosim.LinearSVM()], "OneVsRest": [verosim.LinearSVM()],
-        "Pool": [[verosim.NaiveBayes(), verosim.LDA(encode="normal")]],
     }.get(name, [])  # fmt: skip
     if name in ("Calibrated", "Conformal", "Reject", "SemiSupervised", "Twin"):
         inner = [verosim.GaussianNB()]
@@ -271,6 +312,32 @@ def test_shared_parts_are_given_back():
     assert restored(found, shared) == values
     text = json.dumps([found, shared])
     assert text.count("[0, 1, 2") == 2  # 19 and 19.0 are different texts
+
+
+def programs(rng):
+    y = rng.integers(0, 3, N)
+    rows, X = table(rng).assign(y=y), rng.normal(size=(N, 2))
+    experts = [verosim.TextNB(), verosim.TextRidge(d=9), verosim.LDA(encode="normal")]
+    yield verosim.Pool(experts, keep="all").fit(rows[["number", "words", "y"]], "y").program()
+    some = rows[["number", "count", "y"]]
+    yield verosim.calibrate(verosim.NaiveBayes(), some, "y", method="columns", cv=3).program()
+    yield verosim.calibrate(verosim.TextNB(), texts(rng), y, method="length", cv=3).program()
+    yield verosim.twin(verosim.GaussianNB().fit(X, y)).fit(X, y).program()
+
+
+def test_damaged_json_is_refused_or_gives_scores(rng):
+    for program in programs(rng):
+        text, refused = program.to_json(), 0
+        for _ in range(50):
+            try:
+                again = Program.from_json(damaged(text, rng))
+            except VerosimError:
+                refused += 1
+                continue
+            cells = {"number": 1.5, "text": "the cat"}
+            new = {name: [None, cells.get(type_)] for name, type_ in again.inputs.items()}
+            assert again.evaluate(new).shape == (2, len(again.classes))
+        assert refused > 20
 
 
 @pytest.mark.parametrize("number", [-1, 5, True, None, "0", 0.0])

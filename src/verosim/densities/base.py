@@ -143,7 +143,7 @@ class ClassScores(ABC):
         raise no_program("its density does not state its terms", PROGRAM_HINT)
 
     def ratio_terms(self) -> tuple[Term, ...]:
-        """The terms of `log_ratio`, which may leave out what is the same for all classes."""
+        """The terms of `log_ratio` for complete rows, up to what is the same for all classes."""
         return self.terms()
 
     def program_length(self) -> RowLength:

@@ -64,7 +64,7 @@ def _expert_term(
     """What expert e adds to the scores."""
     rule, mixing = params.rules[expert.name], params.mixing
     try:
-        found = reader.readers[expert.reading].readings
+        found = rule.params.readings(reader.readers[expert.reading].readings)
         terms = score_terms(expert.spec, rule.params)
     except VerosimError as error:
         raise no_program(

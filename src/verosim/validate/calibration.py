@@ -451,7 +451,7 @@ class Calibrated(Wrapper):
             If the calibration is isotonic, or if the model inside cannot be written as a program.
         """
         model = self.checked_model()
-        return self.map_.program(model.program(), model.checked_state().params)
+        return self.map_.program(model.program(), model.checked_state())
 
     def rule_of(self, rule: Rule) -> Rule:
         """The rule with calibrated posteriors.

@@ -29,6 +29,7 @@ from verosim.data.nodes import no_program
 from verosim.densities.attribution import AttributionRequest
 from verosim.densities.terms import TemperedTerm
 from verosim.errors import VerosimError
+from verosim.models import State
 
 MOST_LOG_ODDS = 1e9  # the limit of log-odds; a class without training rows has −∞
 TIE_BREAK = 1e-9  # share of the posterior of the model in an isotonic posterior
@@ -49,8 +50,8 @@ class Map(Protocol):
     def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Self:
         """The map for other classes (C,). `known` are the classes of this map."""
 
-    def program(self, inner: Program, params: Any) -> Program:
-        """The program of calibrated posteriors, from that of the model and its parameters."""
+    def program(self, inner: Program, state: State) -> Program:
+        """The program of calibrated posteriors, from that of the model and its state."""
 
 
 class PosteriorMap:
@@ -95,8 +96,8 @@ class PosteriorMap:
         )
 
     @abstractmethod
-    def program(self, inner: Program, params: Any) -> Program:
-        """The program of calibrated posteriors, from that of the model and its parameters."""
+    def program(self, inner: Program, state: State) -> Program:
+        """The program of calibrated posteriors, from that of the model and its state."""
 
     @classmethod
     def cross_fitted(
@@ -125,7 +126,7 @@ class Temperature(PosteriorMap):
         """The temperature multiplies all parts and the prior."""
         return parts.scaled(self.tau)
 
-    def program(self, inner: Program, params: Any) -> Program:
+    def program(self, inner: Program, state: State) -> Program:
         """The tempered posterior of the program of the model."""
         return inner.of_posterior([tempered(inner, self.tau)], np.zeros(len(inner.classes)))
 
@@ -194,7 +195,7 @@ class Isotonic(PosteriorMap):
         """The rule of the model, with these maps."""
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
 
-    def program(self, inner: Program, params: Any) -> Program:
+    def program(self, inner: Program, state: State) -> Program:
         """An isotonic map of each class is not a term."""
         raise no_program(
             "its calibration is isotonic",

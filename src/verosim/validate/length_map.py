@@ -21,6 +21,7 @@ from verosim.bayes.explain import ScoreParts
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data.labels import values_of_classes
+from verosim.models import State
 from verosim.validate.calibration_maps import (
     PRIOR_ROWS,
     CalibratedRule,
@@ -63,9 +64,9 @@ class LengthMap(PosteriorMap):
         factor = self.scale * np.exp(-self.exponent * log_length)
         return parts.scaled(factor).shifted(self.offsets)
 
-    def program(self, inner: Program, params: Any) -> Program:
+    def program(self, inner: Program, state: State) -> Program:
         """The posterior of the program of the model, tempered by the length of the row."""
-        length = params.program_length()
+        length = state.params.program_length()
         term = tempered(inner, self.scale, exponent=float(self.exponent), length=length)
         return inner.of_posterior([term], self.offsets)
 

@@ -9,10 +9,12 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from verosim.data.nodes import Node, malformed
+from verosim.data.readings import NUMBER, TEXT_VALUE
 from verosim.data.tokens import ANALYZERS, Tokenizer
 
 
@@ -20,6 +22,7 @@ from verosim.data.tokens import ANALYZERS, Tokenizer
 class RowLength(Node):
     """One length per row, from the values of the readings `reads` of a term."""
 
+    takes: ClassVar[str] = NUMBER  # what its readings must give
     reads: tuple[int, ...]
 
     @abstractmethod
@@ -32,6 +35,7 @@ class WordsLength(RowLength):
     """The number of words of a text, or of its characters with one space around each word."""
 
     kind = "words"
+    takes = TEXT_VALUE
     lowercase: bool
     analyzer: str  # "word" or "char_wb"
     stop_words: tuple[str, ...]

@@ -13,7 +13,8 @@ from typing import Annotated
 
 import numpy as np
 
-from verosim.data.nodes import malformed
+from verosim.data.nodes import FINITE, malformed
+from verosim.data.readings import NUMBER
 from verosim.densities.terms.base import Scored, Term
 
 
@@ -22,11 +23,12 @@ class PolynomialTerm(Term):
     """A polynomial of the second degree of a block of numbers."""
 
     kind = "polynomial"
-    pivot: Annotated[np.ndarray, "d"]
-    centre: Annotated[np.ndarray, "d"]
-    coef: Annotated[np.ndarray, "C", "d"]  # w
-    products: Annotated[np.ndarray, "C", "P"] | None = None  # q of (0, 0), (0, 1), …, (1, 1), …
-    missing: Annotated[np.ndarray, "C", "d"] | None = None  # m
+    takes = NUMBER
+    pivot: Annotated[np.ndarray, "d", FINITE]
+    centre: Annotated[np.ndarray, "d", FINITE]
+    coef: Annotated[np.ndarray, "C", "d", FINITE]  # w
+    products: Annotated[np.ndarray, "C", "P", FINITE] | None = None  # q of (0, 0), (0, 1), …
+    missing: Annotated[np.ndarray, "C", "d", FINITE] | None = None  # m
 
     def __post_init__(self) -> None:
         d = len(self.pivot)

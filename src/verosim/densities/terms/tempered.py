@@ -19,6 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from verosim.data.nodes import malformed
+from verosim.data.readings import CellReading, check_gives
 from verosim.densities.terms.base import Scored, Term
 from verosim.densities.terms.composed import at_least, check_inner, log_sum_exp, total
 from verosim.densities.terms.lengths import RowLength
@@ -59,6 +60,12 @@ class TemperedTerm(Term):
             raise malformed("the length of a row has other readings than its term")
         if not (self.temperature >= 0 and self.weight >= 0):
             raise malformed("a temperature or a weight is negative")
+
+    def check_values(self, given: Sequence[CellReading]) -> None:
+        super().check_values(given)
+        if self.length is not None:
+            for j in self.length.reads:
+                check_gives(given[self.reads[j]], self.length.takes)
 
 
 def log_posterior(scores: np.ndarray, size: np.ndarray, log_prior: np.ndarray) -> Scored:
