@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.axes import Axes, Columns, Groups
-from verosim.bayes.program import JOINT_OUTPUT, Program
+from verosim.bayes.program import JOINT_OUTPUT, SCORES_OUTPUT, Program
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
 from verosim.densities import Density
 from verosim.densities.leave_one_out import refit
@@ -602,8 +602,9 @@ def program_equals_scores(model: Any, X: Source, rows: Source | None = None) -> 
         |program − model| ≤ 1e-12 · (1 + size)
 
     where size is the sum of the absolute values of all products in the score. The scores are
-    `log_joint`, or `predict_log_proba` if the output of the program is "log_posterior". Reading the
-    JSON of the program gives an equal program with the same scores, bit by bit.
+    `log_joint`, or `predict_log_proba` if the output of the program is "log_posterior". If it is
+    "scores", they are `decision_function`, which is the difference of the scores of two classes.
+    Reading the JSON of the program gives an equal program with the same scores, bit by bit.
 
     Parameters
     ----------
@@ -617,17 +618,24 @@ def program_equals_scores(model: Any, X: Source, rows: Source | None = None) -> 
     """
     program = model.program()
     if rows is None:
-        read = getattr(model, "checked_state", None)
+        read = getattr(getattr(model, "model_", model), "checked_state", None)
         rows = X if read is None else typed_rows(read(), program, X)
     scores, size = program.evaluate_with_size(rows)
-    wanted = model.log_joint(X) if program.output == JOINT_OUTPUT else model.predict_log_proba(X)
+    again = Program.from_json(program.to_json())
+    assert again == program
+    np.testing.assert_array_equal(again.evaluate(rows), scores)
+    if program.output == SCORES_OUTPUT:
+        wanted = model.decision_function(X)
+        if wanted.ndim == 1:
+            scores, size = np.diff(scores, axis=1), size.sum(axis=1, keepdims=True)
+            wanted = wanted[:, None]
+    else:
+        joint = program.output == JOINT_OUTPUT
+        wanted = model.log_joint(X) if joint else model.predict_log_proba(X)
     impossible = np.isneginf(wanted)
     np.testing.assert_array_equal(np.isneginf(scores), impossible)
     apart = np.abs(np.where(impossible, 0.0, scores) - np.where(impossible, 0.0, wanted))
     assert (apart <= LAW_TOLERANCE * (1 + size)).all(), f"{np.max(apart / (1 + size)):.1e}"
-    again = Program.from_json(program.to_json())
-    assert again == program
-    np.testing.assert_array_equal(again.evaluate(rows), scores)
 
 
 def adds_like_one_thread(engine: Engine, source: ArraySource, plan: Statistic) -> None:

@@ -28,6 +28,7 @@ from verosim.densities.attribution import (
     summed_by_owner,
 )
 from verosim.densities.base import into
+from verosim.densities.terms import LinearTerm, Term
 from verosim.errors import VerosimError
 from verosim.linalg import padded
 
@@ -54,6 +55,8 @@ class LinearScores(ClassScores):
     weights : tuple of (ndarray, ndarray)
         The weights (C, d) and intercepts (C,). For two classes, the weights (1, d) and intercept
         (1,) of the difference between the second and the first class.
+    all_weights : tuple of (ndarray, ndarray)
+        The weights (C, d) and intercepts (C,), also for two classes.
 
     See Also
     --------
@@ -150,6 +153,28 @@ class LinearScores(ClassScores):
             The scores.
         """
         return self.log_ratio(block, out)
+
+    def terms(self) -> tuple[Term, ...]:
+        """The linear functions as the terms of a program.
+
+        Returns
+        -------
+        tuple of Term
+            One term of all columns.
+        """
+        form, reads = self.form, tuple(range(len(self.form.pivot)))
+        return (LinearTerm(reads, form.pivot, form.centre, *self._every(form.bias)),)
+
+    @property
+    def all_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """(C, d) the weights and (C,) the intercepts, one function per class."""
+        return self._every(self._stored_bias)
+
+    def _every(self, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        coef = self.form.coef
+        if len(coef) == 1:  # the score of the first of two classes is 0
+            return np.vstack([np.zeros_like(coef), coef]), np.append(0.0, bias)
+        return coef, bias
 
     def attribution(
         self, block: np.ndarray | SparseRows, request: AttributionRequest

@@ -9,16 +9,18 @@ neither the model nor its training rows. It is written as strict JSON and can be
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.data.nodes import MALFORMED_HINT, array_of_numbers, as_plain, malformed
 from verosim.data.readings import CellReading, typed_column
+from verosim.data.shared_parts import restored, without_repeats
 from verosim.densities.terms import Term
-from verosim.densities.terms.composed import log_sum_exp, total
+from verosim.densities.terms.composed import total
+from verosim.densities.terms.tempered import log_posterior
 from verosim.errors import VerosimError, listed
 from verosim.kinds import design_readings  # noqa: F401  from_json knows the kinds of readings in it
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from verosim.typing import Source
 
 PROGRAM_FORMAT, PROGRAM_VERSION = "verosim program", 1
-JOINT_OUTPUT, POSTERIOR_OUTPUT = "log_joint", "log_posterior"
+JOINT_OUTPUT, POSTERIOR_OUTPUT, SCORES_OUTPUT = "log_joint", "log_posterior", "scores"
+OUTPUTS = (JOINT_OUTPUT, POSTERIOR_OUTPUT, SCORES_OUTPUT)
 PROGRAM_FIELDS = (
     "format",
     "version",
@@ -36,6 +39,7 @@ PROGRAM_FIELDS = (
     "inputs",
     "readings",
     "terms",
+    "shared",
 )
 
 
@@ -50,7 +54,8 @@ class Program:
         δ_k(x) = log π_k + Σ_t s_tk(x)
 
     where π_k is the prior of class k and s_tk is the score of term t. If the model is a density,
-    they are its `log_joint`. Otherwise the program gives the log posteriors
+    they are its `log_joint`. If the model has no probabilities, such as a support vector machine,
+    they are its scores, and the largest one decides. Otherwise the program gives the log posteriors
 
         log p(k | x) = δ_k(x) − log Σ_j exp δ_j(x)
 
@@ -59,12 +64,13 @@ class Program:
     classes : tuple
         The class labels, C in total.
     log_prior : ndarray of shape (C,)
-        The logarithms of the priors; −∞ for a class without rows.
+        The logarithms of the priors, with the offsets of a calibration or of a pool; −∞ for a
+        class without rows.
     readings : tuple of CellReading
         How typed cells become values.
     terms : tuple of Term
         How values become scores.
-    output : {"log_joint", "log_posterior"}
+    output : {"log_joint", "log_posterior", "scores"}
         Which scores `evaluate` gives.
     inputs : dict
         The type of each column that the program reads: "number", "boolean", "category", "value",
@@ -98,7 +104,7 @@ class Program:
     def __post_init__(self) -> None:
         if self.log_prior.shape != (len(self.classes),):
             raise malformed(f"{len(self.classes)} classes have {self.log_prior.size} priors")
-        if self.output not in (JOINT_OUTPUT, POSTERIOR_OUTPUT):
+        if self.output not in OUTPUTS:
             raise malformed(f"the output {self.output!r} is not known")
         for term in self.terms:
             term.check(len(self.readings), len(self.classes))
@@ -115,6 +121,23 @@ class Program:
                     raise malformed(f"column {name!r} has two types, {out[name]} and {type_}")
         return out
 
+    def of_posterior(self, terms: Sequence[Term], log_prior: np.ndarray) -> Program:
+        """A program of the same cells with other terms, which gives log posteriors.
+
+        Parameters
+        ----------
+        terms : sequence of Term
+            The terms.
+        log_prior : ndarray of shape (C,)
+            The logarithms of the priors, with offsets.
+
+        Returns
+        -------
+        Program
+            The program.
+        """
+        return replace(self, terms=tuple(terms), log_prior=log_prior, output=POSTERIOR_OUTPUT)
+
     # Evaluating ----------------------------------------------------------------------------------
 
     def evaluate(self, rows: Source) -> np.ndarray:
@@ -130,7 +153,7 @@ class Program:
         Returns
         -------
         ndarray of shape (n, C)
-            The log joint densities, or the log posteriors if `output` is "log_posterior".
+            The log joint densities, the log posteriors or the scores, as `output` says.
         """
         return self.evaluate_with_size(rows)[0]
 
@@ -157,10 +180,7 @@ class Program:
         values = [reading.read(cells) for reading in self.readings]
         scores, size = total(self.terms, values, self.log_prior, n)
         if self.output == POSTERIOR_OUTPUT:
-            evidence = log_sum_exp(scores, axis=1)
-            nowhere = np.isneginf(evidence)  # such rows have the priors
-            scores = np.where(nowhere[:, None], self.log_prior, scores - evidence[:, None])
-            size = size + size.max(axis=1, keepdims=True)
+            return log_posterior(scores, size, self.log_prior)
         return scores, size
 
     def _typed(self, rows: Any) -> tuple[dict[str, np.ndarray], int]:
@@ -201,17 +221,20 @@ class Program:
         str
             The JSON text. −∞ is written as "-inf". `Program.from_json` reads it.
         """
-        data = {
-            "format": PROGRAM_FORMAT,
-            "version": PROGRAM_VERSION,
-            "output": self.output,
-            "classes": list(self.classes),
-            "log_prior": as_plain(self.log_prior),
-            "inputs": [{"column": name, "type": type_} for name, type_ in self.inputs.items()],
-            "readings": [reading.plain() for reading in self.readings],
-            "terms": [term.plain() for term in self.terms],
-        }
         try:
+            nodes = [one.plain() for one in self.readings], [one.plain() for one in self.terms]
+            (readings, terms), shared = without_repeats(nodes)
+            data = {
+                "format": PROGRAM_FORMAT,
+                "version": PROGRAM_VERSION,
+                "output": self.output,
+                "classes": list(self.classes),
+                "log_prior": as_plain(self.log_prior),
+                "inputs": [{"column": name, "type": type_} for name, type_ in self.inputs.items()],
+                "readings": readings,
+                "terms": terms,
+                "shared": shared,
+            }
             return json.dumps(data, allow_nan=False, ensure_ascii=False)
         except (TypeError, ValueError) as error:
             raise VerosimError(
@@ -250,14 +273,15 @@ class Program:
                 MALFORMED_HINT,
             )
         if data.keys() != {*PROGRAM_FIELDS} or not all(
-            isinstance(data[name], list) for name in ("classes", "readings", "terms")
+            isinstance(data[name], list) for name in ("classes", "readings", "terms", "shared")
         ):
             raise malformed(f"it does not have the fields {', '.join(PROGRAM_FIELDS)}")
+        readings, terms = restored((data["readings"], data["terms"]), data["shared"])
         out = cls(
             tuple(data["classes"]),
             array_of_numbers(data["log_prior"], "log_prior"),
-            tuple(CellReading.from_plain(one) for one in data["readings"]),
-            tuple(Term.from_plain(one) for one in data["terms"]),
+            tuple(CellReading.from_plain(one) for one in readings),
+            tuple(Term.from_plain(one) for one in terms),
             data["output"],
         )
         if data["inputs"] != [{"column": n, "type": t} for n, t in out.inputs.items()]:

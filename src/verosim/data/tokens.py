@@ -224,6 +224,13 @@ class Tokenizer:
             for i in range(len(found) - n + 1)
         ]
 
+    def length(self, text: str) -> int:
+        """The number of words of one text. For characters, one space is around each word."""
+        if self.characters:
+            found = normalised(text, self.lowercase, self.strip_accents).split()
+            return 1 + sum(len(word) + 1 for word in found)
+        return len(self.words(text))
+
     def words(self, text: str) -> list[str]:
         """The words of one text, without the stop words."""
         text = normalised(text, self.lowercase, self.strip_accents)

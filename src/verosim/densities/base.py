@@ -28,7 +28,7 @@ from verosim.data.readings import CellReading
 from verosim.data.sources import as_block
 from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.leave_one_out import Scorer, refit
-from verosim.densities.terms import Term
+from verosim.densities.terms import RowLength, Term
 from verosim.errors import SingularWarning, VerosimError
 from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
@@ -143,8 +143,12 @@ class ClassScores(ABC):
         raise no_program("its density does not state its terms", PROGRAM_HINT)
 
     def ratio_terms(self) -> tuple[Term, ...]:
-        """The terms of `log_ratio`, which may leave out what is the same for all classes."""
+        """The terms of `log_ratio` for complete rows, up to what is the same for all classes."""
         return self.terms()
+
+    def program_length(self) -> RowLength:
+        """The length of a row, as a program measures it: the same as `row_lengths`."""
+        raise no_program("its rows have no length", PROGRAM_HINT)
 
     def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
         """The part of each column in the scores.

@@ -9,6 +9,7 @@ do not depend on it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,15 @@ from verosim.data.readings import CellReading
 from verosim.densities.base import Params
 from verosim.densities.estimates import CELLS_TABLE, Estimates
 from verosim.densities.terms import CodeTerm
+
+
+def code_readings(codes: CellCodes, block: Sequence[CellReading]) -> tuple[CellReading, ...]:
+    """The readings of codes, from those of cells: neighbouring cells of numbers have one code."""
+    out = []
+    for j, cells in enumerate(block):
+        assert isinstance(cells, CodeReading)
+        out.append(cells.merged(codes.maps[j, : codes.cells[j]].tolist()))
+    return tuple(out)
 
 
 @dataclass(frozen=True)
@@ -50,11 +60,7 @@ class CodedRowParams(Params):
 
     def readings(self, block: tuple[CellReading, ...]) -> tuple[CellReading, ...]:
         """The codes in place of the cells: neighbouring cells of numbers have one code."""
-        return tuple(self._codes_of(cells, j) for j, cells in enumerate(block))
-
-    def _codes_of(self, cells: CellReading, j: int) -> CellReading:
-        assert isinstance(cells, CodeReading)
-        return cells.merged(self.codes.maps[j, : self.codes.cells[j]].tolist())
+        return code_readings(self.codes, block)
 
     def rows_of(self, j: int) -> slice:
         """Where the codes of column j are on the flat axis of codes."""

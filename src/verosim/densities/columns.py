@@ -29,7 +29,7 @@ from verosim.densities.estimates import AMOUNTS_TABLE, FLAGS_TABLE, Estimates
 from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
 from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial, refit
 from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
-from verosim.densities.terms import AmountsTerm, PresenceTerm, Term
+from verosim.densities.terms import AmountsLength, AmountsTerm, PresenceTerm, RowLength, Term
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STRETCH
@@ -151,6 +151,10 @@ class ColumnParams(Params):
             data, row = block.ravel(), np.repeat(np.arange(len(block)), block.shape[1])
         amounts = self._present(data) if self.presence else np.nan_to_num(data, nan=0.0)
         return np.bincount(row, amounts, minlength=len(block))
+
+    def program_length(self) -> RowLength:
+        reads = tuple(range(len(self.table)))
+        return AmountsLength(reads, float(self.threshold) if self.presence else None)
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
         amounts = self._present(block) if self.presence else block

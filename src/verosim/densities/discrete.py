@@ -18,12 +18,13 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Categories, Codes, Columns
 from verosim.densities.base import Density, Params, infinite_weights, into
+from verosim.densities.code_terms import code_terms
 from verosim.densities.conditionals import CategoryConditionals
 from verosim.densities.estimates import SHARES_TABLE, Estimates, in_reading_order
 from verosim.densities.features import Expansion, Indicators
 from verosim.densities.leave_one_out import Scorer, categorical
 from verosim.densities.smoothing import log_of
-from verosim.densities.terms import LookupTerm, Overflow, Term
+from verosim.densities.terms import Term
 from verosim.linalg import padded
 from verosim.stats import Counts
 
@@ -116,18 +117,7 @@ class CodeParams(Params):
         return (count * np.where(count > 0, scores, 0.0)).sum(axis=1)
 
     def terms(self) -> tuple[Term, ...]:
-        assert isinstance(self.codes, Categories)
-        first, size, nothing = self.codes.first, self.codes.size, np.zeros(self.table.shape[1])
-        out = []
-        for j, values in enumerate(self.codes.values):
-            rare = self.codes.overflow(j)
-            out.append(
-                LookupTerm(
-                    (j,), values, self.table[first[j] : first[j + 1]], self.table[size + j],
-                    nothing, None if rare is None else Overflow.of(*rare),
-                )
-            )  # fmt: skip
-        return tuple(out)
+        return code_terms(self.codes, self.table)
 
     def expansion(self, statistic: Counts) -> Expansion:
         if np.isinf(self.table).any():

@@ -22,6 +22,9 @@ from verosim import kernels
 from verosim.axes import Codes, Columns, Vocabulary
 from verosim.data import Documents, SparseRows, Tokenizer
 from verosim.densities.base import not_a_number
+from verosim.densities.code_terms import code_terms
+from verosim.densities.terms import AmountsTerm, PolynomialTerm, PresenceTerm, Term, TokensTerm
+from verosim.densities.token_terms import checked_tokenizer, token_rows
 from verosim.errors import VerosimError
 from verosim.stats.document_terms import document_terms
 
@@ -45,6 +48,15 @@ class Expansion(ABC):
     @abstractmethod
     def columns_of(self) -> np.ndarray:
         """(m, 2) the columns of the block that each feature is computed from, often the same."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """The number of columns of the block."""
+
+    @abstractmethod
+    def terms(self, coef: np.ndarray) -> tuple[Term, ...]:
+        """Scores with weights (C, m) of the features, as the terms of a program."""
 
     def at_zero(self, coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """(C,) the intercepts for features that are not centred."""
@@ -80,6 +92,27 @@ class Deviations(Expansion):
     @property
     def columns_of(self) -> np.ndarray:
         return _same(np.tile(np.arange(len(self.pivot)), len(self.names) // len(self.pivot)))
+
+    @property
+    def width(self) -> int:
+        return len(self.pivot)
+
+    def terms(self, coef: np.ndarray) -> tuple[Term, ...]:
+        d = self.width
+        first, inner, last = np.split(coef, [d, len(self.names) - d * self.marks_missing], axis=1)
+        missing = last if self.marks_missing else None
+        if inner.shape[1] == d > 1:  # squares, but no products of two columns
+            at = [slice(j, j + 1) for j in range(d)]
+            return tuple(
+                PolynomialTerm(
+                    (j,), self.pivot[at[j]], self.centre[at[j]], first[:, at[j]], inner[:, at[j]],
+                    None if missing is None else missing[:, at[j]],
+                )
+                for j in range(d)
+            )  # fmt: skip
+        products = inner if inner.size else None
+        reads = tuple(range(d))
+        return (PolynomialTerm(reads, self.pivot, self.centre, first, products, missing),)
 
     def powers(self, Z: np.ndarray) -> list[np.ndarray]:
         """The features of centred rows Z (n, d), as blocks of columns."""
@@ -118,6 +151,13 @@ class Amounts(Expansion):
     """The amounts of the columns; a missing cell has amount 0."""
 
     @property
+    def width(self) -> int:
+        return len(self.names)
+
+    def terms(self, coef: np.ndarray) -> tuple[Term, ...]:
+        return (AmountsTerm(tuple(range(self.width)), np.ascontiguousarray(coef.T)),)
+
+    @property
     def columns_of(self) -> np.ndarray:
         return _same(np.arange(len(self.names)))
 
@@ -138,7 +178,20 @@ class Presence(Expansion):
 
     @property
     def columns_of(self) -> np.ndarray:
-        return _same(np.tile(np.arange(len(self.names) // 2), 2))
+        return _same(np.tile(np.arange(self.width), 2))
+
+    @property
+    def width(self) -> int:
+        return len(self.names) // 2
+
+    def terms(self, coef: np.ndarray) -> tuple[Term, ...]:
+        present, missing = np.split(coef, 2, axis=1)  # (C, d) each
+        nothing, origin = np.zeros_like(present), np.zeros(self.width)
+        reads, threshold = tuple(range(self.width)), float(self.threshold)
+        return (
+            *(PresenceTerm((j,), threshold, present[:, j], nothing[:, j]) for j in reads),
+            PolynomialTerm(reads, origin, origin, nothing, missing=missing),
+        )
 
     def features(self, block: Any) -> Any:
         if not isinstance(block, SparseRows):
@@ -159,8 +212,14 @@ class Indicators(Expansion):
 
     @property
     def columns_of(self) -> np.ndarray:
-        d = len(self.names) - self.codes.size
-        return _same(np.concatenate([self.codes.column_of(), np.arange(d)]))
+        return _same(np.concatenate([self.codes.column_of(), np.arange(self.width)]))
+
+    @property
+    def width(self) -> int:
+        return len(self.names) - self.codes.size
+
+    def terms(self, coef: np.ndarray) -> tuple[Term, ...]:
+        return code_terms(self.codes, np.ascontiguousarray(coef.T))
 
     def features(self, block: Any) -> Any:
         codes, _ = self.codes.encode(block)  # (n, d)
@@ -182,6 +241,17 @@ class TokenAmounts(Expansion):
     @property
     def columns_of(self) -> np.ndarray:
         return np.zeros((len(self.names), 2), dtype=np.intp)
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def terms(self, coef: np.ndarray) -> tuple[Term, ...]:
+        if not len(self.names):
+            return ()
+        rows, by = token_rows(self.codes), checked_tokenizer(self.tokenizer)
+        table = np.ascontiguousarray(coef.T)
+        return (TokensTerm.of(by, self.weighting, rows, np.zeros(len(coef)), table),)
 
     def features(self, block: Documents) -> Any:
         terms = document_terms(block, self.codes, self.tokenizer, self.weighting)
@@ -210,8 +280,20 @@ class SideBySide(Expansion):
         out, first = [], 0
         for part in self.parts.values():
             out.append(part.columns_of + first)
-            first = 1 + int(out[-1].max(initial=first - 1))
+            first += part.width
         return np.concatenate(out)
+
+    @property
+    def width(self) -> int:
+        return sum(part.width for part in self.parts.values())
+
+    def terms(self, coef: np.ndarray) -> tuple[Term, ...]:
+        out, feature, first = [], 0, 0
+        for part in self.parts.values():
+            own = coef[:, feature : feature + len(part.names)]
+            out += [term.moved(range(first, first + part.width)) for term in part.terms(own)]
+            feature, first = feature + len(part.names), first + part.width
+        return tuple(out)
 
     def features(self, block: Any) -> Any:
         found = [part.features(block[name]) for name, part in self.parts.items()]

@@ -25,7 +25,7 @@ from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
 from verosim.densities.gaussian_shapley import gaussian_attribution
 from verosim.densities.located import Located
 from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
-from verosim.densities.terms import QuadraticTerm
+from verosim.densities.terms import QuadraticTerm, Term
 from verosim.errors import VerosimError
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import Factor, factor
@@ -244,6 +244,11 @@ class FullParams(Located):
                 self.whitener[block], self.log_det,
             ),
         )  # fmt: skip
+
+    def ratio_terms(self) -> tuple[Term, ...]:
+        if self.linear_form is not None:
+            return super().ratio_terms()
+        return tuple(term.for_complete_rows() for term in self.terms())
 
     def expansion(self, statistic: Statistic) -> Expansion:
         """The features z and, if each class has its own covariance, all products z_i z_j."""

@@ -27,7 +27,7 @@ from verosim.densities.estimates import HEIGHTS_TABLE, Estimates
 from verosim.densities.features import Expansion
 from verosim.densities.shapley import MOST_EXACT_PLAYERS, shapley_weights, subset_members
 from verosim.densities.smoothing import log_of
-from verosim.densities.terms import BinsTerm, CodeTerm, CombinationTerm, Term
+from verosim.densities.terms import CodeTerm, CombinationTerm, Term
 from verosim.errors import VerosimError
 from verosim.stats import Counts
 
@@ -50,14 +50,6 @@ class BinParams(CodeParams):
     def log_mass(self) -> np.ndarray:
         assert isinstance(self.codes, Bins)
         return super().log_mass() + log_widths(self.codes)[:, None]
-
-    def terms(self) -> tuple[Term, ...]:
-        assert isinstance(self.codes, Bins)
-        first = self.codes.first
-        return tuple(
-            BinsTerm((j,), edges, self.table[first[j] : first[j + 1]])
-            for j, edges in enumerate(self.codes.edges)
-        )
 
     def values(self, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         assert isinstance(self.codes, Bins)

@@ -23,11 +23,14 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes import CellCodes, Columns
+from verosim.data.readings import CellReading
 from verosim.data.sources import CELLS_PART, Parts
 from verosim.densities.base import Params, into
+from verosim.densities.coded_rows import code_readings
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.leave_one_out import Scorer
 from verosim.densities.product import ProductDensity, ProductParams
+from verosim.densities.terms import PairTerm, Term
 from verosim.stats import Pairs, Product
 
 TRUST = 10.0  # rows with a pair of values at which its counts weigh as much as Q
@@ -92,6 +95,18 @@ class Interactions:
     def add(self, cells: np.ndarray, out: np.ndarray) -> None:
         """Add the sum of the interactions of all pairs to out (n, C)."""
         kernels.add_interactions(cells, *self._tables, out)
+
+    def readings(self, cells: Sequence[CellReading]) -> tuple[CellReading, ...]:
+        """The readings of the codes of all columns, from those of their cells."""
+        return code_readings(self.codes, cells)
+
+    def terms(self) -> tuple[Term, ...]:
+        """One term for each pair, as the terms of a program."""
+        sizes = self.codes.sizes
+        return tuple(
+            PairTerm((i, j), table.reshape(sizes[i], sizes[j], -1))
+            for (i, j), table in zip(self.pairs, self.tables, strict=False)
+        )
 
     @cached_property
     def _tables(self) -> tuple[np.ndarray, ...]:

@@ -29,8 +29,8 @@ from verosim.densities.base import ClassScores, Density, into, no_known_features
 from verosim.densities.centred_terms import CentredTerms, variance
 from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, term_ridge
-from verosim.densities.terms import Term, TokensTerm
-from verosim.densities.text import checked_tokenizer, token_rows
+from verosim.densities.terms import RowLength, Term, TokensTerm, WordsLength
+from verosim.densities.token_terms import checked_tokenizer, token_rows
 from verosim.linalg import padded
 from verosim.stats import TermProducts
 from verosim.stats.document_terms import text_lengths
@@ -89,6 +89,9 @@ class TermScores(ClassScores):
 
     def row_lengths(self, block: Documents | TermRows) -> np.ndarray:
         return text_lengths(block, self.tokenizer)
+
+    def program_length(self) -> RowLength:
+        return WordsLength.of(checked_tokenizer(self.tokenizer))
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """No check is needed: each text has finite scores."""

@@ -19,37 +19,19 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Columns, TokenCodes, Vocabulary
 from verosim.data import Documents, Tokenizer
-from verosim.data.nodes import no_program
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.attribution import Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import Params, infinite_weights, into
 from verosim.densities.estimates import TOKENS_TABLE, Estimates, typical_tokens
 from verosim.densities.features import Expansion, TokenAmounts
-from verosim.densities.terms import HashedTokens, ListedTokens, Term, TokenRows, TokensTerm
+from verosim.densities.terms import RowLength, Term, TokensTerm, WordsLength
+from verosim.densities.token_terms import checked_tokenizer, token_rows
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
 from verosim.linalg import padded
 from verosim.stats import Tokens
 from verosim.stats.document_terms import document_terms, text_lengths
 from verosim.stats.term_rows import TermMatrix, TermRows
-
-
-def token_rows(codes: TokenCodes) -> TokenRows:
-    """The rows of the tokens in a table, for a program."""
-    if isinstance(codes, Vocabulary):
-        return ListedTokens(tuple(codes.tokens()))
-    buckets, places, *_ = codes.lookup()
-    used = np.flatnonzero(places >= 0) if len(places) else np.arange(buckets)
-    return HashedTokens(buckets, tuple(used.tolist()))
-
-
-def checked_tokenizer(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer, if it can be written down."""
-    if tokenizer.function is not None:
-        raise no_program(
-            f"its tokenizer is the function {tokenizer.function!r}", "Use tokenizer=None."
-        )
-    return tokenizer
 
 
 @dataclass(frozen=True)
@@ -125,6 +107,9 @@ class TextParams(Params):
 
     def row_lengths(self, block: Documents | TermRows) -> np.ndarray:
         return text_lengths(block, self.tokenizer)
+
+    def program_length(self) -> RowLength:
+        return WordsLength.of(checked_tokenizer(self.tokenizer))
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """No check is needed: each text has finite scores."""

@@ -515,14 +515,14 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         -------
         Program
             The program. Its `evaluate` gives `log_joint`, or `predict_log_proba` if the model is
-            not a density of the columns.
+            not a density of the columns. Without probabilities it gives the scores that decide.
 
         Raises
         ------
         VerosimError
             If the model cannot be written as a program.
         """
-        return program_of(self.checked_state())
+        return program_of(self.checked_state(), self.gives_probabilities)
 
     def check_columns(self, X: Source) -> None:
         """Check that X has the columns of the training rows. Predicting methods call this.

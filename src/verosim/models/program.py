@@ -6,29 +6,42 @@ from typing import Any
 
 import numpy as np
 
-from verosim.bayes.program import JOINT_OUTPUT, POSTERIOR_OUTPUT, Program
+from verosim.bayes.program import JOINT_OUTPUT, POSTERIOR_OUTPUT, SCORES_OUTPUT, Program
 from verosim.data import cells
 from verosim.data.cell_formats import by_format
 from verosim.data.libraries import pa
+from verosim.data.readings import CellReading
 from verosim.data.schema import Column
 from verosim.data.stream import TableSource
+from verosim.densities import ClassScores
+from verosim.densities.terms import Term
 from verosim.models.opening import open_to_score
+from verosim.models.spec import Spec
 from verosim.models.state import State
 
 
-def program_of(state: State) -> Program:
-    """The scores of a fitted model as a program."""
-    readings = (
-        state.spec.array_readings(state.statistic.axes.columns)
-        if state.schema is None
-        else state.spec.reader(state.schema).readings
-    )
-    joint = state.spec.is_density
-    terms = state.params.terms() if joint else state.params.ratio_terms()
+def program_of(state: State, probabilities: bool = True) -> Program:
+    """The scores of a fitted model as a program. `probabilities` is whether they are posteriors."""
+    joint = state.spec.is_density and probabilities
     return Program(
-        tuple(state.classes.tolist()), state.rule.log_prior, state.params.readings(readings), terms,
-        JOINT_OUTPUT if joint else POSTERIOR_OUTPUT,
+        tuple(state.classes.tolist()), state.rule.log_prior, readings_of(state),
+        score_terms(state.spec, state.params),
+        JOINT_OUTPUT if joint else POSTERIOR_OUTPUT if probabilities else SCORES_OUTPUT,
     )  # fmt: skip
+
+
+def readings_of(state: State) -> tuple[CellReading, ...]:
+    """How typed cells become the values that the terms of a fitted model use."""
+    if state.schema is None:
+        block = state.spec.array_readings(state.statistic.axes.columns)
+    else:
+        block = state.spec.reader(state.schema).readings
+    return state.params.readings(block)
+
+
+def score_terms(spec: Spec, params: ClassScores) -> tuple[Term, ...]:
+    """The terms of the densities, or of scores that are equal up to a common term."""
+    return params.terms() if spec.is_density else params.ratio_terms()
 
 
 def typed_rows(state: State, program: Program, X: Any) -> Any:

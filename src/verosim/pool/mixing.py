@@ -123,7 +123,12 @@ def clipped(log_p: np.ndarray, temperature: float | np.ndarray) -> np.ndarray:
     """(n, C) tempered log-posteriors, none far below the uniform share."""
     scaled: np.ndarray = temperature * np.maximum(log_p, LOWEST)
     scaled -= log_sum(scaled)
-    return np.maximum(scaled, -LOWEST_BELOW_UNIFORM - np.log(log_p.shape[1]), out=scaled)
+    return np.maximum(scaled, floor_of(log_p.shape[1]), out=scaled)
+
+
+def floor_of(classes: int) -> float:
+    """The smallest tempered log-posterior for this number of classes."""
+    return float(-LOWEST_BELOW_UNIFORM - np.log(classes))
 
 
 def log_sum(scores: np.ndarray) -> np.ndarray:

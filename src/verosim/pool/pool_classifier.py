@@ -11,12 +11,14 @@ from verosim.estimators.one_state import reads, updates
 from verosim.folds import inputs_of
 from verosim.models import Inputs, State
 from verosim.pool.mixing import Mixing
+from verosim.pool.program import pool_program
 from verosim.pool.result import Candidates, ExpertScores
 from verosim.pool.spec import LIKE_HINT, PoolSpec
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from verosim.bayes.program import Program
     from verosim.data.schema import Schema
     from verosim.estimators.base import StatisticClassifier
     from verosim.typing import FileOptions, Labels, MissingMarks, Source, Weights
@@ -178,6 +180,22 @@ class PoolClassifier(GenerativeClassifier):
         self.check_columns(X)
         inputs = inputs_of(X, y, sample_weight)
         return self.set_state(reweighed(self.spec(), state, inputs, counted))
+
+    @reads
+    def program(self) -> Program:
+        """Write the posteriors of the pool down as data, with one term per expert.
+
+        Returns
+        -------
+        Program
+            The program. Its `evaluate` gives `predict_log_proba`.
+
+        Raises
+        ------
+        VerosimError
+            If an expert cannot be written as a program.
+        """
+        return pool_program(self.checked_state())
 
     # The experts -----------------------------------------------------------------------------
 

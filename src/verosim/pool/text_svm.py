@@ -26,6 +26,8 @@ from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, Density, Expansion
 from verosim.densities.attribution import LINEAR, Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import into, no_known_features
+from verosim.densities.terms import Term, TokensTerm
+from verosim.densities.token_terms import checked_tokenizer, token_rows
 from verosim.errors import VerosimError
 from verosim.estimators.robust import Refused
 from verosim.estimators.text import TextSpec
@@ -73,6 +75,13 @@ class MarginScores(ClassScores):
 
     def row_lengths(self, block: Documents | TermRows) -> np.ndarray:
         return text_lengths(block, self.tokenizer)
+
+    def terms(self) -> tuple[Term, ...]:
+        if not self.vocabulary.size:
+            return ()
+        table = np.ascontiguousarray(self.coef.T)
+        rows, by = token_rows(self.vocabulary), checked_tokenizer(self.tokenizer)
+        return (TokensTerm.of(by, "unit", rows, self.bias, table, idf=self.idf),)
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """No check is needed: each text has finite scores."""

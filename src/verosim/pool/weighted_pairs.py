@@ -18,11 +18,13 @@ import numpy as np
 from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Decision
 from verosim.data.labels import values_of_classes
+from verosim.data.readings import CellReading
 from verosim.densities import ClassScores
 from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.dependence import informative_pairs
 from verosim.densities.interactions import ROWS_PER_PAIR, Interactions
 from verosim.densities.one_dependence import log_code_shares
+from verosim.densities.terms import CodeTerm, Term
 from verosim.engines import one_blas_thread
 from verosim.estimators.aode import OneDependenceSpec
 from verosim.stats import Statistic
@@ -84,6 +86,15 @@ class PairScores(ClassScores):
             parts[:, :, i] += half[:, :, p]
             parts[:, :, j] += half[:, :, p]
         return Attribution(summed_by_owner(parts, request.owner))
+
+    def readings(self, block: tuple[CellReading, ...]) -> tuple[CellReading, ...]:
+        """The codes in place of the cells."""
+        return self.interactions.readings(block)
+
+    def terms(self) -> tuple[Term, ...]:
+        share, found = self._weighted
+        columns = np.split(share, found.codes.first[1:-1])
+        return (*(CodeTerm((j,), table) for j, table in enumerate(columns)), *found.terms())
 
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         share, found = self._weighted

@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.data import SparseRows
+from verosim.data.nodes import no_program
+from verosim.densities.terms import FeaturesTerm, PolynomialTerm, SumTerm, Term
 from verosim.errors import VerosimError
 
 FREQUENCIES = 300  # D
@@ -45,6 +47,29 @@ def feature_map(features: Any, seed: int) -> Any:
     raise VerosimError(
         f"features={features!r} is not a known feature map.",
         "Use None, 'polynomial', 'fourier', or a transformer with fit and transform.",
+    )
+
+
+def mapped_terms(
+    features: Any, fitted: Any, weights: tuple[np.ndarray, np.ndarray]
+) -> tuple[Term, ...]:
+    """The terms of scores with weights (C, D) of the features and intercepts (C,)."""
+    coef, bias = weights
+    d = fitted.n_features_in_
+    reads, origin = tuple(range(d)), np.zeros(d)
+    if isinstance(features, str) and features == "polynomial":
+        inner = PolynomialTerm(reads, origin, origin, coef[:, :d], coef[:, d:])
+        return (SumTerm(reads, (inner,), bias),)
+    if isinstance(features, str):
+        scaler, waves = (one for _, one in fitted.steps)
+        height = np.sqrt(2 / len(waves.random_offset_))
+        turn = waves.random_offset_  # cos(u + turn) = cos turn cos u − sin turn sin u
+        cosines, sines = coef * (height * np.cos(turn)), coef * (-height * np.sin(turn))
+        frequencies = waves.random_weights_ / scaler.scale_[:, None]
+        return (FeaturesTerm(reads, frequencies, cosines, sines, bias),)
+    raise no_program(
+        f"its features are made by {type(fitted).__name__}",
+        "Use features=None, 'polynomial' or 'fourier'.",
     )
 
 

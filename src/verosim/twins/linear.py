@@ -16,11 +16,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from verosim.axes import Columns
 from verosim.bayes.linear import LinearScores
+from verosim.bayes.program import POSTERIOR_OUTPUT, SCORES_OUTPUT, Program
 from verosim.bayes.rule import Decision
 from verosim.data import as_matrix
+from verosim.data.readings import NumberReading
+from verosim.densities.terms import Term
 from verosim.estimators.base import NotFitted, ScoreMixin
 from verosim.estimators.checks import check_features
 from verosim.estimators.distance import signed_distance
+from verosim.estimators.one_state import reads
 from verosim.twins.training_rows import TrainingRows, check_two_classes, training_rows
 
 if TYPE_CHECKING:
@@ -135,6 +139,47 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         check_features(self, X)
         names = self._decision.columns.names
         return self._decision, as_matrix(X, sparse_allowed=True, names=names)
+
+    @reads
+    def program(self) -> Program:
+        """Write the scores of the model down as data: readings of cells, and linear terms.
+
+            y_k(x) = w_kᵀx + b_k
+
+        With two classes, the score of the first class is 0.
+
+        Returns
+        -------
+        Program
+            The program. Its `evaluate` gives `predict_log_proba`. For a model without
+            probabilities it gives the scores y_k, and the class with the largest score is
+            predicted.
+
+        Raises
+        ------
+        VerosimError
+            If the model cannot be written as a program.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise NotFitted.of(self)
+        columns, terms = self.program_terms()
+        return Program(
+            tuple(self.classes_.tolist()), self._decision.log_prior,
+            tuple(NumberReading(name) for name in columns), terms,
+            POSTERIOR_OUTPUT if self.gives_probabilities else SCORES_OUTPUT,
+        )  # fmt: skip
+
+    def program_terms(self) -> tuple[Columns, tuple[Term, ...]]:
+        """The columns that the program reads, and its terms.
+
+        Returns
+        -------
+        columns : Columns
+            The columns of X.
+        terms : tuple of Term
+            The terms.
+        """
+        return self._decision.columns, self._decision.params.terms()
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_decision" in vars(self)

@@ -21,7 +21,9 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
+from verosim.bayes.program import Program
 from verosim.data import as_weights, encode_labels
+from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
 from verosim.estimators.checks import only_one_class
@@ -106,6 +108,24 @@ class _Multiclass:
         classes = encode_labels(y)[1]
         if len(classes) == 1:
             raise only_one_class(type(self).__name__, len(y), classes[0], which)
+
+    def program(self) -> Program:
+        """Raise an error: the scores of several binary classifiers are not a program.
+
+        Returns
+        -------
+        Program
+            Nothing is returned.
+
+        Raises
+        ------
+        VerosimError
+            Always. Each binary classifier has a program of its own.
+        """
+        raise no_program(
+            f"{type(self).__name__} combines the decisions of separate binary classifiers",
+            "Use the program of each classifier in estimators_, or LogisticRegression.",
+        )
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "estimators_"):

@@ -21,17 +21,19 @@ from sklearn.base import TransformerMixin
 
 from verosim import kernels
 from verosim.axes import Columns
+from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
 from verosim.data import SparseRows, as_matrix
 from verosim.data.labels import check_known
 from verosim.data.names import feature_names
 from verosim.data.sources import as_block
+from verosim.densities.terms import Term
 from verosim.errors import ConvergenceWarning, warn
 from verosim.estimators.checks import check_features, generator
 from verosim.estimators.one_state import updates
 from verosim.linalg import padded
 from verosim.models.settings import finite, whole
-from verosim.twins.features import as_given, feature_map, is_named_map
+from verosim.twins.features import as_given, feature_map, is_named_map, mapped_terms
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.training_rows import (
     TrainingRows,
@@ -344,6 +346,22 @@ class Perceptron(LinearClassifier):
     def scores_columns(self) -> bool:  # type: ignore[override]
         """Whether the scores are functions of the columns themselves, without a feature map."""
         return self.features_ is None
+
+    def program_terms(self) -> tuple[Columns, tuple[Term, ...]]:
+        """The columns that the program reads, and its terms.
+
+        Returns
+        -------
+        columns : Columns
+            The columns of X.
+        terms : tuple of Term
+            The terms.
+        """
+        scores = self._decision.params
+        assert isinstance(scores, LinearScores)
+        if self.features_ is None:
+            return super().program_terms()
+        return self._columns, mapped_terms(self.features, self.features_, scores.all_weights)
 
     def opened_to_score(self, X: Source) -> tuple[Decision, Any]:
         """Check X and compute the features of its rows.

@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from verosim.axes import Columns
+from verosim.bayes.program import POSTERIOR_OUTPUT, Program
 from verosim.bayes.rule import Decision
 from verosim.data.batch import Batch
 from verosim.data.labels import check_known, positions
@@ -33,9 +34,10 @@ from verosim.densities.base import into
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
-from verosim.estimators.one_state import snapshot, updates
+from verosim.estimators.one_state import reads, snapshot, updates
 from verosim.folds import inputs_of
 from verosim.models import open_rows
+from verosim.models.program import readings_of
 from verosim.twins.logistic import LogisticRegression, LogisticSolver
 from verosim.twins.training_rows import check_two_classes
 
@@ -321,6 +323,31 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         if not self.__sklearn_is_fitted__():
             raise NotFitted.of(self)
         return self._decision, self.model_.opened_to_score(X)[1]
+
+    @reads
+    def program(self) -> Program:
+        """Write the posteriors of the twin down as data: readings of cells, and terms.
+
+            log p(k | x) = b_k + w_kᵀφ(x) − a common term
+
+        Returns
+        -------
+        Program
+            The program. Its `evaluate` gives `predict_log_proba`. Its `log_prior` are the
+            intercepts b_k.
+
+        Raises
+        ------
+        VerosimError
+            If the model cannot be written as a program.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise NotFitted.of(self)
+        scores: Any = self._decision.params
+        return Program(
+            tuple(self.classes_.tolist()), scores.bias, readings_of(self.model_.checked_state()),
+            self._by.terms(scores.coef), POSTERIOR_OUTPUT,
+        )  # fmt: skip
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_decision" in vars(self)

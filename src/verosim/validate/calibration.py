@@ -22,7 +22,6 @@ from verosim.axes import Groups
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
-from verosim.data.nodes import no_program
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.one_state import reads, shallow, snapshot, updates
 from verosim.estimators.paired import PairedNaiveBayes
@@ -437,20 +436,22 @@ class Calibrated(Wrapper):
             )
         return self
 
+    @reads
     def program(self) -> Program:
-        """Write the scores of the calibrated model down as data.
+        """Write the calibrated posteriors down as data: priors, readings of cells, and terms.
 
         Returns
         -------
         Program
-            The program.
+            The program. Its `evaluate` gives `predict_log_proba`.
 
         Raises
         ------
         VerosimError
-            If the model cannot be written as a program.
+            If the calibration is isotonic, or if the model inside cannot be written as a program.
         """
-        raise no_program("its calibration is not a term", "Use model_.program().")
+        model = self.checked_model()
+        return self.map_.program(model.program(), model.checked_state())
 
     def rule_of(self, rule: Rule) -> Rule:
         """The rule with calibrated posteriors.

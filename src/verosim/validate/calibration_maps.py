@@ -22,10 +22,14 @@ from sklearn.isotonic import IsotonicRegression
 from verosim import kernels
 from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts
+from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data.labels import positions
+from verosim.data.nodes import no_program
 from verosim.densities.attribution import AttributionRequest
+from verosim.densities.terms import TemperedTerm
 from verosim.errors import VerosimError
+from verosim.models import State
 
 MOST_LOG_ODDS = 1e9  # the limit of log-odds; a class without training rows has −∞
 TIE_BREAK = 1e-9  # share of the posterior of the model in an isotonic posterior
@@ -45,6 +49,9 @@ class Map(Protocol):
 
     def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Self:
         """The map for other classes (C,). `known` are the classes of this map."""
+
+    def program(self, inner: Program, state: State) -> Program:
+        """The program of calibrated posteriors, from that of the model and its state."""
 
 
 class PosteriorMap:
@@ -88,6 +95,10 @@ class PosteriorMap:
             'Use calibrate(…, method="temperature"), or explain the model inside: model.model_.',
         )
 
+    @abstractmethod
+    def program(self, inner: Program, state: State) -> Program:
+        """The program of calibrated posteriors, from that of the model and its state."""
+
     @classmethod
     def cross_fitted(
         cls, inputs: np.ndarray, codes: np.ndarray, w: np.ndarray, parts: np.ndarray
@@ -114,6 +125,10 @@ class Temperature(PosteriorMap):
     def of_parts(self, parts: ScoreParts, inner: Rule, rows: Any) -> ScoreParts:
         """The temperature multiplies all parts and the prior."""
         return parts.scaled(self.tau)
+
+    def program(self, inner: Program, state: State) -> Program:
+        """The tempered posterior of the program of the model."""
+        return inner.of_posterior([tempered(inner, self.tau)], np.zeros(len(inner.classes)))
 
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with this temperature."""
@@ -180,6 +195,13 @@ class Isotonic(PosteriorMap):
         """The rule of the model, with these maps."""
         return CalibratedRule(inner.log_prior, inner.params, inner.columns, inner, self)
 
+    def program(self, inner: Program, state: State) -> Program:
+        """An isotonic map of each class is not a term."""
+        raise no_program(
+            "its calibration is isotonic",
+            'Use calibrate(…, method="temperature"), or the model inside: model_.program().',
+        )
+
     def for_classes(self, known: np.ndarray, classes: np.ndarray) -> Isotonic:
         """The maps of these classes; an error for a class that has no map."""
         at = positions(classes, known)
@@ -208,6 +230,12 @@ class Isotonic(PosteriorMap):
             fitted = IsotonicRegression(out_of_bounds="clip").fit(at, hit, weights)
             knots.append((fitted.X_thresholds_, fitted.y_thresholds_))
         return cls(tuple(knots))
+
+
+def tempered(inner: Program, tau: float, **length: Any) -> TemperedTerm:
+    """The log-posterior of a program times τ, which may depend on the length of a row."""
+    reads = tuple(range(len(inner.readings)))
+    return TemperedTerm(reads, "", inner.terms, inner.log_prior, float(tau), **length)
 
 
 def log_odds(log_p: np.ndarray) -> np.ndarray:

@@ -29,13 +29,17 @@ import numpy as np
 from scipy.special import logsumexp
 
 from verosim.bayes.explain import ScoreParts
+from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.data.labels import values_of_classes
 from verosim.data.sources import CELLS_PART
 from verosim.densities.attribution import AttributionRequest
 from verosim.densities.interactions import Interactions
+from verosim.densities.terms import EvidenceTerm, Term
 from verosim.engines import one_blas_thread
+from verosim.kinds.cell_reader import CellReader
+from verosim.models import State
 from verosim.validate.weight_likelihood import ENOUGH, Evidence, Likelihood, Prior
 
 PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, the strength in rows of equal weights
@@ -100,6 +104,24 @@ class ColumnWeights:
         if found is not None:
             found = found.weighted(self.of_pairs(found.names))
         return WeightedRule(log_prior, inner.params, inner.columns, inner, self.weights, found)
+
+    def program(self, inner: Program, state: State) -> Program:
+        """The clipped evidence of each column times its weight. Offsets join the prior."""
+        known = tuple(np.isfinite(inner.log_prior).tolist())
+        terms: list[Term] = [
+            EvidenceTerm(
+                one.reads, (one.moved({j: i for i, j in enumerate(one.reads)}),),
+                float(self.weights[one.reads[0]]), MOST_EVIDENCE, known,
+            )
+            for term in inner.terms for one in term.by_column()
+        ]  # fmt: skip
+        found: Interactions | None = state.params.interactions
+        if found is not None and state.schema is not None:
+            first, more = len(inner.readings), found.readings(CellReader(state.schema).readings)
+            pairs = found.weighted(self.of_pairs(found.names)).terms()
+            terms += [term.moved(range(first, first + len(more))) for term in pairs]
+            inner = replace(inner, readings=(*inner.readings, *more))
+        return inner.of_posterior(terms, inner.log_prior + self.offsets)
 
     def for_classes(self, known: np.ndarray, classes: np.ndarray) -> ColumnWeights:
         """The weights for other classes. The offset of a new class is 0."""

@@ -18,9 +18,16 @@ import numpy as np
 from scipy.special import logsumexp
 
 from verosim.bayes.explain import ScoreParts
+from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data.labels import values_of_classes
-from verosim.validate.calibration_maps import PRIOR_ROWS, CalibratedRule, PosteriorMap
+from verosim.models import State
+from verosim.validate.calibration_maps import (
+    PRIOR_ROWS,
+    CalibratedRule,
+    PosteriorMap,
+    tempered,
+)
 
 MOST_SCORING_STEPS = 50
 SMALLEST_GAIN = 1e-9  # the share of the loss below which a step is the last one
@@ -56,6 +63,12 @@ class LengthMap(PosteriorMap):
         log_length = np.log1p(inner.params.row_lengths(inner.params.read(rows)))
         factor = self.scale * np.exp(-self.exponent * log_length)
         return parts.scaled(factor).shifted(self.offsets)
+
+    def program(self, inner: Program, state: State) -> Program:
+        """The posterior of the program of the model, tempered by the length of the row."""
+        length = state.params.program_length()
+        term = tempered(inner, self.scale, exponent=float(self.exponent), length=length)
+        return inner.of_posterior([term], self.offsets)
 
     def rule(self, inner: Rule) -> Rule:
         """The rule of the model, with this map."""

@@ -12,19 +12,25 @@ from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
 from verosim.densities.terms.codes import CodeTerm, CombinationTerm, PairTerm
 from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
 from verosim.densities.terms.contexts import ContextTerm
+from verosim.densities.terms.evidence import EvidenceTerm
 from verosim.densities.terms.features import FeaturesTerm
+from verosim.densities.terms.lengths import AmountsLength, RowLength, WordsLength
 from verosim.densities.terms.numbers import BinsTerm, GaussianTerm, PoissonTerm, PresenceTerm
+from verosim.densities.terms.polynomial import PolynomialTerm
 from verosim.densities.terms.quadratic import QuadraticTerm
+from verosim.densities.terms.tempered import TemperedTerm
 from verosim.densities.terms.tokens import HashedTokens, ListedTokens, TokenRows, TokensTerm
 from verosim.densities.terms.values import LookupTerm, Overflow
 
 __all__ = [
+    "AmountsLength",
     "AmountsTerm",
     "AverageTerm",
     "BinsTerm",
     "CodeTerm",
     "CombinationTerm",
     "ContextTerm",
+    "EvidenceTerm",
     "FeaturesTerm",
     "GaussianTerm",
     "HashedTokens",
@@ -35,11 +41,15 @@ __all__ = [
     "Overflow",
     "PairTerm",
     "PoissonTerm",
+    "PolynomialTerm",
     "PresenceTerm",
     "QuadraticTerm",
+    "RowLength",
     "Scored",
     "SumTerm",
+    "TemperedTerm",
     "Term",
     "TokenRows",
     "TokensTerm",
+    "WordsLength",
 ]

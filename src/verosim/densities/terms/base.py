@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
@@ -30,9 +30,13 @@ class Term(Node):
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         """The scores from the values (n,) of each reading of `reads`."""
 
-    def moved(self, places: Sequence[int]) -> Self:
+    def moved(self, places: Sequence[int] | Mapping[int, int]) -> Self:
         """The same term for other numbers of the readings: j becomes places[j]."""
         return replace(self, reads=tuple(int(places[j]) for j in self.reads))
+
+    def by_column(self) -> tuple[Term, ...]:
+        """The terms of one reading each that have the same sum, if columns are independent."""
+        return (self,)
 
     def check(self, readings: int, classes: int) -> None:
         """Raise an error if the term does not fit this number of readings and of classes."""

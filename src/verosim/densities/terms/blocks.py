@@ -38,5 +38,9 @@ class AmountsTerm(Term):
     takes = NUMBER
     table: Annotated[np.ndarray, "d", "C"]  # s
 
+    def by_column(self) -> tuple[Term, ...]:
+        rows = zip(self.reads, self.table, strict=True)
+        return tuple(AmountsTerm((j,), row[None]) for j, row in rows)
+
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         return products(np.nan_to_num(np.stack(values, axis=1), nan=0.0), self.table)

@@ -11,6 +11,8 @@ import numpy as np
 from verosim.data.nodes import malformed
 from verosim.densities.terms.base import Scored, Term, finite_part
 
+ROUNDING_SHARE = 1e-12  # of the size of a score; rounding errors are smaller
+
 
 @dataclass(frozen=True, eq=False)
 class SumTerm(Term):
@@ -72,3 +74,11 @@ def log_sum_exp(scores: np.ndarray, axis: int) -> np.ndarray:
     with np.errstate(divide="ignore"):
         out: np.ndarray = np.log(np.exp(scores - top).sum(axis=axis)) + np.squeeze(top, axis)
     return out
+
+
+def at_least(scores: np.ndarray, size: np.ndarray, least: float | None) -> Scored:
+    """The scores, none below a limit. Where the limit is reached, only the limit has a size."""
+    if least is None:
+        return scores, size
+    below = scores < least - ROUNDING_SHARE * size
+    return np.maximum(scores, least), np.where(below, abs(least), size)

@@ -29,7 +29,7 @@ class QuadraticTerm(Term):
     takes = NUMBER
     pivot: Annotated[np.ndarray, "C", "d", FINITE]
     offset: Annotated[np.ndarray, "C", "d", FINITE]  # pivot + offset is the mean
-    covariance: Annotated[np.ndarray, "S", "d", "d", FINITE]  # Σ
+    covariance: Annotated[np.ndarray, "S", "d", "d", FINITE] | None  # Σ; None: complete rows only
     whitener: Annotated[np.ndarray, "S", "d", "d", FINITE]  # W
     log_det: Annotated[np.ndarray, "S", FINITE]  # log|Σ|
 
@@ -41,9 +41,14 @@ class QuadraticTerm(Term):
         """The term with the Gaussian at[k] for class k."""
         own = at if len(self.log_det) > 1 else np.zeros(1, dtype=np.intp)
         return replace(
-            self, pivot=self.pivot[at], offset=self.offset[at], covariance=self.covariance[own],
+            self, pivot=self.pivot[at], offset=self.offset[at],
+            covariance=None if self.covariance is None else self.covariance[own],
             whitener=self.whitener[own], log_det=self.log_det[own],
         )  # fmt: skip
+
+    def for_complete_rows(self) -> QuadraticTerm:
+        """The term without the covariances, which only rows with missing cells need."""
+        return replace(self, covariance=None)
 
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         X = np.stack(values, axis=1)  # (n, d)
@@ -69,9 +74,12 @@ class QuadraticTerm(Term):
         Otherwise, or if W has lost digits in these columns, Σ_oo is factored. The third value is
         the size of the products in the factor, relative to their sum; 1 without a factor.
         """
-        W, sigma, seen = self.whitener[s], self.covariance[s], ~missing
+        W, seen = self.whitener[s], ~missing
         if not missing.any():
             return W, float(self.log_det[s]), 1.0
+        if self.covariance is None:
+            return W[:, seen], np.nan, 1.0
+        sigma = self.covariance[s]
         precision = W.T @ W
         steepness = (sigma.diagonal() * precision.diagonal())[missing].max()
         if missing.sum() <= seen.sum() and steepness <= STEEP_RATIO:
