@@ -180,14 +180,14 @@ def joint_histogram(
         found, errors = score((tuple(bin_of(x, e) for x, e in zip(cells, edges, strict=True)),))
         return found, [error + widths for error in errors]
 
+    return joint
+
 
 def log_widths(edges: Sequence[Sequence[float]]) -> float:
     """The size of the logarithms of the widths, which a program adds and subtracts."""
     return sum(
         max((abs(math.log(b - a)) for a, b in pairwise(e) if b > a), default=0.0) for e in edges
     )
-
-    return joint
 
 
 def in_bins(row: Row, edges: Sequence[Sequence[float]]) -> Row:
