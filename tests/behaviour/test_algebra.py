@@ -477,3 +477,15 @@ def test_one_blas_thread_whichever_thread_asks():
         assert worker.submit(blas_threads).result() <= {1}
         assert blas_threads() <= {1}  # while that worker is alive
     assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_light_rows_are_forgotten_after_heavy_ones():
+    """After a heavy row, the sums of light rows have few digits; this is not a wrong row."""
+    X = np.array([[2.0, 2.0], [1.0, 5.0], [1.0, 1.0], [3.0, 1.0]])
+    y, w = [0, 0, 1, 0], [0.126, 2.5e-9, 1.0, 1.8e-9]
+    for model in (verosim.MultinomialNB(), verosim.ComplementNB()):
+        model.fit(X, y, sample_weight=w)
+        for row in (0, 1):
+            model.forget(X[[row]], [0], sample_weight=[w[row]])
+        again = type(model)().fit(X[2:], y[2:], sample_weight=w[2:])
+        np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), rtol=1e-6)

@@ -275,10 +275,12 @@ def _started(case: str) -> tuple[Any, Any, Callable[[Any], Any]]:
 def test_after_an_interrupt_the_model_is_the_one_before_or_after(case, interrupts):
     fitted, rows, update = _started(case)
     before = _seen(fitted, rows)
-    started = time.perf_counter()
-    done = copy.deepcopy(fitted)
-    update(done)
-    duration = time.perf_counter() - started
+    duration = np.inf  # of the fastest run: the first one loads what it needs
+    for _ in range(3):
+        done = copy.deepcopy(fitted)
+        started = time.perf_counter()
+        update(done)
+        duration = min(duration, time.perf_counter() - started)
     after = _seen(done, rows)
     rng, raised = np.random.default_rng(1), 0
 
@@ -287,7 +289,9 @@ def test_after_an_interrupt_the_model_is_the_one_before_or_after(case, interrupt
 
     known = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for _ in range(interrupts):
+        for _ in range(20 * interrupts):
+            if raised == interrupts:
+                break
             model = copy.deepcopy(fitted)
             delay = max(rng.uniform(0, 1.1 * duration), 1e-6)
             try:

@@ -160,3 +160,12 @@ class TestCompare:
         first = verosim.compare(models, X, y, sizes=[20], repeats=2)
         more = verosim.compare(models, np.asfortranarray(X), y, sizes=[20], repeats=3, resume=first)
         assert more.repeats == 3
+
+
+def test_weights_that_overflow_are_refused():
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 5)
+    X = np.column_stack([3e60 * y, 1e-114 * rng.normal(size=10)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.VerosimWarning)
+        with pytest.raises(verosim.VerosimError, match="weights of the model overflow"):
+            verosim.Twin(verosim.LDA(shrinkage=0.1)).fit(X, y)

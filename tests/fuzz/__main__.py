@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import time
 
+from benchmarks.pages import keep
 from tests.fuzz.cases import Case, run_case, run_many
 from tests.fuzz.journal import BLOCK, report, run_block
 
 
 def main(arguments: list[str]) -> int:
-    if arguments == ["report"]:
+    if arguments[:1] == ["report"]:
         print(report())
+        if arguments[1:] == ["--keep"]:
+            keep("docs/reliability.md", "fuzz", report())
         return 0
     if arguments[0] == "journal":  # blocks that a soak skips later
         first, last = (int(a) for a in arguments[1:])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from tests.fuzz.exact import LOGARITHMS, ROUNDING, ZERO, decimal, log
@@ -149,8 +150,11 @@ def histogram(truth: Truth, settings: dict[str, Any], edges: Sequence[Sequence[f
     kinds = [max(len(e) - 1, 1) for e in edges]
     score = categorical(binned, settings, len(edges), kinds=kinds)
 
+    widths = 8 * ROUNDING * log_widths(edges)
+
     def joint(cells: Cells) -> tuple[Joint, Errors]:
-        return score(tuple(bin_of(x, e) for x, e in zip(cells, edges, strict=True)))
+        found, errors = score(tuple(bin_of(x, e) for x, e in zip(cells, edges, strict=True)))
+        return found, [error + widths for error in errors]
 
     return joint
 
@@ -170,10 +174,20 @@ def joint_histogram(
     possible = math.prod(max(len(e) - 1, 1) for e in edges)
     score = categorical(binned, settings, 1, kinds=[possible])
 
+    widths = 8 * ROUNDING * log_widths(edges)
+
     def joint(cells: Cells) -> tuple[Joint, Errors]:
-        return score((tuple(bin_of(x, e) for x, e in zip(cells, edges, strict=True)),))
+        found, errors = score((tuple(bin_of(x, e) for x, e in zip(cells, edges, strict=True)),))
+        return found, [error + widths for error in errors]
 
     return joint
+
+
+def log_widths(edges: Sequence[Sequence[float]]) -> float:
+    """The size of the logarithms of the widths, which a program adds and subtracts."""
+    return sum(
+        max((abs(math.log(b - a)) for a, b in pairwise(e) if b > a), default=0.0) for e in edges
+    )
 
 
 def in_bins(row: Row, edges: Sequence[Sequence[float]]) -> Row:
@@ -244,7 +258,13 @@ def one_dependence(truth: Truth, settings: dict[str, Any], d: int) -> Any:
     rows = [row for part in truth.rows for row in part]
     values = [{row.cells[j] for row in rows} for j in range(d)]
     weights = class_information(truth, d) if settings.get("weighted", True) else [Decimal(1)] * d
-    shares = [w / sum(weights, ZERO) if sum(weights, ZERO) > 0 else Decimal(1) / d for w in weights]
+    everything = sum(weights, ZERO)
+    shares = [w / everything if everything > 0 else Decimal(1) / d for w in weights]
+    # The weights of the parents are differences of sums of x log x.
+    total = sum((truth.weight(k) for k in range(C)), Fraction(0))
+    lost = 10 * truth.rounding * ratio(decimal(total), everything) * (1 + abs(float(log(total))))
+    if not settings.get("weighted", True):
+        lost = 0.0
 
     def alone(k: int, j: int, value: Any) -> tuple[Fraction, float]:
         left, ever = count(k, (j, value))
@@ -259,7 +279,7 @@ def one_dependence(truth: Truth, settings: dict[str, Any], d: int) -> Any:
         scores: Joint = []
         errors: Errors = []
         for k in range(C):
-            total, error = ZERO, 0.0
+            total, error, products = ZERO, 0.0, []
             for i in seen:
                 product, wrong = alone(k, i, cells[i])
                 inside, ever_inside = count(k, (i, cells[i]))
@@ -272,21 +292,16 @@ def one_dependence(truth: Truth, settings: dict[str, Any], d: int) -> Any:
                     wrong += e + count.error(k, ever, both + lower)
                     wrong += count.error(k, ever_inside, inside + 1)
                 total += shares[i] * decimal(product)
+                products.append(decimal(product))
                 error = max(error, wrong)
             if not seen:
                 total = Decimal(1)
             scores.append(LOGARITHMS.ln(total) if total > 0 and truth.rows[k] else None)
-            # The weights of the parents come from differences of logarithms.
-            errors.append(math.inf if error > 1e-3 else error + weight_error(truth, shares))
+            error += lost * (1 + sum(ratio(product, total) for product in products))
+            errors.append(math.inf if error > 1e-3 else error)
         return scores, errors
 
     return joint
-
-
-def weight_error(truth: Truth, shares: Sequence[Decimal]) -> float:
-    """The relative error of the smallest weight of a parent that is not zero."""
-    positive = [float(share) for share in shares if share > 0]
-    return 10 * truth.rounding * sum(1 / share for share in positive) if positive else 0.0
 
 
 def class_information(truth: Truth, d: int) -> list[Decimal]:

@@ -54,8 +54,9 @@ class Located(Params):
         w_k = Σ⁻¹(μ_k − μ),   b_k = −½ (μ_k − μ)ᵀ w_k
         """
         shift = self.reference[2]
-        coef = self.solve(shift)
-        return coef, -0.5 * (shift * coef).sum(axis=1)
+        with np.errstate(over="ignore"):  # classes that are so far apart are not scored by it
+            coef = self.solve(shift)
+            return coef, -0.5 * (shift * coef).sum(axis=1)
 
     @abstractmethod
     def solve(self, shift: np.ndarray) -> np.ndarray:

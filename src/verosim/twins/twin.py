@@ -229,7 +229,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         VerosimError
-            If a class has no rows or a prior of zero.
+            If a class has no rows or a prior of zero, or if the weights overflow.
         """
         model = snapshot(model)  # later updates of the model do not change the twin
         state = model.checked_state()
@@ -241,7 +241,14 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
                 f"Class {lost!r} has no rows or a prior of zero, so it has no finite weights.",
                 "Fit the model on rows of each class.",
             )
-        coef, bias = self._by.coef * self._by.scale, self._by.bias + rule.log_prior
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef, bias = self._by.coef * self._by.scale, self._by.bias + rule.log_prior
+        if not (np.isfinite(coef).all() and np.isfinite(bias).all()):
+            raise VerosimError(
+                "The classes are so far apart, in standard deviations, that the weights of the "
+                "model overflow.",
+                "Scale the columns, or leave out columns that are constant within classes.",
+            )
         if len(coef) == 2:
             coef, bias = coef[1:] - coef[:1], bias[1:] - bias[:1]
         else:  # only differences between classes count
