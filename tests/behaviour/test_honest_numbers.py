@@ -249,3 +249,10 @@ def test_heavy_weights_of_a_logistic_regression_cause_no_warnings_of_numpy(recwa
     model = verosim.LogisticRegression().fit(X, [0, 1, 0, 1], sample_weight=weights)
     assert np.isfinite(model.predict_proba(X)).all()
     assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_squares_that_overflow_in_a_linear_svm_are_refused(rows):
+    X, y = rows
+    with pytest.raises(verosim.VerosimError, match="too large"):
+        verosim.LinearSVM().fit(X * 1e142, y, sample_weight=np.full(40, 1e90))

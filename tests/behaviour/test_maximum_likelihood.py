@@ -180,3 +180,11 @@ def test_texts_without_tokens_are_no_problem():
         warnings.simplefilter("error")
         model = verosim.TextNB(alpha=0).fit(["", "", ""], [0, 0, 1])
     np.testing.assert_allclose(model.predict_proba(["new"]), [[2 / 3, 1 / 3]])
+
+
+def test_an_unseen_value_that_makes_a_row_impossible_is_named():
+    X = [[None, "p"], [None, "q"], ["u", "r"], ["v", "r"]]  # class 0 has no values in x0
+    model = verosim.CategoricalNB(alpha=0).fit(np.array(X, dtype=object), [0, 0, 1, 1])
+    with pytest.warns(verosim.VerosimWarning, match="an unseen value in column 'x0'"):
+        found = model.predict_proba(np.array([["w", "r"]], dtype=object))
+    np.testing.assert_allclose(found, [[0.5, 0.5]])

@@ -6,6 +6,7 @@ import sys
 import time
 
 from benchmarks.pages import keep
+
 from tests.fuzz.cases import Case, run_case, run_many
 from tests.fuzz.journal import BLOCK, report, run_block
 

@@ -26,6 +26,8 @@ from tests.fuzz.refusals import known_refusal
 
 LONGEST = 60  # seconds after which a case hangs
 PEER_STEP = 3  # one of so many cases is also compared with scikit-learn
+# LDA and QDA of scikit-learn lose digits that verosim and 50 digits have, so only easy cases.
+WELL_CONDITIONED = 1e-11
 SHARP = 1e-6  # comparisons with a smaller allowed difference are counted as sharp
 
 FAMILIES = FIRST | MORE | OTHERS
@@ -178,7 +180,7 @@ def checked(case: Case, caught: list[warnings.WarningMessage]) -> Result:
         result.compared += 1
         result.sharp += allowed < SHARP
         result.outcome = "agrees"
-        if allowed < SHARP:
+        if allowed < (WELL_CONDITIONED if case.name in ("LDA", "QDA") else SHARP):
             true.append(log_posterior(total))
     if case.number % PEER_STEP == 0:
         result.peer = compare_with_peer(case, len(true) == len(draw.probes), classes, found)
@@ -204,7 +206,7 @@ def compare_with_peer(case: Case, sharp: bool, classes: list[Any], found: np.nda
         warnings.simplefilter("ignore")
         try:
             if case.name in ("LDA", "QDA"):
-                if len(set(weights)) > 1:
+                if set(weights) != {1.0}:
                     return 0
                 peer.fit(X, y)
             else:

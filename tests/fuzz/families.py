@@ -243,12 +243,6 @@ def lda_peer(settings: Settings) -> Any:
     return discriminant_analysis.LinearDiscriminantAnalysis(solver="lsqr") if plain else None
 
 
-def qda_peer(settings: Settings) -> Any:
-    plain = settings.get("covariance") == "unbiased" and not settings.get("shrinkage")
-    plain = plain and not settings.get("floor")
-    return discriminant_analysis.QuadraticDiscriminantAnalysis() if plain else None
-
-
 def smoothed_peer(peer: Callable[..., Any]) -> Callable[[Settings], Any]:
     def made(settings: Settings) -> Any:
         alpha = settings.get("alpha", 1.0)
@@ -273,7 +267,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "QDA": Family(
         verosim.QDA, lambda rnd: table_of_numbers(rnd, False, False), full_settings,
-        lambda m, t, s, d: oracles.full(t, s, d, 0), peer=qda_peer,
+        lambda m, t, s, d: oracles.full(t, s, d, 0),
     ),
     "RDA": Family(
         verosim.RDA, lambda rnd: table_of_numbers(rnd, False, False), rda_settings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from math import log10
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ def large(case: Case) -> bool:
 
 
 def tiny(case: Case) -> bool:
-    """Whether the squares of some differences have no digits in a double."""
-    return min(cells(case), default=1.0) < 1e-100 or large(case)
+    """Whether the weighted squares of some differences have no digits in a double."""
+    lightest = min([1.0, *(row.given for row in case.draw.rows if row.given > 0)])
+    smallest = min(cells(case), default=1.0)
+    # Values differ by 1e-12 of their size or more, and decays multiply weights by 1e-6 or more.
+    return 2 * (log10(smallest) - 12) + log10(lightest) - 6 < -285 or large(case)
 
 
 def far(case: Case) -> bool:
@@ -38,8 +42,7 @@ def far(case: Case) -> bool:
 def cancelled(case: Case) -> bool:
     """Whether heavy rows were forgotten first, so that light counts have no digits."""
     weights = [row.given for row in case.draw.rows if row.given > 0]
-    times = sum(step.startswith("forget") for step in case.ledger.story)
-    return times > 1 and max(weights) > 1e8 * min(weights)
+    return case.ledger.forgot and max(weights) > 1e8 * min(weights)
 
 
 KNOWN: list[tuple[str, str, Callable[[Case], bool]]] = [
@@ -52,7 +55,7 @@ KNOWN: list[tuple[str, str, Callable[[Case], bool]]] = [
         r"has the bins .* in one model and",
         lambda case: isinstance(case.settings.get("bins"), int),
     ),
-    ("lost in heavier rows", r"more would be forgotten than was learned", cancelled),
+    ("lost in heavier rows", r"more would be forgotten|would become negative", cancelled),
     ("no weight left", r"no rows with positive weight", lambda case: case.draw.weighted),
 ]
 

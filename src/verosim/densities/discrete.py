@@ -70,6 +70,8 @@ class CodeParams(Params):
         bad = at[(at >= 0) & (self.table[at] == -np.inf).any(axis=1)]
         if not len(bad):
             return ""
+        if bad[0] >= self.codes.size:  # the last rows of the table are those of unseen values
+            return f"an unseen value in column {columns.name(int(bad[0]) - self.codes.size)!r}"
         column, value = self.codes.label(int(bad[0]), columns)
         return f"column {column!r}, value {value}"
 

@@ -22,6 +22,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from verosim import kernels
 from verosim.data import SparseRows
 from verosim.engines import map_jobs, map_rows, map_spans, one_blas_thread, spans, use_threads
+from verosim.errors import VerosimError
 from verosim.twins.training_rows import row_arrays
 
 GRAM_CELLS = 1 << 16  # cells scaled and multiplied together, so that they fit the second cache
@@ -156,6 +157,12 @@ def solving(H: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """
     scale = 1.0 / np.sqrt(H.diagonal())
     S = H * scale * scale[:, None]
+    if not np.isfinite(S).all():
+        raise VerosimError(
+            "The squares of the rows, times their weights, are too large for floating-point "
+            "numbers.",
+            "Divide the columns or the weights by a constant.",
+        )
     try:
         factor = cho_factor(S, lower=True)
         return lambda b: scale * cho_solve(factor, scale * b)
