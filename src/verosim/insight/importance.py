@@ -50,7 +50,8 @@ def importance(
     π_k is the prior of class k, p_j(x | k) is the density of the column in class k, and
     p_j(x) = Σ_k π_k p_j(x | k). It is the mean gain in the log posterior of the true class if only
     this column is known, in nats. It is 0 for a column that is the same in all classes, and at
-    most the entropy of the priors. Columns that repeat each other are all important by both measures.
+    most the entropy of the priors. Columns that repeat each other are all important by both
+    measures.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def column_information(table: LearnedTable, priors: np.ndarray) -> float:
             continue
         heads = [table.heads[i] for i in at]
         mass = _masses(table, heads, table.values[:, at])
-        if mass is None or (masses and tuple(heads) == (of.MEAN, of.DEVIATION)):
+        if mass is None or (masses and tuple(heads) == (of.MEAN_HEAD, of.DEVIATION_HEAD)):
             return np.nan  # tokens, or several numbers that are not independent
         masses.append(mass)
     seen = priors > 0
@@ -59,7 +59,7 @@ def _information(mass: np.ndarray, priors: np.ndarray) -> float:
 
 def _masses(table: LearnedTable, heads: list[object], values: np.ndarray) -> np.ndarray | None:
     """(C, K) the share of each value, bin or grid point; None if they are not known."""
-    if tuple(heads) == (of.MEAN, of.DEVIATION):
+    if tuple(heads) == (of.MEAN_HEAD, of.DEVIATION_HEAD):
         return _gaussian_masses(values[:, 0], values[:, 1])
     if table.kind == of.RATE_TABLE:
         last = int(np.ceil(np.max(values + 12 * np.sqrt(values)) + 40))
