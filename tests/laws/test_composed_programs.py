@@ -138,6 +138,25 @@ def test_weights_of_columns(name, y, rng):
     program_equals_scores(model, X * 1e3)  # far in the tails, where the evidence is clipped
 
 
+def test_weights_of_columns_with_values_that_are_impossible_in_every_class(rng):
+    y = rng.integers(0, 3, N)
+    X = rng.poisson(0.4, (N, 4))
+    model = verosim.calibrate(verosim.CategoricalNB(alpha=0), X, y, method="columns", cv=3)
+    model.partial_fit(X[:60], rng.integers(0, 5, 60), classes=[0, 1, 2, 3, 4, 9])
+    program_equals_scores(model, X + 2)
+    np.testing.assert_allclose(model.predict_proba(X + 2).sum(axis=1), 1)
+
+
+def test_pools_after_updates(rng):
+    rows, other = (table(rng).assign(y=rng.integers(0, 3, N)) for _ in range(2))
+    experts = [verosim.NaiveBayes(), verosim.LDA(encode="normal"), verosim.KDB(1, 5)]
+    model = verosim.Pool(experts, keep="all").fit(rows, "y")
+    other["y"] += 2
+    model.partial_fit(other, "y", classes=[0, 1, 2, 3, 4, 9]).forget(rows, "y")
+    program_equals_scores(model, table(rng, cities=90))
+    assert model.program().log_prior[-1] == -np.inf
+
+
 def test_weights_of_the_columns_of_tables(y, rng):
     rows = table(rng).assign(y=y)
     model = verosim.NaiveBayes(columns=KINDS, missing="category", alpha=0, never=0.001)

@@ -12,9 +12,10 @@ import pytest
 
 import verosim
 from tests.laws.test_programs import N, damaged, labels, numbers, table
+from verosim.axes.value_hashes import value_hash
 from verosim.bayes import Program
 from verosim.data.code_readings import BinReading, PlaceReading, WhichReading
-from verosim.data.readings import KeyReading, NumberReading
+from verosim.data.readings import CellReading, KeyReading, NumberReading
 from verosim.densities.terms import (
     AverageTerm,
     CodeTerm,
@@ -65,6 +66,29 @@ def test_tables(name, rng):
     new = unusual(rng)
     program_equals_scores(model, new)
     program_equals_scores(model, new.drop(columns=["city", "when", "part3"]))
+
+
+def test_readings_give_codes():
+    """The last code is a missing cell, and the one before it another value, if there are any."""
+    cells = {
+        "x": np.array([-1.0, 0.5, 0.7, 1.5, np.nan]),
+        "t": np.array(["b", "a", "Lima", "?", None], dtype=object),
+        "p": np.array([1.0, 0.0, 1.0, 0.0, np.nan]),
+        "q": np.array([0.0, 1.0, 1.0, 0.0, 1.0]),
+    }
+    number, text = NumberReading("x"), KeyReading("t")
+    group = WhichReading((NumberReading("p"), NumberReading("q")))
+    bins = BinReading(number, (0.5, 1.0, 1.5))
+    places = PlaceReading.of_values(text, ("a", value_hash("Lima"), "b"))
+    for reading, wanted in (
+        (bins, [0, 1, 1, 3, 4]),
+        (bins.merged([0, 0, 1, 1, 2]), [0, 0, 0, 1, 2]),
+        (places, [2, 0, 1, 3, 4]),
+        (group, [0, 1, 2, 2, 3]),
+    ):
+        assert reading.read(cells).tolist() == wanted
+        assert reading.codes == max(wanted) + 1
+        assert CellReading.from_plain(reading.plain()) == reading
 
 
 def test_one_hot_columns_are_one_reading(rng):
@@ -158,6 +182,9 @@ def test_random_features_far_away(rng):
     X[:3] = 1e300
     X[3:6] = -1e9
     program_equals_scores(model, X)
+    narrow = verosim.LiftedLDA(n_features=40, scale=1e-4).fit(X[6:], y[6:])
+    X[:3] = 1e308  # the products overflow
+    program_equals_scores(narrow, X)
 
 
 def test_many_one_hot_columns(rng):

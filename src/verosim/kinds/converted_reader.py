@@ -72,7 +72,11 @@ def without_texts(schema: Schema) -> MixedReader:
 
 def _check_finite(part: Part, rows: Rows, block: Any) -> None:
     """Raise an error that names the first infinite cell of a block of numbers."""
-    if isinstance(block, np.ndarray) and not np.isfinite(block.sum()) and np.isinf(block).any():
+    if not isinstance(block, np.ndarray):
+        return
+    with np.errstate(over="ignore"):
+        some_odd = not np.isfinite(block.sum())
+    if some_odd and np.isinf(block).any():
         i, j = (int(v) for v in np.argwhere(np.isinf(block))[0])
         raise VerosimError(
             f"Input X contains infinity in column {part.columns[j]!r}, {rows.place(i)}.",

@@ -53,10 +53,11 @@ def clipped_evidence(parts: np.ndarray, known: np.ndarray) -> np.ndarray:
     """(n, C, d) the evidence of each cell against each class, from −`MOST_EVIDENCE` to 0.
 
     `known`, (n, C) or (1, C), marks the classes with training rows. Without the limit, one variance
-    near zero gives a cell 1e9 nats, and the weight of its column would be near zero too.
+    near zero gives a cell 1e9 nats, and the weight of its column would be near zero too. A cell
+    that is impossible in all of these classes is the same evidence against each of them.
     """
     top = parts.max(axis=1, where=known[:, :, None], initial=-np.inf, keepdims=True)
-    against = parts - top
+    against = parts - np.where(np.isneginf(top), 0.0, top)
     return np.clip(against, -MOST_EVIDENCE, 0.0, out=against)
 
 

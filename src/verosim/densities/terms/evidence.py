@@ -33,8 +33,9 @@ class EvidenceTerm(Term):
         scores, size = total(self.terms, values, np.zeros(len(self.known)), len(values[0]))
         best = np.where(self.known, scores, -np.inf).argmax(axis=1)[:, None]
         top, most = (np.take_along_axis(one, best, axis=1) for one in (scores, size))
-        with np.errstate(invalid="ignore"):  # a value that is impossible in every class
-            against, size = at_least(scores - top, size + most, -self.limit)
+        # A value that is impossible in all these classes is the same evidence against each.
+        top = np.where(np.isneginf(top), 0.0, top)
+        against, size = at_least(scores - top, size + most, -self.limit)
         return self.weight * np.minimum(against, 0.0), self.weight * size
 
     def check(self, readings: int, classes: int) -> None:
