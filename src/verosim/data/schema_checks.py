@@ -11,7 +11,7 @@ from verosim.errors import VerosimError
 def check_fields(schema: Any) -> None:
     """Raise an error if a field has a value of another type, as in a file that was edited."""
     for column in schema.columns:
-        for name in ("name", "type", "reason", "note", "density"):
+        for name in ("name", "type", "reason", "note"):
             _check_field(column, name, isinstance(getattr(column, name), str), "a text")
         edges = column.edges
         numbers = isinstance(edges, tuple) and all(
