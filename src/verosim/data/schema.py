@@ -354,8 +354,8 @@ class Schema:
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
-            columns = tuple(replace(c, density=as_kind(c.density, c.name).name) for c in columns)
             for c in columns:
+                as_kind(str(c.density), c.name)
                 if c.format:
                     parsed_format(c.format, c.name)
             version = raw.pop("version", 1)
