@@ -18,6 +18,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes.columns import Columns
 from verosim.axes.groups import plain_label, sorted_labels
+from verosim.axes.state_checks import check_distinct
 from verosim.errors import VerosimError
 
 CODE_TABLE_SPAN = 1 << 16  # largest range of whole numbers that a table looks up
@@ -73,6 +74,10 @@ class Codes(ABC):
     def is_bucket(self) -> np.ndarray:
         """(K,) bool: codes that several values share, so that they are not a value of their own."""
         return np.zeros(self.size, dtype=bool)
+
+    def columns_of(self) -> int:
+        """The number of columns that have these codes."""
+        return len(self.first) - 1
 
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
@@ -250,4 +255,6 @@ class Categories(Codes):
 
     @classmethod
     def from_state(cls, state: Any) -> Categories:
+        for values in state:
+            check_distinct(values, "the values of a column")
         return cls(tuple(values) for values in state)

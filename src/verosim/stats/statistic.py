@@ -77,6 +77,11 @@ class Statistic(Protocol):
         return "numbers"
 
     @property
+    def has_sums(self) -> bool:
+        """Whether the sums are there. A model that was saved without them can only predict."""
+        return True
+
+    @property
     def can_narrow(self) -> bool:
         """Whether `narrowed` is available."""
         return False

@@ -1,0 +1,114 @@
+"""Do the parts of a model fit each other: its sums, its schema and its decision rule?
+
+    columns that the reader gives = columns of the sums = columns of the rule
+
+Compiled loops trust this, so a file in which it is not true is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verosim.axes import Axes, Columns
+from verosim.data.schema import Schema
+from verosim.data.stream import TableSource
+from verosim.data.adapters import open_table
+from verosim.densities.features import Deviations, Indicators, SideBySide
+from verosim.densities.lifted import LiftedScores
+from verosim.densities.product import ProductParams
+from verosim.errors import VerosimError
+from verosim.files.shapes import sizes_of
+from verosim.models import Spec
+from verosim.pool.params import PoolParams
+from verosim.pool.pool_statistic import part_of_pool
+from verosim.stats import LiftedMoments, Product
+from verosim.stats.codec import DATA_ERRORS
+from verosim.stats.hollow import Hollow
+from verosim.stats.plain_trees import damaged
+
+
+def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
+    """Raise an error unless the reader of the model gives the columns of its sums."""
+    if schema is None:
+        if isinstance(statistic, Product) or spec.reads_only_tables:
+            raise damaged("the model has no schema")
+        return
+    reader = spec.reader(schema)
+    axes = Axes(statistic.axes.groups, reader.columns)
+    try:
+        empty = open_table({name: [] for name in reader.names})
+        plan: Any = spec.plan(axes, TableSource(empty, reader, None, None))
+    except (VerosimError, *DATA_ERRORS):  # the plan depends on rows, as bins do
+        plan = None
+    if plan is None:
+        check_columns(statistic, reader.columns)
+    else:
+        _check_same_layout(plan, statistic)
+
+
+def check_columns(statistic: Any, columns: Columns) -> None:
+    """Raise an error unless a statistic without parts has these columns."""
+    size = statistic.axes.columns.size
+    if isinstance(statistic, LiftedMoments):
+        size = statistic.lift.columns
+    elif isinstance(statistic, Hollow) and statistic.axes.columns.names is None:
+        return  # of features; the rule is checked
+    if isinstance(statistic, Product) or size != columns.size:
+        raise damaged("its sums do not have the columns of its schema")
+
+
+def _check_same_layout(plan: Any, statistic: Any) -> None:
+    if isinstance(plan, Product) != isinstance(statistic, Product):
+        raise damaged("its sums do not have the kinds of its columns")
+    if isinstance(plan, Product):
+        if list(plan.parts) != list(statistic.parts):
+            raise damaged("its sums do not have the kinds of its columns")
+        for name, part in plan.parts.items():
+            _check_same_layout(part, statistic.parts[name])
+        return
+    mine, theirs = plan.axes, statistic.axes
+    same = mine.columns.size == theirs.columns.size and type(mine.codes) is type(theirs.codes)
+    if isinstance(statistic, LiftedMoments):
+        same &= isinstance(plan, LiftedMoments) and plan.lift.columns == statistic.lift.columns
+    if not same or plan.sums_of != statistic.sums_of:
+        raise damaged("its sums do not have the columns of its schema")
+
+
+def check_rule_fits(params: Any, statistic: Any, columns: Columns | None = None) -> None:
+    """Raise an error unless the parameters of a rule belong to the classes and columns of sums."""
+    sizes = sizes_of(params)
+    if sizes.get("C", statistic.axes.size("class")) != statistic.axes.size("class"):
+        raise damaged("its rule does not have the classes of its sums")
+    if isinstance(params, PoolParams):
+        for expert in params.members:
+            rule = params.rules[expert.name]
+            check_rule_fits(rule.params, part_of_pool(statistic, expert.part))
+        return
+    if isinstance(params, ProductParams) != isinstance(statistic, Product):
+        raise damaged("its rule does not have the kinds of its columns")
+    if isinstance(params, ProductParams):
+        if params.parts.keys() != statistic.parts.keys():
+            raise damaged("its rule does not have the kinds of its columns")
+        for name, part in params.parts.items():
+            check_rule_fits(part, statistic.parts[name])
+    elif isinstance(params, LiftedScores):
+        if columns is not None and params.lift.columns != columns.size:
+            raise damaged("its rule does not have the columns of its schema")
+    elif sizes.get("d", statistic.axes.columns.size) != statistic.axes.columns.size:
+        raise damaged("its rule does not have the columns of its sums")
+
+
+def check_features_fit(by: Any, statistic: Any) -> None:
+    """Raise an error unless the features of a twin are those of the columns of its model."""
+    wrong = damaged("the features of a twin are not those of its model")
+    if len(by.names) != by.coef.shape[1] or len(by.scale) != by.coef.shape[1]:
+        raise wrong
+    if isinstance(by, SideBySide):
+        if not isinstance(statistic, Product) or by.parts.keys() != statistic.parts.keys():
+            raise wrong
+        for name, part in by.parts.items():
+            check_features_fit(part, statistic.parts[name])
+    elif isinstance(by, Deviations) and len(by.pivot) != statistic.axes.columns.size:
+        raise wrong
+    elif isinstance(by, Indicators) and by.codes.columns_of() != statistic.axes.columns.size:
+        raise wrong
