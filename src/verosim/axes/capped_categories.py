@@ -279,7 +279,7 @@ class CappedCategories(Categories):
         check_whole(caps, 0, 1 << 40, "a column has no cap")
         require(all(len(one) == len(values) for one in (caps, frequent, last, *declared)),
                 "its columns differ in number")  # fmt: skip
-        for texts in (*values, *(one for texts in declared for one in texts)):
+        for texts in (*values, *(declared[0] if declared else ())):
             check_distinct(texts, "the values of a column")
             require(
                 all(type(text) is str for text in texts), "the values of a column are not texts"

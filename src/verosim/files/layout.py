@@ -10,27 +10,22 @@ from __future__ import annotations
 from typing import Any
 
 from verosim.axes import Axes, Columns
+from verosim.data.adapters import open_table
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
-from verosim.data.adapters import open_table
 from verosim.densities.features import Deviations, Indicators, SideBySide
-from verosim.densities.lifted import LiftedScores
-from verosim.densities.product import ProductParams
 from verosim.errors import VerosimError
 from verosim.files.shapes import sizes_of
 from verosim.models import Spec
-from verosim.pool.params import PoolParams
 from verosim.pool.pool_statistic import part_of_pool
-from verosim.stats import LiftedMoments, Product
 from verosim.stats.codec import DATA_ERRORS
-from verosim.stats.hollow import Hollow
 from verosim.stats.plain_trees import damaged
 
 
 def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
     """Raise an error unless the reader of the model gives the columns of its sums."""
     if schema is None:
-        if isinstance(statistic, Product) or spec.reads_only_tables:
+        if has_parts(statistic) or spec.reads_only_tables:
             raise damaged("the model has no schema")
         return
     reader = spec.reader(schema)
@@ -41,26 +36,21 @@ def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
     except (VerosimError, *DATA_ERRORS):  # the plan depends on rows, as bins do
         plan = None
     if plan is None:
-        check_columns(statistic, reader.columns)
+        check_block_columns(statistic, reader.columns)
     else:
         _check_same_layout(plan, statistic)
 
 
-def check_columns(statistic: Any, columns: Columns) -> None:
+def check_block_columns(statistic: Any, columns: Columns) -> None:
     """Raise an error unless a statistic without parts has these columns."""
-    size = statistic.axes.columns.size
-    if isinstance(statistic, LiftedMoments):
-        size = statistic.lift.columns
-    elif isinstance(statistic, Hollow) and statistic.axes.columns.names is None:
-        return  # of features; the rule is checked
-    if isinstance(statistic, Product) or size != columns.size:
+    if has_parts(statistic) or statistic.block_columns != columns.size:
         raise damaged("its sums do not have the columns of its schema")
 
 
 def _check_same_layout(plan: Any, statistic: Any) -> None:
-    if isinstance(plan, Product) != isinstance(statistic, Product):
+    if has_parts(plan) != has_parts(statistic):
         raise damaged("its sums do not have the kinds of its columns")
-    if isinstance(plan, Product):
+    if has_parts(plan):
         if list(plan.parts) != list(statistic.parts):
             raise damaged("its sums do not have the kinds of its columns")
         for name, part in plan.parts.items():
@@ -68,34 +58,55 @@ def _check_same_layout(plan: Any, statistic: Any) -> None:
         return
     mine, theirs = plan.axes, statistic.axes
     same = mine.columns.size == theirs.columns.size and type(mine.codes) is type(theirs.codes)
-    if isinstance(statistic, LiftedMoments):
-        same &= isinstance(plan, LiftedMoments) and plan.lift.columns == statistic.lift.columns
+    same &= plan.block_columns == statistic.block_columns
     if not same or plan.sums_of != statistic.sums_of:
         raise damaged("its sums do not have the columns of its schema")
 
 
-def check_rule_fits(params: Any, statistic: Any, columns: Columns | None = None) -> None:
+def check_rule_fits(params: Any, statistic: Any) -> None:
     """Raise an error unless the parameters of a rule belong to the classes and columns of sums."""
     sizes = sizes_of(params)
     if sizes.get("C", statistic.axes.size("class")) != statistic.axes.size("class"):
         raise damaged("its rule does not have the classes of its sums")
-    if isinstance(params, PoolParams):
-        for expert in params.members:
-            rule = params.rules[expert.name]
-            check_rule_fits(rule.params, part_of_pool(statistic, expert.part))
-        return
-    if isinstance(params, ProductParams) != isinstance(statistic, Product):
-        raise damaged("its rule does not have the kinds of its columns")
-    if isinstance(params, ProductParams):
-        if params.parts.keys() != statistic.parts.keys():
-            raise damaged("its rule does not have the kinds of its columns")
-        for name, part in params.parts.items():
-            check_rule_fits(part, statistic.parts[name])
-    elif isinstance(params, LiftedScores):
-        if columns is not None and params.lift.columns != columns.size:
-            raise damaged("its rule does not have the columns of its schema")
-    elif sizes.get("d", statistic.axes.columns.size) != statistic.axes.columns.size:
+    check = PARTS_OF_RULES.get(type(params).__name__, _check_one)
+    check(params, statistic)
+
+
+def _check_one(params: Any, statistic: Any) -> None:
+    size = statistic.block_columns
+    if has_parts(statistic) or sizes_of(params).get("d", size) != size:
         raise damaged("its rule does not have the columns of its sums")
+
+
+def _check_lifted(params: Any, statistic: Any) -> None:
+    if has_parts(statistic) or params.lift.columns != statistic.block_columns:
+        raise damaged("its rule does not have the columns of its sums")
+
+
+def _check_product(params: Any, statistic: Any) -> None:
+    if not has_parts(statistic) or params.parts.keys() != statistic.parts.keys():
+        raise damaged("its rule does not have the kinds of its columns")
+    for name, part in params.parts.items():
+        check_rule_fits(part, statistic.parts[name])
+
+
+def _check_pool(params: Any, statistic: Any) -> None:
+    for expert in params.members:
+        check_rule_fits(params.rules[expert.name].params, part_of_pool(statistic, expert.part))
+
+
+# The parameters that are not those of the columns of one statistic.
+PARTS_OF_RULES = {
+    "PoolParams": _check_pool,
+    "ProductParams": _check_product,
+    "PairedParams": _check_product,
+    "LiftedScores": _check_lifted,
+}
+
+
+def has_parts(statistic: Any) -> bool:
+    """Whether a statistic has parts with columns of their own."""
+    return bool(statistic.sums_of == "parts")
 
 
 def check_features_fit(by: Any, statistic: Any) -> None:
@@ -104,11 +115,11 @@ def check_features_fit(by: Any, statistic: Any) -> None:
     if len(by.names) != by.coef.shape[1] or len(by.scale) != by.coef.shape[1]:
         raise wrong
     if isinstance(by, SideBySide):
-        if not isinstance(statistic, Product) or by.parts.keys() != statistic.parts.keys():
+        if not has_parts(statistic) or by.parts.keys() != statistic.parts.keys():
             raise wrong
         for name, part in by.parts.items():
             check_features_fit(part, statistic.parts[name])
-    elif isinstance(by, Deviations) and len(by.pivot) != statistic.axes.columns.size:
-        raise wrong
-    elif isinstance(by, Indicators) and by.codes.columns_of() != statistic.axes.columns.size:
-        raise wrong
+    elif isinstance(by, Deviations | Indicators):
+        size = len(by.pivot) if isinstance(by, Deviations) else by.codes.columns_of()
+        if size != statistic.axes.columns.size:
+            raise wrong

@@ -62,7 +62,7 @@ from verosim.twins.least_squares import LeastSquares
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.logistic import LogisticRegression
 from verosim.twins.multiclass import OneVsOne, OneVsRest
-from verosim.twins.perceptron import Course, Perceptron
+from verosim.twins.perceptron import Perceptron, PerceptronCourse
 from verosim.twins.svm import LinearSVM
 from verosim.twins.twin import FeatureScores, Twin
 from verosim.validate.calibration import Calibrated
@@ -75,9 +75,9 @@ from verosim.validate.reliability import Reliability
 from verosim.validate.semi import SemiSupervised
 
 Array = np.ndarray
-Named: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": Array}
-Linear: dict[str, Any] = {
-    **Named, "classes_": Array, "coef_": Array, "intercept_": Array, "_decision": Decision,
+OF_COLUMNS: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": Array}
+OF_LINEAR: dict[str, Any] = {
+    **OF_COLUMNS, "classes_": Array, "coef_": Array, "intercept_": Array, "_decision": Decision,
 }  # fmt: skip
 
 
@@ -91,30 +91,31 @@ class SavedState:
     rule: Decision | None = None  # only in a file without sums
 
 
-SUMS: dict[str, Any] = {"state_": SavedState}
+OF_SUMS: dict[str, Any] = {"state_": SavedState}
 
 # The fitted attributes of each class, and their types. A file may lack some of them.
-MODELS: dict[type, dict[str, Any]] = {
+SAVED_MODELS: dict[type, dict[str, Any]] = {
     **dict.fromkeys(
         (AODE, KDB, LDA, MDA, QDA, RDA, TAN, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB,
          HistogramNB, JointHistogram, LiftedLDA, MultinomialNB, NaiveBayes, NaiveLDA, TextNB,
-         TextRidge, LeastSquares, Pool, TextPool, PairedNaiveBayes, TextSVM, WeightedPairs), SUMS
+         TextRidge, LeastSquares, Pool, TextPool, PairedNaiveBayes, TextSVM, WeightedPairs), OF_SUMS
     ),
     Whiten: {
-        **Named, "_model": LDA, "covariance_": Array, "mean_": Array, "whitener_": Array,
+        **OF_COLUMNS, "_model": LDA, "covariance_": Array, "mean_": Array, "whitener_": Array,
         "unwhitener_": Array,
     },
     LogisticRegression: {
-        **Linear, "n_iter_": int, "regularisation_": float, "objective_": float, "gap_": float,
+        **OF_LINEAR, "n_iter_": int, "regularisation_": float, "objective_": float, "gap_": float,
         "loss_curve_": Any, "norm_curve_": Any, "_seen": int, "_rate": float,
     },
-    LinearSVM: {**Linear, "objective_": Array, "gap_": Array, "n_iter_": Array},
+    LinearSVM: {**OF_LINEAR, "objective_": Array, "gap_": Array, "n_iter_": Array},
     Perceptron: {
-        **Linear, "features_": None, "_course": Course, "mistakes_": Array, "criterion_": Array,
+        **OF_LINEAR, "features_": None, "_course": PerceptronCourse, "mistakes_": Array,
+        "criterion_": Array,
         "n_iter_": int, "converged_": bool, "_columns": Columns,
     },
-    OneVsRest: {**Named, "classes_": Array, "estimators_": list},
-    OneVsOne: {**Named, "classes_": Array, "estimators_": tuple, "pairwise_indices_": None},
+    OneVsRest: {**OF_COLUMNS, "classes_": Array, "estimators_": list},
+    OneVsOne: {**OF_COLUMNS, "classes_": Array, "estimators_": tuple, "pairwise_indices_": None},
     Twin: {
         "model_": StatisticClassifier, "_by": Expansion, "logistic_": LogisticRegression,
         "classes_": Array, "coef_": Array, "intercept_": Array, "scores_": LinearForm,
@@ -130,7 +131,7 @@ MODELS: dict[type, dict[str, Any]] = {
     Reject: {"model_": Any, "log_least_": float},
     SemiSupervised: {"model_": Any, "convergence_": Convergence, "n_iter_": int},
 }  # fmt: skip
-BY_NAME = {kind.__name__: kind for kind in MODELS}
+MODELS_BY_NAME = {kind.__name__: kind for kind in SAVED_MODELS}
 
 
 def foreign(value: Any, where: str) -> VerosimError:
@@ -149,12 +150,12 @@ def foreign(value: Any, where: str) -> VerosimError:
 def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
     """The name, the parameters and the fitted attributes of a model."""
     kind = type(model)
-    if kind not in MODELS:
+    if kind not in SAVED_MODELS:
         raise foreign(model, "The model")
-    params = params_of(model)
+    params = parameters_of(model)
     for name, value in params.items():
-        if callable(value) and not type(value) in MODELS or hasattr(value, "fit") and type(
-            value) not in MODELS:  # fmt: skip
+        is_code = callable(value) or hasattr(value, "fit")
+        if is_code and type(value) not in SAVED_MODELS:
             raise foreign(value, f"The parameter {name} of {kind.__name__}")
     fitted = {name: value for name, value in vars(model).items() if name not in params}
     if "state_" in fitted:
@@ -162,7 +163,7 @@ def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
     if kind is OneVsRest or kind is OneVsOne:
         fitted.pop("label_binarizer_", None)
         for one in fitted.get("estimators_", ()):
-            if type(one) not in MODELS:
+            if type(one) not in SAVED_MODELS:
                 raise foreign(one, f"A binary model of {kind.__name__}")
     if kind is Perceptron and fitted.get("features_") is not None:
         raise foreign(fitted["features_"], "The feature map of Perceptron")
@@ -170,7 +171,7 @@ def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
         scores = fitted.pop("_decision").params
         none = np.zeros(scores.coef.shape[1])
         fitted["scores_"] = LinearForm(scores.mean, none, scores.coef, scores.bias)
-    unknown = [name for name in fitted if name not in MODELS[kind]]
+    unknown = [name for name in fitted if name not in SAVED_MODELS[kind]]
     if unknown:
         raise VerosimError(
             f"{kind.__name__} has the attribute {unknown[0]!r}, which is not an attribute of "
@@ -180,7 +181,7 @@ def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
     return {"model": kind.__name__, "params": params, "fitted": fitted}
 
 
-def params_of(model: Any) -> dict[str, Any]:
+def parameters_of(model: Any) -> dict[str, Any]:
     """The parameters of a model by name."""
     return {name: vars(model)[name] for name in signature(type(model)).parameters}
 
@@ -201,18 +202,18 @@ def built_model(tree: Any) -> Any:
     if not isinstance(tree, dict) or tree.keys() != {"model", "params", "fitted"}:
         raise damaged("a model has unknown fields")
     name, params, fitted = tree["model"], tree["params"], tree["fitted"]
-    kind = BY_NAME.get(name) if isinstance(name, str) else None
+    kind = MODELS_BY_NAME.get(name) if isinstance(name, str) else None
     if kind is None:
         raise damaged(f"{str(name)[:40]!r} is not a model")
     if not isinstance(params, dict) or not isinstance(fitted, dict):
         raise damaged(f"{name} has no parameters")
     known = signature(kind).parameters
     unknown = [one for one in params if one not in known]
-    unknown += [one for one in fitted if one not in MODELS[kind]]
+    unknown += [one for one in fitted if one not in SAVED_MODELS[kind]]
     if unknown:
         raise damaged(f"{name} has no parameter or attribute {str(unknown[0])[:40]!r}")
     for one, value in fitted.items():
-        if not fits(value, MODELS[kind][one]):
+        if not fits(value, SAVED_MODELS[kind][one]):
             raise damaged(f"the attribute {one!r} of {name} has a wrong type")
     try:
         model = kind(**params)
@@ -255,8 +256,7 @@ def _set_state(model: Any, saved: SavedState) -> None:
     if saved.rule is None:
         model.set_state(derive(spec, sums, schema, tuned, streaming=True, quiet=True))
         return
-    columns = None if schema is None else resolved.reader(schema).columns
-    check_rule_fits(saved.rule.params, sums, columns)
+    check_rule_fits(saved.rule.params, sums)
     model.set_state(State(resolved, sums, schema, saved.rule, tuned))
 
 
@@ -276,15 +276,15 @@ def check_parts(model: Any, fitted: dict[str, Any]) -> None:
     elif kind is OneVsRest and "estimators_" in fitted:
         C = len(model.classes_)
         ok = len(model.estimators_) == (1 if C == 2 else C) and all(
-            type(one) in MODELS for one in model.estimators_
+            type(one) in SAVED_MODELS for one in model.estimators_
         )
     elif kind is OneVsOne and "estimators_" in fitted:
         C = len(model.classes_)
         ok = len(model.estimators_) == C * (C - 1) // 2 and all(
-            type(one) in MODELS for one in model.estimators_
+            type(one) in SAVED_MODELS for one in model.estimators_
         )
     elif "model_" in fitted:
-        ok = type(fitted["model_"]) in MODELS
+        ok = type(fitted["model_"]) in SAVED_MODELS
         sums = fitted["model_"].checked_state().statistic
         if kind is Conformal:
             for rule in model.rules_:

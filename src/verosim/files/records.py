@@ -1,4 +1,4 @@
-"""The values that a model file may contain, besides sums: a fixed list of dataclasses.
+"""The values that a model file may contain, in addition to sums: a fixed list of dataclasses.
 
     record  ⇄  (name of the class, values of its fields)
 
@@ -79,7 +79,7 @@ from verosim.pool.weighted_pairs import PairScores, WeightedPairsSpec
 from verosim.stats.codec import DATA_ERRORS
 from verosim.stats.plain_trees import damaged
 from verosim.twins.least_squares import LeastSquaresSpec, OneHotScores
-from verosim.twins.perceptron import Course
+from verosim.twins.perceptron import PerceptronCourse
 from verosim.twins.twin import FeatureScores
 from verosim.validate.calibration_maps import CalibratedRule, Isotonic, PosteriorMap, Temperature
 from verosim.validate.column_weights import ColumnWeights
@@ -98,7 +98,7 @@ RECORDS: dict[str, type] = {
         OneHotScores, PoolParams, PairScores, MarginScores, Convergence,
         # Features of twins
         FeatureScores, Deviations, Squares, SquaresAndProducts, Amounts, Presence, Indicators,
-        TokenAmounts, SideBySide, Course,
+        TokenAmounts, SideBySide, PerceptronCourse,
         # Settings
         OneDependenceSpec, BernoulliSpec, CategoricalSpec, ComplementSpec, FullSpec, LDASpec,
         RDASpec, EncodedLDASpec, EncodedRDASpec, EncodedSpec, DiagonalSpec, HistogramSpec,
@@ -129,7 +129,7 @@ def hints_of(kind: type) -> dict[str, Any]:
 def field_names(kind: type) -> list[str]:
     """The fields of a record that its constructor has."""
     if not is_dataclass(kind):
-        return list(kind._fields)  # type: ignore[attr-defined]
+        return list(get_type_hints(kind))
     return [field.name for field in fields(kind) if field.init]
 
 

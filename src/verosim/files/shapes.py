@@ -15,7 +15,7 @@ from verosim.axes import Codes, Columns
 from verosim.axes.contexts import ContextCodes
 from verosim.stats.plain_trees import damaged
 
-TYPES = {"f": np.float64, "b": np.bool_, "i": np.int64}
+ARRAY_KINDS = {"f": np.float64, "b": np.bool_, "i": np.int64}
 
 # By the name of the class. Letters: C classes, d columns, K codes, J codes of cells, m features.
 SHAPES: dict[str, dict[str, str]] = {
@@ -62,7 +62,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "Indicators": {"coef": "f C m", "bias": "f C", "scale": "f m"},
     "TokenAmounts": {"coef": "f C m", "bias": "f C", "scale": "f m"},
     "SideBySide": {"coef": "f C m", "bias": "f C", "scale": "f m"},
-    "Course": {"theta": "f k e", "late": "f k l"},
+    "PerceptronCourse": {"theta": "f k e", "late": "f k l"},
     "ColumnWeights": {"weights": "f d", "offsets": "f C", "pair_weights": "f P"},
     "Mixing": {"temperatures": "f E", "exponents": "f E", "weights": "f E", "offsets": "f C"},
     "NonconformityScores": {"sorted": "f m", "above": "f n"},
@@ -99,8 +99,8 @@ def sizes_of(one: Any) -> dict[str, int]:
                 sizes_of(inside) if mark == "." else _array_sizes(one, name, inside, mark, letters)
             )
             for letter in letters:
-                size = found.get(letter)
-                if size is not None and sizes.setdefault(letter, size) != size:
+                known = found.get(letter)
+                if known is not None and sizes.setdefault(letter, known) != known:
                     raise damaged(f"{name!r} of {type(one).__name__} has a wrong shape")
     return sizes
 
@@ -109,7 +109,7 @@ def _array_sizes(one: Any, name: str, value: Any, mark: str, letters: list[str])
     wrong = damaged(f"{name!r} of {type(one).__name__} has a wrong type or shape")
     if not isinstance(value, np.ndarray) or value.ndim != len(letters):
         raise wrong
-    if mark != "*" and value.dtype != TYPES[mark]:
+    if mark != "*" and value.dtype != ARRAY_KINDS[mark]:
         raise wrong
     sizes: dict[str, int] = {}
     for letter, size in zip(letters, value.shape, strict=True):
@@ -121,7 +121,7 @@ def _array_sizes(one: Any, name: str, value: Any, mark: str, letters: list[str])
 def check_shapes(one: Any) -> None:
     """Raise an error unless the arrays of a record fit each other."""
     sizes = sizes_of(one)
-    more = MORE.get(type(one).__name__)
+    more = FURTHER_CHECKS.get(type(one).__name__)
     if more is not None and not more(one, sizes):
         raise damaged(f"{type(one).__name__} has parts that do not fit each other")
 
@@ -130,7 +130,7 @@ def _rows_of_tokens(one: Any) -> int:
     return len(one.tokens.table)
 
 
-MORE: dict[str, Any] = {
+FURTHER_CHECKS: dict[str, Any] = {
     "Decision": lambda one, n: type(one.params).__name__ != "LinearScores"
     or len(one.params.form.bias) in ((1, 2) if n["C"] == 2 else (n["C"],)),
     "ColumnParams": lambda one, n: n["a"] in (0, n["d"]),
@@ -143,7 +143,7 @@ MORE: dict[str, Any] = {
     "LiftedScores": lambda one, n: one.form.coef.shape[1] == one.lift.features,
     "MixtureParams": lambda one, n: len(one.components.share) == n["G"]
     and bool((np.diff(one.owner) >= 0).all())
-    and 0 <= one.owner[0] and one.owner[-1] == one.classes - 1
+    and one.owner[0] >= 0 and one.owner[-1] == one.classes - 1
     and len(one.fitted) == one.classes,
     "Interactions": lambda one, n: n["q"] == len(one.pairs) + 1
     and all(0 <= i < j < n["d"] for i, j in one.pairs)
@@ -152,7 +152,7 @@ MORE: dict[str, Any] = {
         size == one.codes.sizes[i] * one.codes.sizes[j]
         for size, (i, j) in zip(np.diff(one.first).tolist(), one.pairs, strict=True)
     ),
-    "Course": lambda one, n: n["l"] in (0, n["e"]),
+    "PerceptronCourse": lambda one, n: n["l"] in (0, n["e"]),
     "NonconformityScores": lambda one, n: n["n"] == n["m"] + 1,
     "PoolParams": lambda one, n: set(one.rules) == {expert.name for expert in one.members},
     "Lift": lambda one, n: min(one.columns, one.half) >= 1 and one.given is not None

@@ -14,17 +14,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from verosim.axes import CODES_BY_NAME, Codes
 from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.one_state import snapshot
-from verosim.files.models import MODELS, SavedState, built_model, foreign, model_tree
+from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
 from verosim.files.records import built_record, record_tree
 from verosim.stats.codec import DATA_ERRORS, checked_statistic
-from verosim.stats.plain_trees import damaged, packed, unpacked
+from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.state import is_restorable
-from verosim.stats.tensor_files import read, written
+from verosim.stats.tensor_files import read_tensors, tensor_file
 
 try:
     import fcntl
@@ -33,10 +35,12 @@ except ImportError:  # on Windows
 
 FILE_FORMAT = 1
 MAX_BYTES = 4 << 30
-FIELDS = {"format", "class", "model", "notes", "baseline"}
+FILE_FIELDS = {"format", "class", "model", "notes", "baseline"}
 
 
-def dumps(model: Any, *, notes: Mapping[str, Any] | None = None, statistics: bool = True) -> bytes:
+def dumps(
+    model: BaseEstimator, *, notes: Mapping[str, Any] | None = None, statistics: bool = True
+) -> bytes:
     """Write a model to bytes that contain data and no code.
 
     The same model gives the same bytes, also in another process.
@@ -63,6 +67,10 @@ def dumps(model: Any, *, notes: Mapping[str, Any] | None = None, statistics: boo
         If the model contains code from outside of verosim, such as a function or another
         estimator.
 
+    References
+    ----------
+    The safetensors format, https://github.com/huggingface/safetensors.
+
     Examples
     --------
     >>> import verosim
@@ -72,7 +80,7 @@ def dumps(model: Any, *, notes: Mapping[str, Any] | None = None, statistics: boo
     >>> verosim.loads(raw).predict(X[:2])
     array([0, 0])
     """
-    if type(model) not in MODELS:
+    if type(model) not in SAVED_MODELS:
         raise foreign(model, "The model")
 
     def hook(one: Any) -> tuple[str, Any] | None:
@@ -87,7 +95,7 @@ def dumps(model: Any, *, notes: Mapping[str, Any] | None = None, statistics: boo
                 "statistic": one.statistic, "schema": one.schema, "tuned": one.tuned,
                 "rule": one.rule,
             }  # fmt: skip
-        if type(one) in MODELS:
+        if type(one) in SAVED_MODELS:
             return "model", model_tree(one, statistics)
         found = record_tree(one)
         if found is not None:
@@ -101,13 +109,13 @@ def dumps(model: Any, *, notes: Mapping[str, Any] | None = None, statistics: boo
             f"notes must be a dict; got {type(notes).__name__}.", "Use notes={'source': 'loans'}."
         )
     tree = {"model": snapshot(model), "notes": None if notes is None else dict(notes)}
-    node, tensors = packed(tree, hook)
+    node, tensors = packed_tree(tree, hook)
     parts = dict(node["of"])
     content = {
         "format": FILE_FORMAT, "class": type(model).__name__, "model": parts["model"],
         "notes": parts["notes"], "baseline": None,
     }  # fmt: skip
-    return written(content, tensors)
+    return tensor_file(content, tensors)
 
 
 def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
@@ -131,6 +139,10 @@ def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
     VerosimError
         If the bytes are damaged, too large, not of a model, or of a newer version of verosim.
 
+    References
+    ----------
+    The safetensors format, https://github.com/huggingface/safetensors.
+
     Examples
     --------
     >>> import verosim
@@ -142,7 +154,7 @@ def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
 
 
 def save(
-    model: Any,
+    model: BaseEstimator,
     path: str | os.PathLike[str],
     *,
     notes: Mapping[str, Any] | None = None,
@@ -169,6 +181,10 @@ def save(
     ------
     VerosimError
         If the model contains code from outside of verosim, or if the file cannot be written.
+
+    References
+    ----------
+    The safetensors format, https://github.com/huggingface/safetensors.
 
     Examples
     --------
@@ -212,6 +228,10 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> 
         If the file does not exist, or if it is damaged, too large, not a model, or of a newer
         version of verosim.
 
+    References
+    ----------
+    The safetensors format, https://github.com/huggingface/safetensors.
+
     Examples
     --------
     >>> import pathlib, tempfile, verosim
@@ -240,8 +260,10 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> 
 def _opened(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]:
     """The model and the description of a file."""
     if not isinstance(raw, bytes | bytearray | memoryview):
-        raise VerosimError(f"loads needs bytes; got {type(raw).__name__}.", "Use load(path).")
-    content, tensors = read(bytes(raw), max_bytes)
+        raise VerosimError(
+            f"The argument raw must be bytes; got {type(raw).__name__}.", "Use load(path)."
+        )
+    content, tensors = read_tensors(bytes(raw), max_bytes)
     if not isinstance(content, dict) or type(content.get("format")) is not int:
         raise damaged("it is not a model")
     if content["format"] > FILE_FORMAT:
@@ -250,17 +272,17 @@ def _opened(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]:
             f"up to {FILE_FORMAT}.",
             "Install a newer version of verosim.",
         )
-    if content["format"] < 1 or content.keys() != FIELDS:
+    if content["format"] < 1 or content.keys() != FILE_FIELDS:
         raise damaged("its description has unknown fields")
     tree = {"is": "dict", "of": [["model", content["model"]], ["notes", content["notes"]]]}
     try:
-        parts = unpacked(tree, tensors, _built)
+        parts = unpacked_tree(tree, tensors, _built)
     except VerosimError:
         raise
     except DATA_ERRORS as error:
         raise damaged(f"its parts do not fit ({type(error).__name__})") from error
     model = parts["model"]
-    if type(model) not in MODELS or type(model).__name__ != content["class"]:
+    if type(model) not in SAVED_MODELS or type(model).__name__ != content["class"]:
         raise damaged("it is not a model")
     return model, {**content, "notes": parts["notes"]}
 

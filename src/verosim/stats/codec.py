@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from verosim.stats.plain_trees import damaged, packed, unpacked
+from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.state import from_state
 from verosim.stats.statistic import Statistic
-from verosim.stats.tensor_files import read, written
+from verosim.stats.tensor_files import read_tensors, tensor_file
 
 STATISTIC_FORMAT = 1
 DATA_ERRORS = (
@@ -32,18 +32,18 @@ DATA_ERRORS = (
 
 def statistic_to_bytes(statistic: Statistic) -> bytes:
     """The bytes of a statistic. The same statistic gives the same bytes."""
-    node, tensors = packed(statistic.state())
-    return written({"statistic": STATISTIC_FORMAT, "state": node}, tensors)
+    node, tensors = packed_tree(statistic.state())
+    return tensor_file({"statistic": STATISTIC_FORMAT, "state": node}, tensors)
 
 
 def statistic_from_bytes(raw: bytes, max_bytes: int | None = None) -> Statistic:
     """The statistic of some bytes, checked."""
-    content, tensors = read(raw, max_bytes)
+    content, tensors = read_tensors(raw, max_bytes)
     if not isinstance(content, dict) or content.keys() != {"statistic", "state"}:
         raise damaged("it is not a statistic")
     if content["statistic"] != STATISTIC_FORMAT:
         raise damaged("its format is not known")
-    return checked_statistic(unpacked(content["state"], tensors))
+    return checked_statistic(unpacked_tree(content["state"], tensors))
 
 
 def checked_statistic(state: Any) -> Statistic:

@@ -12,21 +12,11 @@ from typing import Any, Self
 import numpy as np
 
 from verosim.axes import Axes
-from verosim.axes.state_checks import require
+from verosim.axes.state_checks import is_count, require
 from verosim.errors import VerosimError
 from verosim.stats.product import Product
 from verosim.stats.state import restorable
 from verosim.stats.statistic import Statistic
-
-NEEDS_SUMS = (
-    "absorb", "zero", "unplaced", "copy", "align", "with_class_weights", "folded", "fold", "total",
-    "complement", "without", "without_traces", "prune", "pruned", "lean", "recentred", "narrowed",
-    "renamed", "__add__", "__sub__", "__iadd__", "__mul__", "__rmul__", "fingerprint",
-)  # fmt: skip
-
-
-class _WithoutSums(Statistic):
-    """The refusals of a statistic without sums."""
 
 
 def without_sums() -> VerosimError:
@@ -37,31 +27,51 @@ def without_sums() -> VerosimError:
     )
 
 
-def _refusal(name: str) -> Any:
-    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise without_sums()
-
-    refused.__name__ = name
-    return refused
-
-
-for _name in NEEDS_SUMS:
-    setattr(_WithoutSums, _name, _refusal(_name))
-_WithoutSums.__abstractmethods__ = frozenset(  # type: ignore[attr-defined]
-    _WithoutSums.__abstractmethods__ - set(NEEDS_SUMS)  # type: ignore[attr-defined]
-)
-
-
 @restorable
-class Hollow(_WithoutSums):
+class Hollow(Statistic):
     """Axes, numbers of rows and weights, without sums."""
 
-    complete = None
+    complete: Any = None
     has_sums = False
     has_values = True  # the refusal of prune is that of the sums
 
-    def __init__(self, axes: Axes, rows: np.ndarray, weight: np.ndarray, sums_of: str) -> None:
-        self.axes, self._rows, self._weight, self._sums_of = axes, rows, weight, sums_of
+    def __init__(
+        self, axes: Axes, rows: np.ndarray, weight: np.ndarray, sums_of: str, columns: int
+    ) -> None:
+        self.axes, self._rows, self._weight = axes, rows, weight
+        self._sums_of, self._columns = sums_of, columns
+
+    def _refused(self, *args: Any, **kwargs: Any) -> Any:
+        raise without_sums()
+
+    absorb: Any = _refused
+    zero: Any = _refused
+    unplaced: Any = _refused
+    copy: Any = _refused
+    align: Any = _refused
+    with_class_weights: Any = _refused
+    folded: Any = _refused
+    fold: Any = _refused
+    total: Any = _refused
+    complement: Any = _refused
+    without: Any = _refused
+    without_traces: Any = _refused
+    prune: Any = _refused
+    pruned: Any = _refused
+    lean: Any = _refused
+    recentred: Any = _refused
+    narrowed: Any = _refused
+    renamed: Any = _refused
+    fingerprint: Any = _refused
+    __add__: Any = _refused
+    __sub__: Any = _refused
+    __iadd__: Any = _refused
+    __mul__: Any = _refused
+    __rmul__: Any = _refused
+
+    @property
+    def block_columns(self) -> int:
+        return self._columns
 
     @property
     def rows(self) -> np.ndarray:
@@ -82,7 +92,7 @@ class Hollow(_WithoutSums):
     def state(self) -> dict[str, Any]:
         return {
             "kind": "Hollow", "axes": self.axes.state(), "rows": self.rows, "weight": self.weight,
-            "sums_of": self.sums_of,
+            "sums_of": self.sums_of, "columns": self.block_columns,
         }  # fmt: skip
 
     @classmethod
@@ -94,7 +104,8 @@ class Hollow(_WithoutSums):
             fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
             require(fits, "its numbers of rows have a wrong shape")
             require(np.isfinite(array).all() and (array >= 0).all(), "a number is negative")
-        return cls(axes, rows, weight, state["sums_of"])
+        require(is_count(state["columns"]), "it has no number of columns")
+        return cls(axes, rows, weight, state["sums_of"], state["columns"])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -116,4 +127,4 @@ def hollow(statistic: Any) -> Any:
         return statistic
     rows, weight = np.array(statistic.rows), np.array(statistic.weight, dtype=float)
     axes = statistic.axes
-    return Hollow(axes, rows, weight, statistic.sums_of)
+    return Hollow(axes, rows, weight, statistic.sums_of, statistic.block_columns)

@@ -80,6 +80,10 @@ class LiftedMoments(Moments):
     def options(self) -> dict[str, Any]:
         return self._options
 
+    @property
+    def block_columns(self) -> int:
+        return self.lift.columns
+
     def column_sums(self) -> None:
         """None, because the features are not columns of the rows."""
 

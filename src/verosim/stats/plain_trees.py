@@ -2,16 +2,16 @@
 
     tree  ⇄  (node, {name: array})
 
-A tree has dicts, lists, tuples, sets, numbers, texts, bytes and numpy arrays. Numbers that are one
-of a kind stay in the node, which is JSON. Arrays, lists of numbers and lists of texts are tensors.
+A tree has dicts, lists, tuples, sets, numbers, texts, bytes and numpy arrays. Single numbers
+stay in the node, which is JSON. Arrays, lists of numbers and lists of texts are tensors.
 Texts are UTF-8 bytes and the position where each text ends. An array that is mostly zero is stored
 as the places and the values of its other cells.
 
 >>> import numpy as np
->>> node, tensors = packed({"classes": ["no", "yes"], "sums": np.zeros((2, 3))})
+>>> node, tensors = packed_tree({"classes": ["no", "yes"], "sums": np.zeros((2, 3))})
 >>> sorted(tensors)
 ['classes.bytes', 'classes.ends', 'sums']
->>> unpacked(node, tensors)["classes"]
+>>> unpacked_tree(node, tensors)["classes"]
 ['no', 'yes']
 """
 
@@ -31,11 +31,11 @@ LEAST_SPARSE = 256  # smaller arrays are always stored whole
 SPARSE_SHARE = 4  # an array with fewer than 1/4 of its cells other than zero is stored sparse
 FEWEST_NUMBERS = 8  # longer lists of numbers are tensors
 MOST_DIMS = 8
-MOST_CELLS = 1 << 40
+MOST_ARRAY_CELLS = 1 << 40
 ARRAY_TYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 STORED = {np.dtype(kind).newbyteorder("<"): np.dtype(kind).str for kind in ARRAY_TYPES}
 SCALARS = {np.dtype(kind).name: np.dtype(kind).type for kind in ARRAY_TYPES}
-SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))
 LARGEST_INTEGER = 1 << 128
 TIMES = {f"<M8[{unit}]" for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")}
@@ -55,7 +55,7 @@ def damaged(what: str) -> VerosimError:
 # Packing -----------------------------------------------------------------------------------------
 
 
-def packed(tree: Any, hook: Hook | None = None) -> tuple[Any, dict[str, np.ndarray]]:
+def packed_tree(tree: Any, hook: Hook | None = None) -> tuple[Any, dict[str, np.ndarray]]:
     """The node and the tensors of a tree."""
     work = _Packing(hook)
     return work.node(tree, "", 0), work.tensors
@@ -220,7 +220,7 @@ def _places_of(name: str) -> str:
 Build = Callable[[str, Any], Any]
 
 
-def unpacked(node: Any, tensors: Mapping[str, np.ndarray], build: Build | None = None) -> Any:
+def unpacked_tree(node: Any, tensors: Mapping[str, np.ndarray], build: Build | None = None) -> Any:
     """The tree of a node. Every tensor must be used once.
 
     `build(tag, tree)` makes the objects that are not plain data.
@@ -232,14 +232,14 @@ def unpacked(node: Any, tensors: Mapping[str, np.ndarray], build: Build | None =
     return tree
 
 
-FIELDS = {
+NODE_FIELDS = {
     "float": {"of"}, "bytes": {"of"}, "tuple": {"of"}, "set": {"of"}, "dict": {"of"},
     "map": {"keys", "of"}, "texts": {"of", "as"}, "numbers": {"of", "as"},
     "labels": {"of", "width", "shape"}, "objects": {"of", "shape"}, "array": {"of", "order"},
     "sparse": {"of", "shape", "order"}, "scalar": {"type", "of"},
     "date": {"of"}, "datetime": {"of"}, "times": {"type", "of"},
 }  # fmt: skip
-OPTIONAL = {"as", "order"}
+OPTIONAL_FIELDS = {"as", "order"}
 
 
 class _Unpacking:
@@ -257,10 +257,10 @@ class _Unpacking:
         if not isinstance(node, dict) or not isinstance(node.get("is"), str):
             raise damaged("a part of its data has no kind")
         tag, given = node["is"], node.keys() - {"is"}
-        known = FIELDS.get(tag, {"of"})
-        if not known - OPTIONAL <= given <= known:
+        known = NODE_FIELDS.get(tag, {"of"})
+        if not known - OPTIONAL_FIELDS <= given <= known:
             raise damaged(f"a {tag} has unknown fields")
-        if tag not in FIELDS:
+        if tag not in NODE_FIELDS:
             if self.build is None:
                 raise damaged(f"{tag!r} is not a kind of data")
             return self.build(tag, self.tree(node["of"], depth + 1))
@@ -278,9 +278,9 @@ class _Unpacking:
         return array
 
     def _float(self, node: Any, depth: int) -> float:
-        if not isinstance(node["of"], str) or node["of"] not in SPECIAL:
+        if not isinstance(node["of"], str) or node["of"] not in SPECIAL_FLOATS:
             raise damaged("a number is not a number")
-        return SPECIAL[node["of"]]
+        return SPECIAL_FLOATS[node["of"]]
 
     def _bytes(self, node: Any, depth: int) -> bytes:
         array = self.tensor(node["of"], "u", 1)
@@ -323,7 +323,7 @@ class _Unpacking:
         ends = self.tensor(_ends_of(name), "i", 1)
         if raw.dtype != np.uint8 or ends.dtype != np.int64:
             raise damaged("its texts have a wrong type")
-        if not in_order(ends, len(raw)) or (ends[-1] if len(ends) else 0) != len(raw):
+        if not are_in_order(ends, len(raw)) or (ends[-1] if len(ends) else 0) != len(raw):
             raise damaged(f"the offsets of the texts {name!r} are not in order")
         data, start, out = raw.tobytes(), 0, []
         for end in ends.tolist():
@@ -366,7 +366,7 @@ class _Unpacking:
         size = math.prod(shape)
         if len(places) != len(values) or places.dtype != np.int64:
             raise damaged("a sparse array has not one value per place")
-        if not in_order(places, size - 1, strictly=True):
+        if not are_in_order(places, size - 1, strictly=True):
             raise damaged("the places of a sparse array are not in order")
         out = np.zeros(size, dtype=values.dtype)
         out[places] = values
@@ -427,16 +427,17 @@ def _ordered(array: np.ndarray, node: Any) -> np.ndarray:
 def shape_of(given: Any, cells: int | None = None) -> tuple[int, ...]:
     """A shape from a file, with bounded dimensions and a bounded product."""
     whole = isinstance(given, list) and all(type(size) is int for size in given)
-    if not whole or len(given) > MOST_DIMS or not all(0 <= size <= MOST_CELLS for size in given):
+    bounded = whole and all(0 <= size <= MOST_ARRAY_CELLS for size in given)
+    if not bounded or len(given) > MOST_DIMS:
         raise damaged("an array has a wrong shape")
-    if math.prod(max(size, 1) for size in given) > MOST_CELLS:
+    if math.prod(max(size, 1) for size in given) > MOST_ARRAY_CELLS:
         raise damaged("an array is too large")
     if cells is not None and math.prod(given) != cells:
         raise damaged("an array has a wrong shape")
     return tuple(given)
 
 
-def in_order(numbers: np.ndarray, most: int, strictly: bool = False) -> bool:
+def are_in_order(numbers: np.ndarray, most: int, strictly: bool = False) -> bool:
     """Whether numbers are between 0 and `most` and do not decrease, or increase strictly."""
     if not len(numbers):
         return True

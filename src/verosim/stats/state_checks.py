@@ -15,7 +15,7 @@ import numpy as np
 from verosim.axes.state_checks import require, wrong_state
 from verosim.stats.sparse_sums import SparseSums
 
-ROUNDING = 1e-6  # of the largest sum of squares
+ROUNDING_OF_SQUARES = 1e-6  # of the largest sum of squares
 
 
 def check_sums(statistic: Any) -> None:
@@ -47,5 +47,5 @@ def _check_products(name: str, arrays: list[np.ndarray]) -> None:
     for array in arrays:
         require(np.array_equal(array, np.swapaxes(array, -1, -2)), f"{name!r} is not symmetric")
     diagonal = np.diagonal(arrays[0], axis1=-2, axis2=-1)
-    budget = ROUNDING * np.abs(diagonal).max(initial=0.0)
+    budget = ROUNDING_OF_SQUARES * np.abs(diagonal).max(initial=0.0)
     require((diagonal >= -budget).all(), f"a sum of squares in {name!r} is negative")

@@ -113,6 +113,11 @@ class Statistic(Protocol):
         """Whether `complete` has sums of products of columns, per class or for all classes."""
         return False
 
+    @property
+    def block_columns(self) -> int:
+        """The number of columns of the blocks that it absorbs."""
+        return self.axes.columns.size
+
     def count_names(self) -> list[str]:
         """The names of the counts: names of columns, or tokens if the rows are texts."""
         return list(self.axes.columns)

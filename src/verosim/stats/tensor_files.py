@@ -24,15 +24,15 @@ from verosim.stats.plain_trees import damaged, shape_of, sizes_when_built
 MOST_HEADER = 16 << 20
 MOST_DIGITS = 40
 METADATA = "__metadata__"
-KEY = "verosim"
-TYPES = {
+METADATA_KEY = "verosim"
+TENSOR_TYPES = {
     "BOOL": "?", "I8": "<i1", "I16": "<i2", "I32": "<i4", "I64": "<i8", "U8": "<u1", "U16": "<u2",
     "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
 
 
 def strict_json(raw: str | bytes, what: str) -> Any:
-    """JSON without keys that occur twice, NaN, infinite numbers and lone bytes."""
+    """JSON without keys that occur twice, NaN and infinite numbers."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         out = dict(pairs)
@@ -74,7 +74,7 @@ def _digest(text: str, tensors: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def written(content: Any, tensors: Mapping[str, np.ndarray]) -> bytes:
+def tensor_file(content: Any, tensors: Mapping[str, np.ndarray]) -> bytes:
     """The bytes of a file with this JSON content and these tensors."""
     from safetensors.numpy import save
 
@@ -86,7 +86,7 @@ def written(content: Any, tensors: Mapping[str, np.ndarray]) -> bytes:
             raise VerosimError(
                 f"The name {name!r} cannot be saved.", "Use names of printable characters."
             )
-    raw: bytes = save(dict(tensors), metadata={KEY: header})
+    raw: bytes = save(dict(tensors), metadata={METADATA_KEY: header})
     if int.from_bytes(raw[:8], "little") > MOST_HEADER:
         raise VerosimError(
             "The description of the model is larger than 16 MB.", "Save a smaller model."
@@ -94,7 +94,9 @@ def written(content: Any, tensors: Mapping[str, np.ndarray]) -> bytes:
     return raw
 
 
-def read(raw: bytes | memoryview, max_bytes: int | None = None) -> tuple[Any, dict[str, Any]]:
+def read_tensors(
+    raw: bytes | memoryview, max_bytes: int | None = None
+) -> tuple[Any, dict[str, Any]]:
     """The JSON content and the tensors of a file. The tensors are views of its bytes."""
     view = memoryview(raw).cast("B") if not isinstance(raw, bytes) else memoryview(raw)
     if len(view) < 8:
@@ -108,11 +110,11 @@ def read(raw: bytes | memoryview, max_bytes: int | None = None) -> tuple[Any, di
     if not isinstance(header, dict):
         raise damaged("its header is not a list of tensors")
     metadata = header.pop(METADATA, None)
-    if not isinstance(metadata, dict) or metadata.keys() != {KEY}:
+    if not isinstance(metadata, dict) or metadata.keys() != {METADATA_KEY}:
         raise damaged("its header does not describe a model of verosim")
     places = {name: _place(name, entry) for name, entry in header.items()}
     _check_tiles(places, len(view) - 8 - length)
-    outer = strict_json(_text(metadata[KEY]), "its description")
+    outer = strict_json(_text(metadata[METADATA_KEY]), "its description")
     if not isinstance(outer, dict) or outer.keys() != {"sha256", "content"}:
         raise damaged("its description has unknown fields")
     text = _text(outer["content"])
@@ -153,7 +155,7 @@ def _place(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     shown = name[:80]
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise damaged(f"its tensor {shown!r} has unknown fields")
-    if not isinstance(entry["dtype"], str) or entry["dtype"] not in TYPES:
+    if not isinstance(entry["dtype"], str) or entry["dtype"] not in TENSOR_TYPES:
         raise damaged(f"its tensor {shown!r} has an unknown type")
     shape = shape_of(entry["shape"])
     offsets = entry["data_offsets"]
@@ -161,7 +163,7 @@ def _place(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
         type(one) is int and 0 <= one < 1 << 62 for one in offsets
     ):  # fmt: skip
         raise damaged(f"its tensor {shown!r} has no place")
-    dtype = TYPES[entry["dtype"]]
+    dtype = TENSOR_TYPES[entry["dtype"]]
     if offsets[1] - offsets[0] != math.prod(shape) * np.dtype(dtype).itemsize:
         raise damaged(f"the shape of its tensor {shown!r} does not fit its bytes")
     return dtype, shape, offsets[0], offsets[1]
