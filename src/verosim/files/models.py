@@ -131,6 +131,10 @@ SAVED_MODELS: dict[type, dict[str, Any]] = {
     Reject: {"model_": Any, "log_least_": float},
     SemiSupervised: {"model_": Any, "convergence_": Convergence, "n_iter_": int},
 }  # fmt: skip
+NOT_ALWAYS = {  # attributes that depend on the settings or on the rows
+    "feature_names_in_", "loss_curve_", "norm_curve_", "_seen", "_rate", "objective_", "gap_",
+    "n_iter_", "regularisation_", "pairwise_indices_",
+}  # fmt: skip
 MODELS_BY_NAME = {kind.__name__: kind for kind in SAVED_MODELS}
 
 
@@ -212,12 +216,15 @@ def built_model(tree: Any) -> Any:
     unknown += [one for one in fitted if one not in SAVED_MODELS[kind]]
     if unknown:
         raise damaged(f"{name} has no parameter or attribute {str(unknown[0])[:40]!r}")
+    lost = SAVED_MODELS[kind].keys() - fitted.keys() - NOT_ALWAYS
+    if fitted and lost:
+        raise damaged(f"{name} has no attribute {min(lost)!r}")
     for one, value in fitted.items():
         if not fits(value, SAVED_MODELS[kind][one]):
             raise damaged(f"the attribute {one!r} of {name} has a wrong type")
     try:
         model = kind(**params)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", VerosimWarning)  # they were given by fit
             _restore(model, kind, fitted)
     except VerosimError:

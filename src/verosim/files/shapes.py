@@ -13,7 +13,9 @@ import numpy as np
 
 from verosim.axes import Codes, Columns
 from verosim.axes.contexts import ContextCodes
+from verosim.data.tokens import WEIGHTINGS
 from verosim.stats.plain_trees import damaged
+from verosim.stats.state_checks import check_options
 
 ARRAY_KINDS = {"f": np.float64, "b": np.bool_, "i": np.int64}
 
@@ -139,7 +141,7 @@ FURTHER_CHECKS: dict[str, Any] = {
     "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"],
     "BinParams": lambda one, n: n["T"] >= n["K"],
     "CellParams": lambda one, n: n["T"] >= n["K"],
-    "TextParams": lambda one, n: _rows_of_tokens(one) >= n["K"],
+    "TextParams": lambda one, n: _rows_of_tokens(one) >= n["K"] and one.weighting in WEIGHTINGS,
     "LiftedScores": lambda one, n: one.form.coef.shape[1] == one.lift.features,
     "MixtureParams": lambda one, n: len(one.components.share) == n["G"]
     and bool((np.diff(one.owner) >= 0).all())
@@ -160,5 +162,7 @@ FURTHER_CHECKS: dict[str, Any] = {
     and one.given.flags.c_contiguous,
     "Expert": lambda one, n: callable(getattr(one.model, "spec", None)),
     "Candidate": lambda one, n: callable(getattr(one.model, "spec", None)),
-    "Tokenizer": lambda one, n: one.function is None,
+    "Tokenizer": lambda one, n: check_options(vars(one)) is None,
+    "Mixing": lambda one, n: n["E"] == len(one.names) and n["C"] == len(one.classes)
+    and len(set(one.classes.tolist())) == n["C"],
 }  # fmt: skip

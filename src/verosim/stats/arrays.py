@@ -29,7 +29,7 @@ from verosim.stats.fields import Field, G
 from verosim.stats.forgetting import check_not_negative, clear_residue, settled
 from verosim.stats.memory_limit import check_memory
 from verosim.stats.sparse_sums import SparseSums
-from verosim.stats.state_checks import check_sums
+from verosim.stats.state_checks import check_options, check_sums
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 UNCHECKED_NUMBERS = 1 << 20  # so few numbers always fit into memory
@@ -380,6 +380,7 @@ class ArrayStatistic(Statistic):
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         axes = Axes.from_state(state["axes"])
         arrays, lows = ({**state[name]} for name in ("arrays", "lows"))
+        check_options(state["options"])
         out = cls(axes, _restored(arrays, axes), lows, **state["options"])
         fields = out.fields
         pairs = {name for name, field in fields.items() if field.kind == "pair"}

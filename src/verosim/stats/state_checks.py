@@ -8,14 +8,51 @@ zero by no more than a share of the largest sum that was ever absorbed.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from verosim.axes.state_checks import require, wrong_state
+from verosim.axes.state_checks import is_count, require, wrong_state
+from verosim.data.tokens import ANALYZERS, WEIGHTINGS
 from verosim.stats.sparse_sums import SparseSums
 
 ROUNDING_OF_SQUARES = 1e-6  # of the largest sum of squares
+LONGEST_NGRAM = 64
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise an error if an option of a statistic has a value that no model uses."""
+    for name, value in options.items():
+        known = OPTION_VALUES.get(name)
+        require(known is None or known(value), f"its option {name} has a wrong value")
+
+
+def _are_lengths(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(is_count(one, 1, LONGEST_NGRAM) for one in value)
+        and value[0] <= value[1]
+    )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(type(one) is str for one in value)
+
+
+OPTION_VALUES: dict[str, Callable[[Any], bool]] = {
+    "threshold": lambda value: type(value) in (int, float) and math.isfinite(value),
+    "ngrams": _are_lengths,
+    "lowercase": lambda value: type(value) is bool,
+    "analyzer": lambda value: type(value) is str and value in ANALYZERS,
+    "weighting": lambda value: type(value) is str and value in WEIGHTINGS,
+    "max_tokens": is_count,
+    "stop_words": _are_texts,
+    "strip_accents": lambda value: value in (None, "ascii", "unicode"),
+    "function": lambda value: value is None,  # a function is code
+}
 
 
 def check_sums(statistic: Any) -> None:
