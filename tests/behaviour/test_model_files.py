@@ -29,7 +29,7 @@ from tests.behaviour.test_privacy import (
 )
 from verosim import LDA, NaiveBayes, OneVsRest, Perceptron, TextNB, VerosimError
 from verosim.estimators.statistic_classifier import StatisticClassifier
-from verosim.files.models import MODELS as SAVED
+from verosim.files.models import SAVED_MODELS
 from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -99,7 +99,7 @@ def test_a_loaded_model_predicts_the_same_bits(case):
 
 
 def test_every_public_estimator_can_be_saved():
-    assert {getattr(verosim, name) for name in PUBLIC} <= set(SAVED)
+    assert {getattr(verosim, name) for name in PUBLIC} <= set(SAVED_MODELS)
 
 
 @pytest.mark.slow
