@@ -34,6 +34,10 @@ from verosim.estimators import NaiveLDA as NaiveLDA
 from verosim.estimators import TextNB as TextNB
 from verosim.estimators import TextRidge as TextRidge
 from verosim.estimators.whiten import Whiten as Whiten
+from verosim.files.store import dumps as dumps
+from verosim.files.store import load as load
+from verosim.files.store import loads as loads
+from verosim.files.store import save as save
 from verosim.insight.counterfactual import counterfactual as counterfactual
 from verosim.insight.effect import effect as effect
 from verosim.insight.explain import explain as explain

@@ -214,6 +214,8 @@ def _places(model: Any, tmp_path: Any) -> dict[str, bytes]:
     """The bytes of a model: stored, shown and in memory."""
     out = {
         "pickle": pickle.dumps(model),
+        "file": verosim.dumps(model),
+        "file without sums": verosim.dumps(model, statistics=False),
         "repr": repr(model).encode(),
         "attributes": repr(vars(model)).encode(),
         "memory": b"\0".join(filter(None, map(_raw, _walked(model)))),

@@ -18,6 +18,7 @@ from verosim.axes.codes import Categories, Codes
 from verosim.axes.columns import Columns
 from verosim.axes.contexts import ContextCodes
 from verosim.axes.groups import Groups
+from verosim.axes.state_checks import require
 from verosim.axes.vocabulary import Hashed, TokenCodes, Vocabulary
 from verosim.errors import VerosimError
 
@@ -106,7 +107,9 @@ class Axes:
                 f"{kind!r} is not a kind of codes; known kinds are {', '.join(CODES_BY_NAME)}.",
                 "The state is damaged or comes from another version; create it again.",
             )
-        return cls(groups, columns, CODES_BY_NAME[kind].from_state(codes))
+        out = CODES_BY_NAME[kind].from_state(codes)
+        require(out.columns_of() == columns.size, "its codes are not those of its columns")
+        return cls(groups, columns, out)
 
 
 CODES_BY_NAME: dict[str, type[Codes]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes.codes import Categories, Codes
 from verosim.axes.columns import Columns
+from verosim.axes.state_checks import is_count, require
 from verosim.errors import VerosimError
 
 
@@ -94,6 +96,10 @@ class Bins(Codes):
 
     @classmethod
     def from_state(cls, state: Any) -> Bins:
+        for edges in state:
+            array = np.array(edges, dtype=np.float64)
+            require(array.ndim == 1 and len(array), "a column has no bins")
+            require(np.isfinite(array).all() and (np.diff(array) > 0).all(), "bins do not increase")
         return cls(state)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -124,6 +130,9 @@ class JointBins(Codes):
     def _number(self, block: np.ndarray) -> np.ndarray:
         local = self.bins.encode(block)[0] - self.bins.first[:-1]
         return (local @ self.strides)[:, None]
+
+    def columns_of(self) -> int:
+        return len(self.bins.edges)
 
     def corners(self) -> tuple[np.ndarray, np.ndarray]:
         """(K, d) lower and upper corner of every occupied cell."""
@@ -161,8 +170,11 @@ class JointBins(Codes):
 
     @classmethod
     def from_state(cls, state: Any) -> JointBins:
-        bins, occupied = state
-        return cls(Bins.from_state(bins), Categories.from_state(occupied))
+        bins, occupied = Bins.from_state(state[0]), Categories.from_state(state[1])
+        require(len(occupied.values) == 1 and len(bins.edges), "it has no cells")
+        most = math.prod(bins.counts().tolist())
+        require(all(is_count(one, 0, most - 1) for one in occupied.values[0]), "a cell is unknown")
+        return cls(bins, occupied)
 
 
 def short(edges: np.ndarray) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 
 from verosim.axes.codes import Categories
 from verosim.axes.columns import Columns
+from verosim.axes.state_checks import check_distinct, check_whole, is_count, require
 from verosim.axes.value_hashes import value_hash
 from verosim.errors import ONE_SCHEMA_HINT, VerosimError
 
@@ -283,6 +284,16 @@ class CappedCategories(Categories):
     @classmethod
     def from_state(cls, state: Any) -> CappedCategories:
         values, caps, frequent, last, *declared = state
+        check_whole(caps, 0, 1 << 40, "a column has no cap")
+        require(all(len(one) == len(values) for one in (caps, frequent, last, *declared)),
+                "its columns differ in number")  # fmt: skip
+        for texts in (*values, *(declared[0] if declared else ())):
+            check_distinct(texts, "the values of a column")
+            require(
+                all(type(text) is str for text in texts), "the values of a column are not texts"
+            )
+        for hashes in frequent:
+            require(all(is_count(one, 0, 1 << 64) for one in hashes), "a hash is not a number")
         return cls(
             (tuple(texts) for texts in values),
             tuple(caps),

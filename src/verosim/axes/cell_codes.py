@@ -15,6 +15,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
+from verosim.axes.state_checks import check_whole, require
 from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
 
 CELLS = 256  # cells of a column at most: they are bytes
@@ -109,7 +110,16 @@ class CellCodes(Codes):
     @classmethod
     def from_state(cls, state: Any) -> CellCodes:
         sizes, maps, widths, cells, *listed = state
-        table = np.frombuffer(maps, dtype=np.uint8).reshape(len(sizes), CELLS).copy()
+        d = len(sizes)
+        check_whole(sizes, 1, CELLS, "a column has no codes")
+        check_whole(cells, 0, CELLS, "a column has too many cells")
+        for one in listed:
+            check_whole(one, 0, CELLS, "a column has too many declared values")
+        require(len(maps) == d * CELLS, "the codes of cells have a wrong length")
+        require(all(len(one) == d for one in (cells, *listed)), "its columns differ in number")
+        require(len(widths) == sum(sizes), "it does not have one width per code")
+        table = np.frombuffer(maps, dtype=np.uint8).reshape(d, CELLS).copy()
+        require((table.max(axis=1) < np.array(sizes, dtype=int)).all(), "a cell has no code")
         return cls(
             table, np.array(sizes), np.array(widths, dtype=float), np.array(cells),
             np.array(listed[0]) if listed else None,

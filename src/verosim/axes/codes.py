@@ -18,6 +18,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes.columns import Columns
 from verosim.axes.groups import plain_label, sorted_labels
+from verosim.axes.state_checks import check_distinct
 from verosim.errors import VerosimError
 
 CODE_TABLE_SPAN = 1 << 16  # largest range of whole numbers that a table looks up
@@ -77,6 +78,10 @@ class Codes(ABC):
     def identity(self) -> Any:
         """The part of `state` that decides what has been counted, for fingerprints."""
         return self.state()
+
+    def columns_of(self) -> int:
+        """The number of columns that have these codes."""
+        return len(self.first) - 1
 
     def counts(self) -> np.ndarray:
         return np.diff(self.first)
@@ -254,4 +259,6 @@ class Categories(Codes):
 
     @classmethod
     def from_state(cls, state: Any) -> Categories:
+        for values in state:
+            check_distinct(values, "the values of a column")
         return cls(tuple(values) for values in state)

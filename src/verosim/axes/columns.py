@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from verosim.axes.state_checks import is_count, require
 from verosim.errors import VerosimError, listed
 
 
@@ -39,8 +40,12 @@ class Columns:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Columns:
-        names = state["names"]
-        return cls(state["size"], None if names is None else tuple(names))
+        size, names = state["size"], state["names"]
+        require(is_count(size), "it has no number of columns")
+        if names is not None:
+            require(all(type(name) is str for name in names), "the names of columns are not texts")
+            require(len(names) == size, "it does not have one name per column")
+        return cls(size, None if names is None else tuple(names))
 
     def union(self, other: Columns) -> Columns:
         """Both sides must have the same columns in the same order."""

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
-from verosim.axes.cell_codes import CellCodes
+from verosim.axes.cell_codes import CELLS, CellCodes
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
 from verosim.axes.hash_keys import CONTEXT_KEY
+from verosim.axes.state_checks import check_whole, require
 from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
 from verosim.kernels.constants import COLUMN_SHIFT, CONTEXT_KEY_PARTS
 
@@ -54,6 +55,9 @@ class ContextCodes(Codes):
 
     def with_keys(self, keys: np.ndarray) -> ContextCodes:
         return ContextCodes(self.cells, self.parents, keys)
+
+    def columns_of(self) -> int:
+        return len(self.parents)
 
     def column_of(self) -> np.ndarray:
         return self.keys >> np.int64(COLUMN_SHIFT)
@@ -95,11 +99,18 @@ class ContextCodes(Codes):
 
     @classmethod
     def from_state(cls, state: Any) -> ContextCodes:
-        cells, parents, keys = state
-        return cls(
-            CellCodes.from_state(cells), tuple(tuple(one) for one in parents),
-            np.frombuffer(keys, dtype=np.int64).copy(),
-        )  # fmt: skip
+        cells, parents, raw = state
+        codes, keys = CellCodes.from_state(cells), np.frombuffer(raw, dtype=np.int64).copy()
+        d = len(codes.sizes)
+        require(len(parents) == d, "its columns differ in number")
+        for j, one in enumerate(parents):
+            check_whole(one, 0, d - 1, "a parent is not a column")
+            require(len(one) <= MOST_PARENTS and j not in one, "a column has wrong parents")
+        column = keys >> np.int64(COLUMN_SHIFT)
+        check_whole(column, 0, d - 1, "a context is not of a column")
+        require((keys & np.int64(CELLS - 1) < codes.sizes[column]).all(), "a context has no code")
+        require(len(np.unique(keys)) == len(keys), "a context occurs twice")
+        return cls(codes, tuple(tuple(one) for one in parents), keys)
 
 
 def filled_slots(

@@ -8,6 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from verosim.axes.state_checks import (
+    MOST_FOLDS,
+    check_distinct,
+    check_label_type,
+    is_count,
+    require,
+    wrong_state,
+)
 from verosim.errors import VerosimError
 
 
@@ -52,7 +60,14 @@ class Groups:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Groups:
-        return cls(as_labels(state["labels"], state["dtype"]), state["folds"])
+        labels, dtype, folds = state["labels"], state["dtype"], state["folds"]
+        check_label_type(dtype)
+        check_distinct(labels, "the labels")
+        require(is_count(folds, 1, MOST_FOLDS), "it has no folds")
+        try:
+            return cls(as_labels(labels, dtype), folds)
+        except (TypeError, ValueError, OverflowError):
+            raise wrong_state("its labels have a wrong type") from None
 
     def name(self, group: int) -> str:
         return repr(plain_label(self.classes[group // self.folds]))

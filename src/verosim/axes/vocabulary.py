@@ -19,6 +19,7 @@ from verosim import kernels
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
 from verosim.axes.hash_keys import BUCKET_KEY, PROCESS_KEY
+from verosim.axes.state_checks import check_tokens, is_count, require
 from verosim.errors import VerosimError
 from verosim.kernels.constants import KEY_WORDS, SLACK, STATE_SIZE
 
@@ -225,7 +226,11 @@ class Vocabulary(TokenCodes):
     def from_state(cls, state: Any) -> Vocabulary:
         open, arena, bounds, chosen = state
         starts = np.frombuffer(bounds, dtype=np.int64).copy()
-        return cls(_with_slack(arena), starts, open=open, chosen=chosen)
+        require(type(open) is bool and type(chosen) is int, "a vocabulary has wrong settings")
+        check_tokens(arena, starts)
+        out = cls(_with_slack(arena), starts, open=open, chosen=chosen)
+        _ = out.slots  # an error if a token occurs twice
+        return out
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Vocabulary.from_state, (self.state(),)
@@ -277,8 +282,15 @@ class Hashed(TokenCodes):
 
     @classmethod
     def from_state(cls, state: Any) -> Hashed:
-        buckets, places = state
-        return cls(buckets, np.frombuffer(places, dtype=np.int64).copy() if places else None)
+        buckets, raw = state
+        require(is_count(buckets), "it has no number of buckets")
+        if not raw:
+            return cls(buckets)
+        places = np.frombuffer(raw, dtype=np.int64).copy()
+        used = places[places >= 0]
+        require(len(places) == buckets, "the places of buckets have a wrong length")
+        require(np.array_equal(used, np.arange(len(used))), "the places of buckets are wrong")
+        return cls(buckets, places)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Hashed.from_state, (self.state(),)

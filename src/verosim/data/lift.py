@@ -12,7 +12,7 @@ Orthogonal random features, Advances in Neural Information Processing Systems 29
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +31,17 @@ class Lift:
     half: int  # h, the number of directions
     gamma: float  # γ
     seed: int
+    # (p, h) from a file. Another computer can round them otherwise, so they are not made again.
+    given: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def directions(self) -> np.ndarray:
+        """(p, h) the directions for γ = ½."""
+        return directions(self.columns, self.half, self.seed) if self.given is None else self.given
+
+    def fixed(self) -> Lift:
+        """The same map, with its directions as a value."""
+        return replace(self, given=self.directions)
 
     @property
     def features(self) -> int:
@@ -40,7 +51,7 @@ class Lift:
     @property
     def frequencies(self) -> np.ndarray:
         """(p, h) the matrix W."""
-        return directions(self.columns, self.half, self.seed) * np.sqrt(2 * self.gamma)
+        return self.directions * np.sqrt(2 * self.gamma)
 
     def __call__(self, Z: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """(n, 2h) the features of rows (n, p) of finite numbers."""

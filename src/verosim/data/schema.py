@@ -324,13 +324,22 @@ class Schema:
         >>> verosim.Schema.load(path) == schema
         True
         """
+        Path(path).write_bytes(self.to_json())
+
+    def to_json(self) -> bytes:
+        """Write the schema as JSON. `save` writes the same bytes to a file.
+
+        Returns
+        -------
+        bytes
+            The JSON text, in UTF-8.
+        """
         content = {"version": SCHEMA_FORMAT, **asdict(self)}
         text = json.dumps(content, indent=1, ensure_ascii=False)
         try:
-            raw = text.encode("utf-8")
+            return text.encode("utf-8")
         except UnicodeEncodeError:  # a name with half of a character
-            raw = json.dumps(content, indent=1).encode("ascii")
-        Path(path).write_bytes(raw)
+            return json.dumps(content, indent=1).encode("ascii")
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -352,39 +361,68 @@ class Schema:
             If the file does not exist or does not contain a schema.
         """
         try:
-            raw = json.loads(Path(path).read_text(encoding="utf-8"))
-            columns = tuple(Column(**_tuples(column)) for column in raw.pop("columns"))
+            return cls.from_json(Path(path).read_bytes())
+        except VerosimError as error:
+            raise _not_a_schema(path, error.what, error.hint) from None
+        except OSError as error:
+            why = str(error)
+            raise _not_a_schema(path, f"{why[:1].upper()}{why[1:]}.") from None
+
+    @classmethod
+    def from_json(cls, raw: bytes) -> Schema:
+        """Read a schema from the bytes of `to_json`.
+
+        Parameters
+        ----------
+        raw : bytes
+            The JSON text, in UTF-8.
+
+        Returns
+        -------
+        Schema
+            The schema.
+
+        Raises
+        ------
+        VerosimError
+            If the text is not the JSON of a schema.
+        """
+        try:
+            content = json.loads(raw.decode("utf-8"))
+            columns = tuple(Column(**_tuples(column)) for column in content.pop("columns"))
+            columns = tuple(
+                replace(c, density=as_kind(str(c.density), c.name).name) for c in columns
+            )
             for c in columns:
-                as_kind(str(c.density), c.name)
                 if c.format:
                     parsed_format(c.format, c.name)
-            version = raw.pop("version", 1)
+            version = content.pop("version", 1)
             if version < 2:
                 columns = with_trends(columns)
             if version < 3:
-                most = raw.get("max_categories", 1000)
+                most = content.get("max_categories", 1000)
                 columns = tuple(without_texts_of_values(c, most) for c in columns)
-            cells = tuple(CellColumn(**_tuples(one)) for one in raw.pop("cells", ()))
+            cells = tuple(CellColumn(**_tuples(one)) for one in content.pop("cells", ()))
             structures = tuple(
-                (key, Structure.from_json(one)) for key, one in raw.pop("structures", ())
+                (key, Structure.from_json(one)) for key, one in content.pop("structures", ())
             )
-            design = tuple(DesignColumn(**_tuples(one)) for one in raw.pop("design", ()))
-            terms = tuple((key, tuple(one)) for key, one in raw.pop("terms", ()))
+            design = tuple(DesignColumn(**_tuples(one)) for one in content.pop("design", ()))
+            terms = tuple((key, tuple(one)) for key, one in content.pop("terms", ()))
             schema = cls(
-                columns, **_tuples(raw), cells=cells, structures=structures, design=design,
+                columns, **_tuples(content), cells=cells, structures=structures, design=design,
                 terms=terms,
             )  # fmt: skip
             check_fields(schema)
             return schema
-        except VerosimError as error:
-            raise _not_a_schema(path, error.what, error.hint) from None
+        except VerosimError:
+            raise
         except KeyError as error:
-            raise _not_a_schema(path, f"The entry {error} is missing.") from None
+            raise VerosimError(f"The entry {error} is missing.") from None
         except RecursionError:
-            raise _not_a_schema(path, "Its lists are nested too deeply.") from None
-        except (OSError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            raise VerosimError("Its lists are nested too deeply.") from None
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             why = str(error)
-            raise _not_a_schema(path, f"{why[:1].upper()}{why[1:]}.") from None
+            raise VerosimError(f"{why[:1].upper()}{why[1:]}.") from None
 
     def check_merges(self, other: Schema) -> None:
         """Raise an error if a model with another schema cannot be merged with one of this schema.

@@ -91,6 +91,8 @@ def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
     categories = {column.name: column for column in schema.of("category")}
     for leaf in state.statistic.leaves():
         codes = leaf.axes.codes
+        if not leaf.has_sums:
+            return []  # the share of unseen values to expect is not known
         if isinstance(codes, CappedCategories):
             found |= {n: codes.index[j] for j, n in enumerate(leaf.axes.columns) if n in categories}
     if not found and state.statistic.rows.sum() <= schema.looked:  # the first look saw all rows

@@ -29,6 +29,7 @@ from verosim.stats.fields import Field, G
 from verosim.stats.forgetting import check_not_negative, clear_residue, settled
 from verosim.stats.memory_limit import check_memory
 from verosim.stats.sparse_sums import SparseSums
+from verosim.stats.state_checks import check_options, check_sums
 from verosim.stats.statistic import Statistic, check_fold_dim, unlike
 
 UNCHECKED_NUMBERS = 1 << 20  # so few numbers always fit into memory
@@ -377,21 +378,27 @@ class ArrayStatistic(Statistic):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        out = cls(Axes.from_state(state["axes"]), **state["options"])
-        for ours, given in ((out.arrays, state["arrays"]), (out.lows, state["lows"])):
-            for name, array in ours.items():
-                value = given.get(name)
-                if isinstance(array, SparseSums):
-                    value = SparseSums.from_state(array.shape, value)
-                if value is None or np.shape(value) != array.shape:
+        axes = Axes.from_state(state["axes"])
+        arrays, lows = ({**state[name]} for name in ("arrays", "lows"))
+        check_options(state["options"])
+        out = cls(axes, _restored(arrays, axes), lows, **state["options"])
+        fields = out.fields
+        pairs = {name for name, field in fields.items() if field.kind == "pair"}
+        for store, names in ((out.arrays, set(fields)), (out.lows, pairs)):
+            for name in sorted(names | store.keys()):
+                value = store.get(name)
+                shape = tuple(axes.size(dim) for dim in fields[name].dims) if name in names else ()
+                if value is None or name not in names or np.shape(value) != shape:
                     found = "no such array" if value is None else np.shape(value)
                     raise VerosimError(
-                        f"The array {name!r} of {cls.__name__} must have shape {array.shape}; the "
+                        f"The array {name!r} of {cls.__name__} must have shape {shape}; the "
                         f"state has {found}.",
                         "Save the model again with this version of verosim.",
                     )
-                ours[name] = value.copy() if isinstance(array, SparseSums) else (
-                    np.array(value, dtype=array.dtype))  # fmt: skip
+                if not isinstance(value, SparseSums):
+                    dtype = np.int64 if fields[name].kind == "rows" else np.float64
+                    store[name] = np.array(value, dtype=dtype)
+        check_sums(out)
         return out
 
     def __repr__(self) -> str:
@@ -402,3 +409,12 @@ class ArrayStatistic(Statistic):
             f"{type(self).__name__}({inside}{rows} rows, {self.axes.size('class')} classes, "
             f"{len(self.axes.columns)} columns)"
         )
+
+
+def _restored(arrays: dict[str, Any], axes: Axes) -> dict[str, Any]:
+    """The arrays of a state, with sparse sums in place of their plain data."""
+    for name, value in arrays.items():
+        if isinstance(value, Mapping):
+            shape = tuple(axes.size(dim) for dim in ("class", "fold", "code"))
+            arrays[name] = SparseSums.from_state(shape, value)
+    return arrays

@@ -8,13 +8,15 @@ are between −1 and 1, so all pivots are zero.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import Axes, Columns
+from verosim.axes.state_checks import is_count, require
 from verosim.data import Batch
 from verosim.data.batch import BLOCK_CELLS
 from verosim.data.lift import Lift
@@ -45,11 +47,42 @@ class LiftedMoments(Moments):
     @classmethod
     def plan(cls, axes: Axes, lift: Lift) -> LiftedMoments:
         """The zero statistic of the groups of the axes."""
-        return cls(Axes(axes.groups, Columns(lift.features)), lift=asdict(lift))
+        settings = {name: getattr(lift, name) for name in ("columns", "half", "gamma", "seed")}
+        return cls(Axes(axes.groups, Columns(lift.features)), lift=settings)
+
+    def like(self, axes: Axes, arrays: Any = None, lows: Any = None) -> Self:
+        out = super().like(axes, arrays, lows)
+        out.lift = self.lift  # its directions may be those of a file
+        return out
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "directions": self.lift.directions}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """The statistic with this state. Its directions are those of the state."""
+        given = state.get("directions")
+        settings = state["options"]["lift"]
+        require(settings.keys() == {"columns", "half", "gamma", "seed"}, "its features are unknown")
+        whole = all(is_count(settings[name]) for name in ("columns", "half", "seed"))
+        require(whole and settings["columns"] * settings["half"] < 1 << 40, "it has no features")
+        require(type(settings["gamma"]) is float and settings["gamma"] > 0, "its γ is not positive")
+        out = super().from_state(state)
+        require(out.axes.columns.size == out.lift.features, "it does not have all features")
+        if given is not None:
+            shape = (out.lift.columns, out.lift.half)
+            fits = isinstance(given, np.ndarray) and given.dtype == float and given.shape == shape
+            require(fits and np.isfinite(given).all(), "its directions are wrong")
+            out.lift = replace(out.lift, given=np.ascontiguousarray(given))
+        return out
 
     @property
     def options(self) -> dict[str, Any]:
         return self._options
+
+    @property
+    def block_columns(self) -> int:
+        return self.lift.columns
 
     def column_sums(self) -> None:
         """None, because the features are not columns of the rows."""

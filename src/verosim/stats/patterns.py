@@ -20,6 +20,7 @@ import numpy as np
 
 from verosim.axes import Axes, Groups
 from verosim.axes.groups import as_labels
+from verosim.axes.state_checks import check_whole, require
 from verosim.data import Batch
 from verosim.data.batch import BLOCK_CELLS
 from verosim.stats.cohorts import (
@@ -311,8 +312,19 @@ class Patterns(Statistic):
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         axes, parts = Axes.from_state(state["axes"]), Moments.from_state(state["parts"])
-        labels = axes.groups.classes[np.asarray(state["owner"], dtype=np.intp)].tolist()
-        shown = packed(np.asarray(state["shown"], dtype=bool))
+        owner, seen = np.asarray(state["owner"], dtype=np.intp), np.asarray(state["shown"])
+        C, d = axes.size("class"), axes.size("column")
+        check_whole(owner, 0, C - 1, "a pattern has no class")
+        require(seen.dtype == bool and seen.shape == (len(owner), d), "its patterns are wrong")
+        require(len(owner) == parts.axes.size("class"), "its patterns differ in number")
+        require(parts.layout == "full" and parts.axes.columns.size == d, "its sums are wrong")
+        require(parts.axes.groups.folds == axes.groups.folds, "its folds differ in number")
+        whole = np.sort(owner[seen.all(axis=1)])
+        require(np.array_equal(whole, np.arange(C)), "a class has no pattern without missing cells")
+        distinct = np.unique(np.column_stack([owner, packed(seen)]), axis=0)
+        require(len(distinct) == len(owner), "a pattern occurs twice")
+        labels = axes.groups.classes[owner].tolist()
+        shown = packed(seen)
         cohorts = [Cohort(label, bits.tobytes()) for label, bits in zip(labels, shown, strict=True)]
         groups = Groups(as_labels(cohorts, object), axes.groups.folds)
         return cls(axes, parts.like(parts.axes.with_groups(groups), parts.arrays, parts.lows))

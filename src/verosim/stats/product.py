@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from verosim.axes import Axes
+from verosim.axes.state_checks import require
 from verosim.data import Batch
 from verosim.errors import VerosimError
 from verosim.stats.state import from_state, restorable
@@ -164,7 +165,13 @@ class Product(Statistic):
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         parts = {name: from_state(part) for name, part in state["parts"].items()}
-        return cls(parts, state["kinds"])
+        kinds = state["kinds"]
+        require(all(type(kind) is str for kind in kinds.values()), "a part has no kind")
+        require(kinds.keys() == parts.keys(), "its parts differ in number")
+        out = cls(parts, kinds)
+        same = all(part.axes.groups == out.axes.groups for part in parts.values())
+        require(same, "its parts have different classes")
+        return out
 
     def __repr__(self) -> str:
         return f"Product({', '.join(f'{n}={p!r}' for n, p in self.parts.items())})"

@@ -88,8 +88,21 @@ class SparseSums:
             return None
         indptr = np.array(state["indptr"], dtype=np.int64)
         codes = np.array(state["codes"], dtype=np.int32)
-        fits = len(indptr) == shape[0] * shape[1] + 1 and codes.max(initial=-1) < shape[2]
-        return cls(shape, (indptr, codes, np.array(state["sums"], dtype=float))) if fits else None
+        sums = np.array(state["sums"], dtype=float)
+        group = np.arange(len(indptr) - 1)
+        fits = (
+            indptr.ndim == codes.ndim == sums.ndim == 1
+            and len(indptr) == shape[0] * shape[1] + 1
+            and indptr[0] == 0
+            and bool((np.diff(indptr) >= 0).all())
+            and indptr[-1] == len(codes) == len(sums)
+            and codes.min(initial=0) >= 0
+            and codes.max(initial=-1) < shape[2]
+        )
+        if not fits:
+            return None
+        at = np.repeat(group, np.diff(indptr)) * np.int64(shape[2]) + codes
+        return cls(shape, (indptr, codes, sums)) if (np.diff(at) > 0).all() else None
 
     # Adding rows -------------------------------------------------------------------------
 

@@ -30,6 +30,11 @@ def restorable(kind: S) -> S:
     return kind
 
 
+def is_restorable(one: object) -> bool:
+    """Whether `from_state` can build statistics of the class of this one."""
+    return RESTORABLE.get(type(one).__name__) is type(one)
+
+
 def from_state(state: Mapping[str, Any]) -> Statistic:
     """The statistic with this state."""
     kind = state.get("kind")

@@ -77,6 +77,11 @@ class Statistic(Protocol):
         return "numbers"
 
     @property
+    def has_sums(self) -> bool:
+        """Whether the sums are there. A model that was saved without them can only predict."""
+        return True
+
+    @property
     def can_narrow(self) -> bool:
         """Whether `narrowed` is available."""
         return False
@@ -107,6 +112,11 @@ class Statistic(Protocol):
     def has_scatter(self) -> bool:
         """Whether `complete` has sums of products of columns, per class or for all classes."""
         return False
+
+    @property
+    def block_columns(self) -> int:
+        """The number of columns of the blocks that it absorbs."""
+        return self.axes.columns.size
 
     def count_names(self) -> list[str]:
         """The names of the counts: names of columns, or tokens if the rows are texts."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class _Course:
+class PerceptronCourse:
     """The state of learning: the weights, the sum for their mean, and the seed of the order."""
 
     theta: np.ndarray  # (1 or C, d + 1), the intercept is last
@@ -184,7 +184,7 @@ class Perceptron(LinearClassifier):
     converged_: bool
     n_iter_: int
     features_: Any
-    _course: _Course
+    _course: PerceptronCourse
     _columns: Columns
 
     def __init__(
@@ -293,7 +293,7 @@ class Perceptron(LinearClassifier):
             check_two_classes(type(self).__name__, rows.codes, rows.classes)
         shape = (1 if len(rows.classes) == 2 else len(rows.classes), rows.X.shape[1] + 1)
         late = np.zeros(shape if self.averaged else (shape[0], 0))
-        self._course = _Course(np.zeros(shape), late, 0, np.uint64(2 * seed + 1))
+        self._course = PerceptronCourse(np.zeros(shape), late, 0, np.uint64(2 * seed + 1))
         self.mistakes_, self.criterion_ = np.empty(0, np.int64), np.empty(0)
         return rows, columns
 

@@ -1,0 +1,125 @@
+"""Do the parts of a model fit each other: its sums, its schema and its decision rule?
+
+    columns that the reader gives = columns of the sums = columns of the rule
+
+Compiled loops trust this, so a file in which it is not true is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verosim.axes import Axes, Columns
+from verosim.data.adapters import open_table
+from verosim.data.schema import Schema
+from verosim.data.stream import TableSource
+from verosim.densities.features import Deviations, Indicators, SideBySide
+from verosim.errors import VerosimError
+from verosim.files.shapes import sizes_of
+from verosim.models import Spec
+from verosim.pool.pool_statistic import part_of_pool
+from verosim.stats.codec import DATA_ERRORS
+from verosim.stats.plain_trees import damaged
+
+
+def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
+    """Raise an error unless the reader of the model gives the columns of its sums."""
+    if schema is None:
+        if has_parts(statistic) or spec.reads_only_tables:
+            raise damaged("the model has no schema")
+        return
+    reader = spec.reader(schema)
+    axes = Axes(statistic.axes.groups, reader.columns)
+    try:
+        empty = open_table({name: [] for name in reader.names})
+        plan: Any = spec.plan(axes, TableSource(empty, reader, None, None))
+    except (VerosimError, *DATA_ERRORS):  # the plan depends on rows, as bins do
+        plan = None
+    if plan is None:
+        check_block_columns(statistic, reader.columns)
+    else:
+        _check_same_layout(plan, statistic)
+
+
+def check_block_columns(statistic: Any, columns: Columns) -> None:
+    """Raise an error unless a statistic without parts has these columns."""
+    if has_parts(statistic) or statistic.block_columns != columns.size:
+        raise damaged("its sums do not have the columns of its schema")
+
+
+def _check_same_layout(plan: Any, statistic: Any) -> None:
+    if has_parts(plan) != has_parts(statistic):
+        raise damaged("its sums do not have the kinds of its columns")
+    if has_parts(plan):
+        if list(plan.parts) != list(statistic.parts):
+            raise damaged("its sums do not have the kinds of its columns")
+        for name, part in plan.parts.items():
+            _check_same_layout(part, statistic.parts[name])
+        return
+    mine, theirs = plan.axes, statistic.axes
+    same = mine.columns.size == theirs.columns.size and type(mine.codes) is type(theirs.codes)
+    same &= plan.block_columns == statistic.block_columns
+    if not same or plan.sums_of != statistic.sums_of:
+        raise damaged("its sums do not have the columns of its schema")
+
+
+def check_rule_fits(params: Any, statistic: Any) -> None:
+    """Raise an error unless the parameters of a rule belong to the classes and columns of sums."""
+    sizes = sizes_of(params)
+    if sizes.get("C", statistic.axes.size("class")) != statistic.axes.size("class"):
+        raise damaged("its rule does not have the classes of its sums")
+    check = PARTS_OF_RULES.get(type(params).__name__, _check_one)
+    check(params, statistic)
+
+
+def _check_one(params: Any, statistic: Any) -> None:
+    size = statistic.block_columns
+    if has_parts(statistic) or sizes_of(params).get("d", size) != size:
+        raise damaged("its rule does not have the columns of its sums")
+
+
+def _check_lifted(params: Any, statistic: Any) -> None:
+    if has_parts(statistic) or params.lift.columns != statistic.block_columns:
+        raise damaged("its rule does not have the columns of its sums")
+
+
+def _check_product(params: Any, statistic: Any) -> None:
+    if not has_parts(statistic) or params.parts.keys() != statistic.parts.keys():
+        raise damaged("its rule does not have the kinds of its columns")
+    for name, part in params.parts.items():
+        check_rule_fits(part, statistic.parts[name])
+
+
+def _check_pool(params: Any, statistic: Any) -> None:
+    for expert in params.members:
+        check_rule_fits(params.rules[expert.name].params, part_of_pool(statistic, expert.part))
+
+
+# The parameters that are not those of the columns of one statistic.
+PARTS_OF_RULES = {
+    "PoolParams": _check_pool,
+    "ProductParams": _check_product,
+    "PairedParams": _check_product,
+    "LiftedScores": _check_lifted,
+}
+
+
+def has_parts(statistic: Any) -> bool:
+    """Whether a statistic has parts with columns of their own."""
+    return bool(statistic.sums_of == "parts")
+
+
+def check_features_fit(by: Any, statistic: Any) -> None:
+    """Raise an error unless the features of a twin are those of the columns of its model."""
+    wrong = damaged("the features of a twin are not those of its model")
+    if len(by.names) != by.coef.shape[1] or len(by.scale) != by.coef.shape[1]:
+        raise wrong
+    if isinstance(by, SideBySide):
+        if not has_parts(statistic) or by.parts.keys() != statistic.parts.keys():
+            raise wrong
+        for name, part in by.parts.items():
+            check_features_fit(part, statistic.parts[name])
+    elif isinstance(by, Deviations | Indicators):
+        size = len(by.pivot) if isinstance(by, Deviations) else by.codes.columns_of()
+        if size != statistic.axes.columns.size:
+            raise wrong

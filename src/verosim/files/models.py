@@ -1,0 +1,304 @@
+"""The estimators that a model file may contain, and their fitted attributes: a fixed list.
+
+    model  ⇄  (name of the class, parameters, fitted attributes)
+
+A classifier with sums is stored as its sums, its schema and the values that `fit` chose. Its
+decision rule follows from them when the file is read. A file cannot set other attributes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import LabelBinarizer
+
+from verosim.axes import Columns
+from verosim.bayes.rule import Decision
+from verosim.data.schema import Schema
+from verosim.densities.base import LinearForm
+from verosim.densities.em import Convergence
+from verosim.densities.features import Expansion
+from verosim.errors import VerosimError, VerosimWarning
+from verosim.estimators import (
+    AODE,
+    KDB,
+    LDA,
+    MDA,
+    QDA,
+    RDA,
+    TAN,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    HistogramNB,
+    JointHistogram,
+    LiftedLDA,
+    MultinomialNB,
+    NaiveBayes,
+    NaiveLDA,
+    TextNB,
+    TextRidge,
+)
+from verosim.estimators.paired import PairedNaiveBayes
+from verosim.estimators.statistic_classifier import StatisticClassifier
+from verosim.estimators.whiten import Whiten
+from verosim.files.fits import fits
+from verosim.files.layout import check_features_fit, check_rule_fits, check_sums_fit
+from verosim.models import State, derive
+from verosim.pool.estimator import Pool
+from verosim.pool.text_pool import TextPool
+from verosim.pool.text_svm import TextSVM
+from verosim.pool.weighted_pairs import WeightedPairs
+from verosim.stats import Statistic
+from verosim.stats.codec import DATA_ERRORS
+from verosim.stats.hollow import hollow
+from verosim.stats.plain_trees import damaged
+from verosim.twins.least_squares import LeastSquares
+from verosim.twins.linear import LinearClassifier
+from verosim.twins.logistic import LogisticRegression
+from verosim.twins.multiclass import OneVsOne, OneVsRest
+from verosim.twins.perceptron import Perceptron, PerceptronCourse
+from verosim.twins.svm import LinearSVM
+from verosim.twins.twin import FeatureScores, Twin
+from verosim.validate.calibration import Calibrated
+from verosim.validate.calibration_maps import PosteriorMap
+from verosim.validate.column_weights import ColumnWeights
+from verosim.validate.conformal import Conformal
+from verosim.validate.nonconformity import NonconformityScores
+from verosim.validate.reject import Reject
+from verosim.validate.reliability import Reliability
+from verosim.validate.semi import SemiSupervised
+
+Array = np.ndarray
+OF_COLUMNS: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": Array}
+OF_LINEAR: dict[str, Any] = {
+    **OF_COLUMNS, "classes_": Array, "coef_": Array, "intercept_": Array, "_decision": Decision,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """What a file has of the fitted state of a classifier with sums."""
+
+    statistic: Statistic
+    schema: Schema | None
+    tuned: dict[str, Any]
+    rule: Decision | None = None  # only in a file without sums
+
+
+OF_SUMS: dict[str, Any] = {"state_": SavedState}
+
+# The fitted attributes of each class, and their types. A file may lack some of them.
+SAVED_MODELS: dict[type, dict[str, Any]] = {
+    **dict.fromkeys(
+        (AODE, KDB, LDA, MDA, QDA, RDA, TAN, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB,
+         HistogramNB, JointHistogram, LiftedLDA, MultinomialNB, NaiveBayes, NaiveLDA, TextNB,
+         TextRidge, LeastSquares, Pool, TextPool, PairedNaiveBayes, TextSVM, WeightedPairs), OF_SUMS
+    ),
+    Whiten: {
+        **OF_COLUMNS, "_model": LDA, "covariance_": Array, "mean_": Array, "whitener_": Array,
+        "unwhitener_": Array,
+    },
+    LogisticRegression: {
+        **OF_LINEAR, "n_iter_": int, "regularisation_": float, "objective_": float, "gap_": float,
+        "loss_curve_": Any, "norm_curve_": Any, "_seen": int, "_rate": float,
+    },
+    LinearSVM: {**OF_LINEAR, "objective_": Array, "gap_": Array, "n_iter_": Array},
+    Perceptron: {
+        **OF_LINEAR, "features_": None, "_course": PerceptronCourse, "mistakes_": Array,
+        "criterion_": Array,
+        "n_iter_": int, "converged_": bool, "_columns": Columns,
+    },
+    OneVsRest: {**OF_COLUMNS, "classes_": Array, "estimators_": list},
+    OneVsOne: {**OF_COLUMNS, "classes_": Array, "estimators_": tuple, "pairwise_indices_": None},
+    Twin: {
+        "model_": StatisticClassifier, "_by": Expansion, "logistic_": LogisticRegression,
+        "classes_": Array, "coef_": Array, "intercept_": Array, "scores_": LinearForm,
+    },
+    Calibrated: {
+        "map_": PosteriorMap | ColumnWeights, "before_": Reliability, "after_": Reliability,
+        "model_": StatisticClassifier, "rows_since_map_": float, "refit_after_": float,
+    },
+    Conformal: {
+        "model_": Any, "rules_": list[Decision], "scores_": list[list[NonconformityScores]],
+        "_classes": Array,
+    },
+    Reject: {"model_": Any, "log_least_": float},
+    SemiSupervised: {"model_": Any, "convergence_": Convergence, "n_iter_": int},
+}  # fmt: skip
+NOT_ALWAYS = {  # attributes that depend on the settings or on the rows
+    "feature_names_in_", "loss_curve_", "norm_curve_", "_seen", "_rate", "objective_", "gap_",
+    "n_iter_", "regularisation_", "pairwise_indices_",
+}  # fmt: skip
+MODELS_BY_NAME = {kind.__name__: kind for kind in SAVED_MODELS}
+
+
+def foreign(value: Any, where: str) -> VerosimError:
+    """The error for code that a file cannot contain."""
+    name = getattr(value, "__qualname__", None) or type(value).__name__
+    return VerosimError(
+        f"{where} is {name}, which is code from outside of verosim, and a model file contains no "
+        "code.",
+        "Use pickle or joblib for this model, and load such files only if you trust their author.",
+    )
+
+
+# Saving ------------------------------------------------------------------------------------------
+
+
+def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
+    """The name, the parameters and the fitted attributes of a model."""
+    kind = type(model)
+    if kind not in SAVED_MODELS:
+        raise foreign(model, "The model")
+    params = parameters_of(model)
+    for name, value in params.items():
+        is_code = callable(value) or hasattr(value, "fit")
+        if is_code and type(value) not in SAVED_MODELS:
+            raise foreign(value, f"The parameter {name} of {kind.__name__}")
+    fitted = {name: value for name, value in vars(model).items() if name not in params}
+    if "state_" in fitted:
+        fitted["state_"] = _saved_state(model, statistics)
+    if kind is OneVsRest or kind is OneVsOne:
+        fitted.pop("label_binarizer_", None)
+        for one in fitted.get("estimators_", ()):
+            if type(one) not in SAVED_MODELS:
+                raise foreign(one, f"A binary model of {kind.__name__}")
+    if kind is Perceptron and fitted.get("features_") is not None:
+        raise foreign(fitted["features_"], "The feature map of Perceptron")
+    if kind is Twin and "_decision" in fitted:
+        scores = fitted.pop("_decision").params
+        none = np.zeros(scores.coef.shape[1])
+        fitted["scores_"] = LinearForm(scores.mean, none, scores.coef, scores.bias)
+    unknown = [name for name in fitted if name not in SAVED_MODELS[kind]]
+    if unknown:
+        raise VerosimError(
+            f"{kind.__name__} has the attribute {unknown[0]!r}, which is not an attribute of "
+            "verosim.",
+            f"Delete the attribute {unknown[0]!r} before you save the model.",
+        )
+    return {"model": kind.__name__, "params": params, "fitted": fitted}
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """The parameters of a model by name."""
+    return {name: vars(model)[name] for name in signature(type(model)).parameters}
+
+
+def _saved_state(model: StatisticClassifier, statistics: bool) -> SavedState:
+    state = model.checked_state()
+    tuned = dict(state.tuned)
+    if statistics and hollow(state.statistic) is not state.statistic:
+        return SavedState(state.statistic, state.schema, tuned)
+    return SavedState(hollow(state.statistic), state.schema, tuned, state.rule)
+
+
+# Loading -----------------------------------------------------------------------------------------
+
+
+def built_model(tree: Any) -> Any:
+    """The model of a tree, with checked parameters and attributes."""
+    if not isinstance(tree, dict) or tree.keys() != {"model", "params", "fitted"}:
+        raise damaged("a model has unknown fields")
+    name, params, fitted = tree["model"], tree["params"], tree["fitted"]
+    kind = MODELS_BY_NAME.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise damaged(f"{str(name)[:40]!r} is not a model")
+    if not isinstance(params, dict) or not isinstance(fitted, dict):
+        raise damaged(f"{name} has no parameters")
+    known = signature(kind).parameters
+    unknown = [one for one in params if one not in known]
+    unknown += [one for one in fitted if one not in SAVED_MODELS[kind]]
+    if unknown:
+        raise damaged(f"{name} has no parameter or attribute {str(unknown[0])[:40]!r}")
+    lost = SAVED_MODELS[kind].keys() - fitted.keys() - NOT_ALWAYS
+    if fitted and lost:
+        raise damaged(f"{name} has no attribute {min(lost)!r}")
+    for one, value in fitted.items():
+        if not fits(value, SAVED_MODELS[kind][one]):
+            raise damaged(f"the attribute {one!r} of {name} has a wrong type")
+    try:
+        model = kind(**params)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", VerosimWarning)  # they were given by fit
+            _restore(model, kind, fitted)
+    except VerosimError:
+        raise
+    except DATA_ERRORS as error:
+        raise damaged(f"{name} has wrong values ({type(error).__name__}: {error})") from error
+    return model
+
+
+def _restore(model: Any, kind: type, fitted: dict[str, Any]) -> None:
+    """Set the fitted attributes."""
+    fitted = dict(fitted)
+    saved = fitted.pop("state_", None)
+    form = fitted.pop("scores_", None) if kind is Twin else None
+    vars(model).update(fitted)
+    if saved is not None:
+        _set_state(model, saved)
+    if kind is OneVsRest and "classes_" in fitted:
+        model.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes_)
+    if kind is Twin and form is not None:
+        rule = model.model_.state_.rule
+        scores = FeatureScores(rule.params, fitted["_by"], form.coef, form.bias, form.pivot)
+        decision = Decision(np.zeros(len(model.classes_)), scores, rule.columns)
+        vars(model)["_decision"] = decision
+    check_parts(model, fitted)
+
+
+def _set_state(model: Any, saved: SavedState) -> None:
+    """Set the state of a classifier with sums. Its rule follows from the sums."""
+    tuned = saved.tuned
+    if "members" in tuned:  # the settings of a pool contain its members
+        vars(model)["state_"] = State(None, saved.statistic, saved.schema, None, tuned)  # type: ignore[arg-type]
+    spec = model.spec()
+    sums, schema, resolved = saved.statistic, saved.schema, spec.resolved(tuned)
+    check_sums_fit(resolved, sums, schema)
+    if saved.rule is None:
+        model.set_state(derive(spec, sums, schema, tuned, streaming=True, quiet=True))
+        return
+    check_rule_fits(saved.rule.params, sums)
+    model.set_state(State(resolved, sums, schema, saved.rule, tuned))
+
+
+def check_parts(model: Any, fitted: dict[str, Any]) -> None:
+    """Raise an error unless the fitted attributes fit each other."""
+    kind = type(model)
+    ok = True
+    if isinstance(model, LinearClassifier) and "_decision" in fitted:
+        decision, C = fitted["_decision"], len(model.classes_)
+        scores = decision.params
+        ok = (
+            len(decision.log_prior) == C
+            and model.coef_.shape == scores.form.coef.shape
+            and len(scores.form.bias) in ((1, 2) if C == 2 else (C,))
+            and decision.columns.size == scores.form.coef.shape[1]
+        )
+    elif kind is OneVsRest and "estimators_" in fitted:
+        C = len(model.classes_)
+        ok = len(model.estimators_) == (1 if C == 2 else C) and all(
+            type(one) in SAVED_MODELS for one in model.estimators_
+        )
+    elif kind is OneVsOne and "estimators_" in fitted:
+        C = len(model.classes_)
+        ok = len(model.estimators_) == C * (C - 1) // 2 and all(
+            type(one) in SAVED_MODELS for one in model.estimators_
+        )
+    elif "model_" in fitted:
+        ok = type(fitted["model_"]) in SAVED_MODELS
+        sums = fitted["model_"].checked_state().statistic
+        if kind is Conformal:
+            for rule in model.rules_:
+                check_rule_fits(rule.params, sums)
+            ok &= len(model.scores_) == max(len(model.rules_), 1)
+        elif kind is Twin and "_by" in fitted:
+            check_features_fit(fitted["_by"], sums)
+            ok &= model.coef_.shape[1] == len(fitted["_by"].names)
+    if not ok:
+        raise damaged(f"the parts of {kind.__name__} do not fit each other")

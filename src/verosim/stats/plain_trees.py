@@ -1,0 +1,476 @@
+"""Plain data as strict JSON and named tensors, and back to the bit.
+
+    tree  ⇄  (node, {name: array})
+
+A tree has dicts, lists, tuples, sets, numbers, texts, bytes and numpy arrays. Single numbers
+stay in the node, which is JSON. Arrays, lists of numbers and lists of texts are tensors.
+Texts are UTF-8 bytes and the position where each text ends. An array that is mostly zero is stored
+as the places and the values of its other cells.
+
+>>> import numpy as np
+>>> node, tensors = packed_tree({"classes": ["no", "yes"], "sums": np.zeros((2, 3))})
+>>> sorted(tensors)
+['classes.bytes', 'classes.ends', 'sums']
+>>> unpacked_tree(node, tensors)["classes"]
+['no', 'yes']
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+
+from verosim.errors import VerosimError
+
+DEEPEST = 64  # levels of a tree
+LEAST_SPARSE = 256  # smaller arrays are always stored whole
+SPARSE_SHARE = 4  # an array with fewer than 1/4 of its cells other than zero is stored sparse
+FEWEST_NUMBERS = 8  # longer lists of numbers are tensors
+MOST_DIMS = 8
+MOST_ARRAY_CELLS = 1 << 40
+ARRAY_TYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+STORED = {np.dtype(kind).newbyteorder("<"): np.dtype(kind).str for kind in ARRAY_TYPES}
+SCALARS = {np.dtype(kind).name: np.dtype(kind).type for kind in ARRAY_TYPES}
+SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))
+LARGEST_INTEGER = 1 << 128
+TIMES = {f"<M8[{unit}]" for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")}
+
+# A hook gives a tag and a tree for an object that is not plain data, or None to refuse it.
+Hook = Callable[[Any], tuple[str, Any] | None]
+
+
+def damaged(what: str) -> VerosimError:
+    """The error for bytes that do not describe what they should describe."""
+    return VerosimError(
+        f"The file is damaged or is not a file of verosim: {what}.",
+        "Use the original file, or save the model again.",
+    )
+
+
+# Packing -----------------------------------------------------------------------------------------
+
+
+def packed_tree(tree: Any, hook: Hook | None = None) -> tuple[Any, dict[str, np.ndarray]]:
+    """The node and the tensors of a tree."""
+    work = _Packing(hook)
+    return work.node(tree, "", 0), work.tensors
+
+
+class _Packing:
+    def __init__(self, hook: Hook | None) -> None:
+        self.hook = hook
+        self.tensors: dict[str, np.ndarray] = {}
+
+    def node(self, one: Any, at: str, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise VerosimError(
+                f"The value at {at!r} has more than {DEEPEST} levels.", "Use a simpler value."
+            )
+        if one is None or one is True or one is False:
+            return one
+        kind = type(one)
+        if kind is int:
+            if abs(one) >= LARGEST_INTEGER:
+                raise VerosimError(f"The number {one:.3e} is too large to be saved.")
+            return one
+        if kind is float:
+            return one if math.isfinite(one) else {"is": "float", "of": str(one)}
+        if kind is str:
+            return one
+        if kind is date or kind is datetime:
+            return {"is": kind.__name__, "of": one.isoformat()}
+        if kind is bytes:
+            return {"is": "bytes", "of": self._add(at, np.frombuffer(one, dtype=np.uint8))}
+        if kind is list or kind is tuple:
+            return self._sequence(one, at, depth)
+        if isinstance(one, np.ndarray):
+            return self._array(one, at, depth)
+        if isinstance(one, np.generic):
+            return self._scalar(one, at)
+        if kind is frozenset:
+            inside = sorted(one, key=lambda value: (type(value).__name__, value))
+            return {"is": "set", "of": self.node(inside, at, depth + 1)}
+        if self.hook is not None:
+            found = self.hook(one)
+            if found is not None:
+                tag, tree = found
+                return {"is": tag, "of": self.node(tree, at, depth + 1)}
+        if isinstance(one, Mapping):
+            return self._mapping(one, at, depth)
+        raise VerosimError(
+            f"A value of type {kind.__name__} cannot be saved" + (f" ({at})." if at else "."),
+            "Use numbers, texts, lists and dicts, or use pickle, which can run any code.",
+        )
+
+    def _add(self, at: str, array: np.ndarray) -> str:
+        """The name of a new tensor. The name of a place is used once."""
+        name, i = at or "value", 1
+        while name in self.tensors:
+            i += 1
+            name = f"{at or 'value'}~{i}"
+        self.tensors[name] = array
+        return name
+
+    def _mapping(self, one: Mapping[Any, Any], at: str, depth: int) -> Any:
+        if all(type(key) is str for key in one) and len(one) < FEWEST_NUMBERS * 8:
+            pairs = [
+                [key, self.node(value, f"{at}.{key}" if at else key, depth + 1)]
+                for key, value in one.items()
+            ]
+            return {"is": "dict", "of": pairs}
+        keys = self.node(list(one), f"{at}.keys", depth + 1)
+        return {"is": "map", "keys": keys, "of": self.node(list(one.values()), at, depth + 1)}
+
+    def _sequence(self, one: Any, at: str, depth: int) -> Any:
+        shape = {"as": "tuple"} if type(one) is tuple else {}
+        kinds = {type(value) for value in one}
+        if kinds == {str}:
+            return {"is": "texts", "of": self._texts(one, at), **shape}
+        if len(one) >= FEWEST_NUMBERS and len(kinds) == 1:
+            array = _numbers(one, kinds.pop())
+            if array is not None:
+                return {"is": "numbers", "of": self._add(at, array), **shape}
+        inside = [self.node(value, f"{at}.{i}", depth + 1) for i, value in enumerate(one)]
+        return {"is": "tuple", "of": inside} if shape else inside
+
+    def _texts(self, texts: Any, at: str) -> str:
+        raw = [text.encode("utf-8", "surrogatepass") for text in texts]
+        ends = np.cumsum([len(one) for one in raw], dtype=np.int64)
+        name = self._add(f"{at}.bytes", np.frombuffer(b"".join(raw), dtype=np.uint8))
+        self.tensors[_ends_of(name)] = ends
+        return name
+
+    def _array(self, one: np.ndarray, at: str, depth: int) -> Any:
+        if one.dtype.kind == "U":
+            texts = self._texts(one.ravel().tolist(), at)
+            width = one.dtype.itemsize // 4
+            return {"is": "labels", "of": texts, "width": width, "shape": list(one.shape)}
+        if one.dtype == object:
+            of = self.node(one.ravel().tolist(), at, depth + 1)
+            return {"is": "objects", "of": of, "shape": list(one.shape)}
+        if one.dtype.kind == "M":
+            whole = self._array(one.view(np.int64), at, depth)
+            return {"is": "times", "type": one.dtype.str, "of": whole}
+        if one.dtype.newbyteorder("<") not in STORED or one.dtype.byteorder == ">":
+            raise VerosimError(
+                f"An array of type {one.dtype} cannot be saved ({at}).",
+                "Use whole numbers, floats, booleans or texts.",
+            )
+        # The order of the cells in memory is kept, because sums in another order round otherwise.
+        order = memory_order(one)
+        flat = one.transpose(order)
+        more = {} if order == list(range(one.ndim)) else {"order": order}
+        if one.size >= LEAST_SPARSE:
+            bits = np.ascontiguousarray(flat).view(f"u{one.dtype.itemsize}").reshape(-1)
+            places = np.flatnonzero(bits)  # −0.0 has a bit, so it is kept
+            if len(places) * SPARSE_SHARE < one.size:
+                values = np.ascontiguousarray(flat).reshape(-1)[places]
+                name = self._add(f"{at}.values", values)
+                self.tensors[_places_of(name)] = places.astype(np.int64)
+                return {"is": "sparse", "of": name, "shape": list(flat.shape), **more}
+        return {"is": "array", "of": self._add(at, flat.copy(order="C")), **more}
+
+    def _scalar(self, one: np.generic, at: str) -> Any:
+        if isinstance(one, np.str_):
+            return str(one)
+        if one.dtype.name not in SCALARS:
+            raise VerosimError(f"A value of type {one.dtype} cannot be saved ({at}).")
+        return {"is": "scalar", "type": one.dtype.name, "of": self.node(one.item(), at, 0)}
+
+
+def memory_order(array: np.ndarray) -> list[int]:
+    """The axes of an array from the one with the largest steps to the one with the smallest."""
+    long = [axis for axis in range(array.ndim) if array.shape[axis] > 1]
+    by_steps = sorted(long, key=lambda axis: -abs(array.strides[axis]))
+    if by_steps == long or not array.size:
+        return list(range(array.ndim))
+    return [axis for axis in range(array.ndim) if axis not in long] + by_steps
+
+
+def _numbers(values: Any, kind: type) -> np.ndarray | None:
+    """A list of numbers of one type as an array; None if there is no exact array."""
+    if kind is bool:
+        return np.array(values, dtype=bool)
+    if kind is float:
+        return np.array(values, dtype=np.float64)
+    if kind is int:
+        low, high = min(values), max(values)
+        for dtype, least, most in INTEGERS:
+            if least <= low and high < most:
+                return np.array(values, dtype=dtype)
+    return None
+
+
+def _ends_of(name: str) -> str:
+    stem, mark, number = name.partition(".bytes~")
+    return f"{stem}.ends~{number}" if mark else f"{name.removesuffix('.bytes')}.ends"
+
+
+def _places_of(name: str) -> str:
+    return f"{name}.places"
+
+
+# Unpacking ---------------------------------------------------------------------------------------
+
+Build = Callable[[str, Any], Any]
+
+
+def unpacked_tree(node: Any, tensors: Mapping[str, np.ndarray], build: Build | None = None) -> Any:
+    """The tree of a node. Every tensor must be used once.
+
+    `build(tag, tree)` makes the objects that are not plain data.
+    """
+    work = _Unpacking(tensors, build)
+    tree = work.tree(node, 0)
+    if work.left:
+        raise damaged(f"nothing uses its tensor {sorted(work.left)[0]!r}")
+    return tree
+
+
+NODE_FIELDS = {
+    "float": {"of"}, "bytes": {"of"}, "tuple": {"of"}, "set": {"of"}, "dict": {"of"},
+    "map": {"keys", "of"}, "texts": {"of", "as"}, "numbers": {"of", "as"},
+    "labels": {"of", "width", "shape"}, "objects": {"of", "shape"}, "array": {"of", "order"},
+    "sparse": {"of", "shape", "order"}, "scalar": {"type", "of"},
+    "date": {"of"}, "datetime": {"of"}, "times": {"type", "of"},
+}  # fmt: skip
+OPTIONAL_FIELDS = {"as", "order"}
+
+
+class _Unpacking:
+    def __init__(self, tensors: Mapping[str, np.ndarray], build: Build | None) -> None:
+        self.tensors, self.build = tensors, build
+        self.left = set(tensors)
+
+    def tree(self, node: Any, depth: int) -> Any:
+        if depth > 2 * DEEPEST:
+            raise damaged("its data has too many levels")
+        if node is None or isinstance(node, bool | int | float | str):
+            return node
+        if isinstance(node, list):
+            return [self.tree(one, depth + 1) for one in node]
+        if not isinstance(node, dict) or not isinstance(node.get("is"), str):
+            raise damaged("a part of its data has no kind")
+        tag, given = node["is"], node.keys() - {"is"}
+        known = NODE_FIELDS.get(tag, {"of"})
+        if not known - OPTIONAL_FIELDS <= given <= known:
+            raise damaged(f"a {tag} has unknown fields")
+        if tag not in NODE_FIELDS:
+            if self.build is None:
+                raise damaged(f"{tag!r} is not a kind of data")
+            return self.build(tag, self.tree(node["of"], depth + 1))
+        make = getattr(self, f"_{tag}")
+        return make(node, depth + 1)
+
+    def tensor(self, name: Any, kinds: str = "biuf", dims: int | None = None) -> np.ndarray:
+        """A tensor by name, once."""
+        if not isinstance(name, str) or name not in self.left:
+            raise damaged(f"it has no tensor {str(name)[:80]!r}")
+        self.left.remove(name)
+        array = self.tensors[name]
+        if array.dtype.kind not in kinds or (dims is not None and array.ndim != dims):
+            raise damaged(f"its tensor {name!r} has a wrong type or shape")
+        return array
+
+    def _float(self, node: Any, depth: int) -> float:
+        if not isinstance(node["of"], str) or node["of"] not in SPECIAL_FLOATS:
+            raise damaged("a number is not a number")
+        return SPECIAL_FLOATS[node["of"]]
+
+    def _bytes(self, node: Any, depth: int) -> bytes:
+        array = self.tensor(node["of"], "u", 1)
+        if array.dtype != np.uint8:
+            raise damaged("its bytes have a wrong type")
+        return array.tobytes()
+
+    def _tuple(self, node: Any, depth: int) -> tuple[Any, ...]:
+        if not isinstance(node["of"], list):
+            raise damaged("a tuple is not a list")
+        return tuple(self.tree(one, depth) for one in node["of"])
+
+    def _set(self, node: Any, depth: int) -> frozenset[Any]:
+        inside = self.tree(node["of"], depth)
+        if not isinstance(inside, list):
+            raise damaged("a set is not a list")
+        return frozenset(hashable(inside))
+
+    def _dict(self, node: Any, depth: int) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for pair in node["of"] if isinstance(node["of"], list) else [None]:
+            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+                raise damaged("a dict is not a list of pairs")
+            if pair[0] in out:
+                raise damaged(f"it has {pair[0][:80]!r} twice")
+            out[pair[0]] = self.tree(pair[1], depth)
+        return out
+
+    def _map(self, node: Any, depth: int) -> dict[Any, Any]:
+        keys, values = self.tree(node["keys"], depth), self.tree(node["of"], depth)
+        if not isinstance(keys, list) or not isinstance(values, list) or len(keys) != len(values):
+            raise damaged("a dict has not one value per key")
+        out = dict(zip(hashable(keys), values, strict=True))
+        if len(out) != len(keys):
+            raise damaged("a dict has a key twice")
+        return out
+
+    def _strings(self, name: Any) -> list[str]:
+        raw = self.tensor(name, "u", 1)
+        ends = self.tensor(_ends_of(name), "i", 1)
+        if raw.dtype != np.uint8 or ends.dtype != np.int64:
+            raise damaged("its texts have a wrong type")
+        if not are_in_order(ends, len(raw)) or (ends[-1] if len(ends) else 0) != len(raw):
+            raise damaged(f"the offsets of the texts {name!r} are not in order")
+        data, start, out = raw.tobytes(), 0, []
+        for end in ends.tolist():
+            try:
+                out.append(data[start:end].decode("utf-8", "surrogatepass"))
+            except UnicodeDecodeError:
+                raise damaged(f"a text of {name!r} is not UTF-8") from None
+            start = end
+        return out
+
+    def _texts(self, node: Any, depth: int) -> Any:
+        return _as(node, self._strings(node["of"]))
+
+    def _numbers(self, node: Any, depth: int) -> Any:
+        return _as(node, self.tensor(node["of"], dims=1).tolist())
+
+    def _labels(self, node: Any, depth: int) -> np.ndarray:
+        texts, width = self._strings(node["of"]), node["width"]
+        if type(width) is not int or not 0 <= width <= 1 << 20:
+            raise damaged("an array of texts has a wrong width")
+        if any(len(text) > width for text in texts):
+            raise damaged("an array of texts has a text that is too long")
+        return np.array(texts, dtype=f"<U{width}").reshape(shape_of(node["shape"], len(texts)))
+
+    def _objects(self, node: Any, depth: int) -> np.ndarray:
+        values = self.tree(node["of"], depth)
+        if not isinstance(values, list):
+            raise damaged("an array is not a list")
+        out = np.empty(len(values), dtype=object)
+        out[:] = hashable(values)
+        return out.reshape(shape_of(node["shape"], len(values)))
+
+    def _array(self, node: Any, depth: int) -> np.ndarray:
+        return _ordered(self.tensor(node["of"]).copy(), node)
+
+    def _sparse(self, node: Any, depth: int) -> np.ndarray:
+        values = self.tensor(node["of"], dims=1)
+        places = self.tensor(_places_of(node["of"]), "i", 1)
+        shape = shape_of(node["shape"])
+        size = math.prod(shape)
+        if len(places) != len(values) or places.dtype != np.int64:
+            raise damaged("a sparse array has not one value per place")
+        if not are_in_order(places, size - 1, strictly=True):
+            raise damaged("the places of a sparse array are not in order")
+        out = np.zeros(size, dtype=values.dtype)
+        out[places] = values
+        return _ordered(out.reshape(shape), node)
+
+    def _date(self, node: Any, depth: int) -> date:
+        try:
+            return date.fromisoformat(node["of"])
+        except (TypeError, ValueError):
+            raise damaged("a date is not a date") from None
+
+    def _datetime(self, node: Any, depth: int) -> datetime:
+        try:
+            return datetime.fromisoformat(node["of"])
+        except (TypeError, ValueError):
+            raise damaged("a time is not a time") from None
+
+    def _times(self, node: Any, depth: int) -> np.ndarray:
+        whole = self.tree(node["of"], depth)
+        if not isinstance(whole, np.ndarray) or whole.dtype != np.int64:
+            raise damaged("times are not whole numbers")
+        if node["type"] not in TIMES:
+            raise damaged("times have an unknown type")
+        return whole.view(node["type"])
+
+    def _scalar(self, node: Any, depth: int) -> Any:
+        kind = SCALARS.get(node["type"]) if isinstance(node["type"], str) else None
+        value = self.tree(node["of"], depth)
+        if kind is None or not isinstance(value, bool | int | float):
+            raise damaged("a number has an unknown type")
+        try:
+            out = kind(value)
+        except (OverflowError, ValueError):
+            raise damaged("a number does not fit its type") from None
+        if out != value and value == value:
+            raise damaged("a number does not fit its type")
+        return out
+
+
+def _as(node: Any, values: list[Any]) -> Any:
+    if node.get("as", "tuple") != "tuple":
+        raise damaged("a list has an unknown type")
+    return tuple(values) if "as" in node else values
+
+
+def _ordered(array: np.ndarray, node: Any) -> np.ndarray:
+    """The array with its axes as they were."""
+    if "order" not in node:
+        return array
+    order = node["order"]
+    if not isinstance(order, list) or sorted(map(repr, order)) != sorted(
+        map(repr, range(array.ndim))
+    ):
+        raise damaged("the axes of an array are not in order")
+    return array.transpose(np.argsort(order))
+
+
+def shape_of(given: Any, cells: int | None = None) -> tuple[int, ...]:
+    """A shape from a file, with bounded dimensions and a bounded product."""
+    whole = isinstance(given, list) and all(type(size) is int for size in given)
+    bounded = whole and all(0 <= size <= MOST_ARRAY_CELLS for size in given)
+    if not bounded or len(given) > MOST_DIMS:
+        raise damaged("an array has a wrong shape")
+    if math.prod(max(size, 1) for size in given) > MOST_ARRAY_CELLS:
+        raise damaged("an array is too large")
+    if cells is not None and math.prod(given) != cells:
+        raise damaged("an array has a wrong shape")
+    return tuple(given)
+
+
+def are_in_order(numbers: np.ndarray, most: int, strictly: bool = False) -> bool:
+    """Whether numbers are between 0 and `most` and do not decrease, or increase strictly."""
+    if not len(numbers):
+        return True
+    if numbers[0] < 0 or numbers[-1] > most:
+        return False
+    before, after = numbers[:-1], numbers[1:]
+    return bool((before < after).all() if strictly else (before <= after).all())
+
+
+def hashable(values: list[Any]) -> list[Any]:
+    """The values, if a dict can have all of them as keys."""
+    for value in values:
+        try:
+            hash(value)
+        except TypeError:
+            raise damaged("a value cannot be a key or a label") from None
+    return values
+
+
+def sizes_when_built(node: Any) -> int:
+    """The bytes of sparse arrays in a node after they are built. Nothing is allocated."""
+    total, stack = 0, [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            if one.get("is") == "sparse":
+                total += 8 * math.prod(shape_of(one.get("shape")))
+            elif one.get("is") == "labels":
+                width = one.get("width")
+                if type(width) is not int or not 0 <= width <= 1 << 20:
+                    raise damaged("an array of texts has a wrong width")
+                total += 4 * width * math.prod(shape_of(one.get("shape")))
+            stack += one.values()
+        elif isinstance(one, list):
+            stack += one
+    return total

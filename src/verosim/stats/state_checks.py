@@ -1,0 +1,88 @@
+"""Checks of sums that come from outside, such as a file: are they sums of some rows?
+
+    rows ≥ 0,   weights ≥ 0 and finite,   S = Sᵀ,   S_jj ≥ −budget
+
+S are sums of products of columns. Their diagonal is a sum of squares, which rounding can move below
+zero by no more than a share of the largest sum that was ever absorbed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from verosim.axes.state_checks import is_count, require, wrong_state
+from verosim.data.tokens import ANALYZERS, WEIGHTINGS
+from verosim.stats.sparse_sums import SparseSums
+
+ROUNDING_OF_SQUARES = 1e-6  # of the largest sum of squares
+LONGEST_NGRAM = 64
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise an error if an option of a statistic has a value that no model uses."""
+    for name, value in options.items():
+        known = OPTION_VALUES.get(name)
+        require(known is None or known(value), f"its option {name} has a wrong value")
+
+
+def _are_lengths(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(is_count(one, 1, LONGEST_NGRAM) for one in value)
+        and value[0] <= value[1]
+    )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(type(one) is str for one in value)
+
+
+OPTION_VALUES: dict[str, Callable[[Any], bool]] = {
+    "threshold": lambda value: type(value) in (int, float) and math.isfinite(value),
+    "ngrams": _are_lengths,
+    "lowercase": lambda value: type(value) is bool,
+    "analyzer": lambda value: type(value) is str and value in ANALYZERS,
+    "weighting": lambda value: type(value) is str and value in WEIGHTINGS,
+    "max_tokens": is_count,
+    "stop_words": _are_texts,
+    "strip_accents": lambda value: value in (None, "ascii", "unicode"),
+    "function": lambda value: value is None,  # a function is code
+}
+
+
+def check_sums(statistic: Any) -> None:
+    """Raise an error unless the arrays can be sums of rows. The shapes fit the axes already."""
+    require(statistic.axes.size("class") >= 1, "it has no class")
+    for name, field in statistic.fields.items():
+        arrays = [statistic.arrays[name]]
+        arrays += [statistic.lows[name]] if field.kind == "pair" else []
+        for array in arrays:
+            _check_numbers(name, field, array)
+        if field.dims[-2:] == ("column", "column") or name == "product":
+            _check_products(name, arrays)
+    if (statistic.weight < 0).any():
+        raise wrong_state("a weight is negative")
+
+
+def _check_numbers(name: str, field: Any, array: Any) -> None:
+    values = array.stored()[1] if isinstance(array, SparseSums) else array
+    if field.kind == "rows":
+        require((values >= 0).all(), f"a number in {name!r} is negative")
+    elif field.kind == "pivot":
+        require(not np.isinf(values).any(), f"a number in {name!r} is infinite")
+    else:
+        require(np.isfinite(values).all(), f"a number in {name!r} is not finite")
+
+
+def _check_products(name: str, arrays: list[np.ndarray]) -> None:
+    """Sums of products are symmetric, and their diagonal is not negative."""
+    for array in arrays:
+        require(np.array_equal(array, np.swapaxes(array, -1, -2)), f"{name!r} is not symmetric")
+    diagonal = np.diagonal(arrays[0], axis1=-2, axis2=-1)
+    budget = ROUNDING_OF_SQUARES * np.abs(diagonal).max(initial=0.0)
+    require((diagonal >= -budget).all(), f"a sum of squares in {name!r} is negative")

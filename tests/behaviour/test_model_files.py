@@ -1,0 +1,336 @@
+"""A model file is data: it gives the same model back, to the bit, and it contains no code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression as ForeignModel
+from sklearn.preprocessing import StandardScaler
+
+import verosim
+from tests.behaviour.test_privacy import (
+    FORGETTING,
+    MODELS,
+    NUMBERS,
+    PUBLIC,
+    _fitted,
+    _table,
+    _without,
+)
+from verosim import LDA, NaiveBayes, OneVsRest, Perceptron, TextNB, VerosimError
+from verosim.estimators.statistic_classifier import StatisticClassifier
+from verosim.files.models import SAVED_MODELS
+from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+METHODS = ("predict", "predict_proba", "decision_function", "log_density", "transform",
+           "predict_set")  # fmt: skip
+_known: dict[str, tuple[Any, Any]] = {}
+
+
+def fitted(case: str) -> tuple[Any, Any]:
+    """A fitted model and its table. Each is fitted once; the model is a copy."""
+    if case not in _known:
+        model, part = _fitted(case, _table())
+        _known[case] = pickle.dumps(model), part
+    raw, part = _known[case]
+    return pickle.loads(raw), part
+
+
+def rows_for(model: Any, part: Any) -> Any:
+    """The rows in the form in which the model was fitted."""
+    inside = getattr(model, "model_", model)
+    if hasattr(inside, "state_") and inside.state_.schema is not None:
+        return {name: cells for name, cells in part.items() if name != "y"}
+    if set(part) == {"text", "y"}:
+        return list(part["text"])
+    return np.column_stack([part[name] for name in NUMBERS])
+
+
+def answers(model: Any, rows: Any) -> list[Any]:
+    """The result of every method that predicts, or the text of its refusal."""
+    out: list[Any] = []
+    for name in METHODS:
+        if hasattr(model, name):
+            try:
+                out.append(np.asarray(getattr(model, name)(rows)))
+            except VerosimError as error:
+                out.append(np.array(str(error)))
+    assert out
+    assert any(one.ndim for one in out)
+    return out
+
+
+def assert_equal(first: list[Any], second: list[Any]) -> None:
+    assert len(first) == len(second)
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# Every estimator -------------------------------------------------------------------------------
+
+CASES = [case for case in MODELS if case != "Calibrated pairs"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_a_loaded_model_predicts_the_same_bits(case):
+    model, part = fitted(case)
+    rows = rows_for(model, part)
+    for statistics in (True, False):
+        raw = verosim.dumps(model, statistics=statistics)
+        again = verosim.loads(raw)
+        assert repr(again) == repr(model)
+        assert_equal(answers(again, rows), answers(model, rows))
+        assert verosim.dumps(again, statistics=statistics) == raw
+        if statistics and isinstance(model, StatisticClassifier):
+            assert again.stats_.fingerprint() == model.stats_.fingerprint()
+
+
+def test_every_public_estimator_can_be_saved():
+    assert {getattr(verosim, name) for name in PUBLIC} <= set(SAVED_MODELS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in FORGETTING if case != "Calibrated pairs"])
+def test_a_loaded_model_forgets_and_learns_like_the_saved_one(case):
+    model, part = fitted(case)
+    rows = rows_for(model, part)
+    again = verosim.loads(verosim.dumps(model))
+    for one in (model, again):
+        _without(one, part)
+    assert_equal(answers(again, rows), answers(model, rows))
+    assert verosim.dumps(again) == verosim.dumps(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [c for c in CASES if isinstance(MODELS[c], StatisticClassifier)])
+def test_a_loaded_model_merges_like_the_saved_one(case):
+    model, part = fitted(case)
+    again = verosim.loads(verosim.dumps(model))
+    rows = rows_for(model, part)
+    try:
+        both = model + model
+    except VerosimError as error:
+        with pytest.raises(VerosimError, match=str(error)[:30].replace("(", ".")):
+            again + again
+        return
+    assert_equal(answers(again + again, rows), answers(both, rows))
+
+
+def test_settings_of_a_loaded_model_can_change():
+    X, y = load_iris(return_X_y=True)
+    model = LDA(shrinkage="cv").fit(X, y)
+    again = verosim.loads(verosim.dumps(model))
+    assert again.shrinkage_ == model.shrinkage_
+    for one in (model, again):
+        one.set_params(shrinkage=0.5)
+    assert_equal(answers(again, X), answers(model, X))
+    scores = [verosim.cross_validate(one, X, y, cv=3) for one in (model, again)]
+    assert str(scores[0]) == str(scores[1])
+
+
+@pytest.mark.parametrize("case", ["NaiveBayes", "LDA", "TextNB", "AODE", "KDB", "TextRidge"])
+def test_a_statistic_alone_comes_back_to_the_bit(case):
+    model, _ = fitted(case)
+    raw = statistic_to_bytes(model.stats_)
+    again = statistic_from_bytes(raw)
+    assert again.fingerprint() == model.stats_.fingerprint()
+    assert statistic_to_bytes(again) == raw
+    with pytest.raises(VerosimError):
+        verosim.loads(raw)
+
+
+def test_a_model_that_is_not_fitted_can_be_saved():
+    model = verosim.Pool([LDA(encode="onehot"), NaiveBayes(priors={"a": 0.2, "b": 0.8})])
+    assert repr(verosim.loads(verosim.dumps(model))) == repr(model)
+
+
+def test_labels_and_names_of_any_kind_come_back():
+    X = np.arange(12.0).reshape(6, 2) % 5
+    for labels in ([1, 2, 3] * 2, [True, False] * 3, ["é", "\ud800", "長い"] * 2,
+                   np.array(["2024-01-01", "2024-01-02"] * 3, dtype="M8[D]")):  # fmt: skip
+        model = verosim.GaussianNB().fit(X, labels)
+        again = verosim.loads(verosim.dumps(model))
+        assert again.classes_.dtype == model.classes_.dtype
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+# Without sums ------------------------------------------------------------------------------------
+
+
+def test_a_model_without_sums_only_predicts():
+    table = _table()
+    model = verosim.loads(verosim.dumps(NaiveBayes().fit(table, "y"), statistics=False))
+    model.predict(table)
+    for refused in (
+        lambda: model.partial_fit(table, "y"),
+        lambda: model.forget(table, "y"),
+        lambda: model + model,
+        lambda: model.decay(0.5),
+        lambda: model.prune(2),
+        lambda: model.set_params(alpha=2.0),
+        lambda: model.with_priors("uniform"),
+        lambda: verosim.diagnose(model),
+    ):
+        with pytest.raises(VerosimError, match="saved without the sums"):
+            refused()
+    assert verosim.dumps(model) == verosim.dumps(model, statistics=False)
+
+
+# The same bytes ----------------------------------------------------------------------------------
+
+FIT_ELSEWHERE = """
+import hashlib, warnings
+warnings.simplefilter("ignore")
+import verosim
+from tests.behaviour.test_privacy import _table
+table = _table()
+texts = {"text": table["text"], "y": table["y"]}
+for model in (verosim.NaiveBayes(), verosim.TAN(), verosim.LDA(encode="onehot"), verosim.TextNB(),
+              verosim.Calibrated(verosim.NaiveBayes(), cv=3)):
+    part = texts if isinstance(model, verosim.TextNB) else table
+    raw = verosim.dumps(model.fit(part, "y"), notes={"b": 1, "a": [2.5, None]})
+    print(hashlib.sha256(raw).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_other_processes_write_the_same_bytes():
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", FIT_ELSEWHERE], env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    assert outputs[0] == outputs[1]
+    assert len(set(outputs[0].split())) == 5
+
+
+def test_any_safetensors_reader_lists_the_file(tmp_path):
+    from safetensors import safe_open
+
+    path = tmp_path / "model.verosim"
+    verosim.save(NaiveBayes().fit(_table(), "y"), path)
+    with safe_open(path, "numpy") as file:
+        assert any(name.endswith("arrays.weight") for name in file.keys())  # noqa: SIM118
+        assert list(file.metadata()) == ["verosim"]
+
+
+# Foreign code ------------------------------------------------------------------------------------
+
+
+def test_code_from_outside_is_refused_with_the_reason():
+    X, y = load_iris(return_X_y=True)
+    texts, labels = ["a b", "b c"] * 3, [0, 1] * 3
+    for model, part in (
+        (TextNB(tokenizer=str.split).fit(texts, labels), "tokenizer"),
+        (OneVsRest(ForeignModel()).fit(X, y), "LogisticRegression"),
+        (Perceptron(features=StandardScaler()).fit(X, y), "features"),
+        (Perceptron(random_state=np.random.default_rng(0)).fit(X, y), "Generator"),
+        (ForeignModel(), "LogisticRegression"),
+    ):
+        with pytest.raises(VerosimError, match=part):
+            verosim.dumps(model)
+
+
+def test_nothing_of_a_file_is_imported_or_run(monkeypatch):
+    raw = verosim.dumps(NaiveBayes().fit(_table(), "y"))
+    verosim.loads(raw)
+
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("loading used pickle or an import by name")
+
+    for module, name in ((pickle, "loads"), (pickle, "load"), (np, "load")):
+        monkeypatch.setattr(module, name, refused)
+    monkeypatch.setattr("importlib.import_module", refused)
+    verosim.loads(raw)
+
+
+def test_a_newer_format_is_refused_politely(monkeypatch):
+    monkeypatch.setattr("verosim.files.store.FILE_FORMAT", 2)
+    raw = verosim.dumps(LDA())
+    monkeypatch.undo()
+    with pytest.raises(VerosimError, match="newer version"):
+        verosim.loads(raw)
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+def test_files_replace_each_other_whole(tmp_path):
+    path = tmp_path / "model.verosim"
+    for model in (LDA(), verosim.QDA()):
+        verosim.save(model, path)
+        assert repr(verosim.load(path)) == repr(model)
+    assert os.listdir(tmp_path) == ["model.verosim"]
+    with pytest.raises(VerosimError, match="cannot be written"):
+        verosim.save(LDA(), tmp_path / "no folder" / "model.verosim")
+    with pytest.raises(VerosimError, match="cannot be read"):
+        verosim.load(tmp_path / "no file")
+    with pytest.raises(VerosimError, match="max_bytes"):
+        verosim.load(path, max_bytes=10)
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.verosim"
+    verosim.save(LDA(), path)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(VerosimError, match="No space left"):
+        verosim.save(verosim.QDA(), path)
+    assert repr(verosim.load(path)) == "LDA()"
+    assert os.listdir(tmp_path) == ["model.verosim"]
+
+
+def killed_savers(folder: Any, times: int) -> None:
+    """Kill processes while they save in turn two models; there is always one of the two."""
+    path = folder / "model.verosim"
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 60))
+    models = [LDA().fit(X[:, :d], X[:, 0] > 0) for d in (20, 60)]
+    known = {hashlib.sha256(verosim.dumps(model)).hexdigest() for model in models}
+    verosim.save(models[0], path)
+    start = time.perf_counter()
+    verosim.save(models[0], path)
+    one_save = time.perf_counter() - start
+    for _ in range(times):
+        child = os.fork()
+        if not child:
+            try:
+                for i in range(10**6):
+                    verosim.save(models[i % 2], path)
+            finally:
+                os._exit(1)
+        time.sleep(float(rng.uniform(0.2, 3.0)) * one_save + 0.002)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in known
+    verosim.save(models[1], path)
+    assert os.listdir(folder) == ["model.verosim"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_killed_saver_leaves_the_old_or_the_new_file(tmp_path):
+    killed_savers(tmp_path, 50)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_many_killed_savers_leave_the_old_or_the_new_file(tmp_path):
+    killed_savers(tmp_path, 1000)
