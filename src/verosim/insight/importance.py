@@ -12,7 +12,7 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.data.schema import near
 from verosim.errors import VerosimError
 from verosim.insight.explain import explain
-from verosim.insight.information import column_information
+from verosim.insight.information import learned_information
 from verosim.insight.single_row import fitted_classifier
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def importance(
     π_k is the prior of class k, p_j(x | k) is the density of the column in class k, and
     p_j(x) = Σ_k π_k p_j(x | k). It is the mean gain in the log posterior of the true class if only
     this column is known, in nats. It is 0 for a column that is the same in all classes, and at
-    most the entropy of the priors. Columns that repeat each other are all important by both measures.
+    most the entropy of the priors. Columns that repeat each other are all important by both
+    measures.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def _from_sums(model: Any) -> Importance:
             "rows.",
             "Give the rows, as in importance(model, X).",
         ) from error
-    values = np.array([column_information(one, learned.priors) for one in learned])
+    values = np.array([learned_information(one, learned.priors) for one in learned])
     return Importance(learned.columns, values, INFORMATION, 0)
 
 

@@ -26,7 +26,7 @@ from verosim.insight.column_values import (
 from verosim.insight.effect import column_effect, middles, value_heads
 from verosim.insight.single_row import SingleRow
 
-POINTS, FORMULA, CURVE = "points", "formula", "curve"
+LISTED_POINTS, FORMULA, CURVE = "points", "formula", "curve"
 UNKNOWN_VALUE = "‹a value that no row has›"
 UNKNOWN_HEAD, MISSING_HEAD = "any other value", "missing"
 CURVE_VALUES = 11  # numbers of a curve that are shown
@@ -127,7 +127,7 @@ def _listed(
             continue
         values, heads = [*values, value], [*heads, head]
     return ColumnPoints(
-        column, POINTS, tuple(values), tuple(heads), np.concatenate(found), (), edges
+        column, LISTED_POINTS, tuple(values), tuple(heads), np.concatenate(found), (), edges
     )
 
 

@@ -80,7 +80,8 @@ def scorecard(
     odds : float, default=1.0
         The odds p(k | x) / p(l | x) of a row with `base` points.
     of : str, int, bool or None, default=None
-        The class k that points speak for, such as "good". None uses the second class of `classes_`.
+        The class k for which points are evidence, such as "good". None uses the second class of
+        `classes_`.
 
     Returns
     -------
@@ -200,7 +201,7 @@ class Scorecard:
     Attributes
     ----------
     of : str, int or bool
-        The class that points speak for.
+        The class for which points are evidence.
     against : str, int or bool
         The other class.
     base : float
@@ -235,14 +236,14 @@ class Scorecard:
     [14.15, -11.7, 4.15, 0.0]
     """
 
-    of: Any
-    against: Any
+    of: str | int | bool
+    against: str | int | bool
     base: float
     pdo: float
     odds: float
     base_points: float
     columns: tuple[ColumnPoints, ...]
-    model: Any = field(repr=False)
+    model: ScoreMixin = field(repr=False)
     kind: str | None = None
 
     @property
