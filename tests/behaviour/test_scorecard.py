@@ -145,6 +145,28 @@ def test_scores_are_the_log_odds_of_every_additive_model(model):
         np.testing.assert_allclose(on_paper(card, table), card.score(table), atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["date", "date+trend"])
+def test_dates_have_points_for_their_parts(kind):
+    rng = np.random.default_rng(2)
+    n = 300
+    y = rng.choice(["bad", "good"], n)
+    hours = rng.integers(0, 9000, n) + np.where(y == "bad", 2000, 0)
+    when = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(hours, "h"))
+    table = pd.DataFrame({"when": when, "y": y})
+    model = verosim.NaiveBayes({"when": kind}).fit(table, "y")
+    card = scorecard(model)
+    check_scores(card, model, table)
+    total = np.full(n, card.base_points)
+    total += card["when.hour"].points[when.dt.hour]
+    total += card["when.weekday"].points[when.dt.day_of_week]
+    total += card["when.month"].points[when.dt.month - 1]
+    if kind == "date+trend":
+        days = (when - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+        total += np.vander(days, 3, increasing=True) @ np.array(card["when"].coefficients)
+    np.testing.assert_allclose(total, card.score(table), atol=1e-5)
+    assert card["when.weekday"].heads[:2] == ("Monday", "Tuesday")
+
+
 def test_arrays_have_cards_too():
     X, y = load_iris(return_X_y=True)
     X, y = X[y > 0], y[y > 0]

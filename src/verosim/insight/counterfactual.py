@@ -63,7 +63,7 @@ def counterfactual(
     - Several columns: a search. The result is labelled "found, not proven smallest", as it is for
       one column of models with other scores, such as mixtures and pools.
 
-    Numbers lie 10⁻⁶ standard deviations beyond the boundary. The new values exist: columns of whole
+    Numbers are 10⁻⁶ standard deviations beyond the boundary. The new values exist: columns of whole
     numbers stay whole, categories are those of the training rows, and numbers stay in the range
     that the schema knows, such as the outer edges of the bins. Dates and texts are not changed.
 
@@ -142,7 +142,7 @@ def _columns(row: SingleRow, change: str | Iterable[str] | None) -> tuple[str, .
         return tuple(name for name in row.names if row.role(name) not in unfit)
     names = (change,) if isinstance(change, str) else tuple(dict.fromkeys(change))
     if not names:
-        raise VerosimError("change needs at least one column.",
+        raise VerosimError("Argument change must have at least one column.",
                            "Use change=['age'], or leave change out.")  # fmt: skip
     return tuple(row.check(name) for name in names)
 
@@ -226,8 +226,8 @@ class Counterfactual:
     4.0
     """
 
-    before: Any
-    after: Any
+    before: str | int | bool
+    after: str | int | bool | None
     changes: dict[str, tuple[Any, Any]]
     cost: float
     exact: bool

@@ -102,8 +102,8 @@ def effect(
         if row is not None:
             raise
         raise VerosimError(
-            f"The effect of column {column!r} cannot be computed with all other cells missing. "
-            f"{error.what}",
+            f"The effect of column {column!r} cannot be computed with all other cells missing "
+            f"({error.what.rstrip('.')}).",
             "Give the other cells, as in effect(model, column, row=X[:1]).",
         ) from error
 
@@ -209,7 +209,7 @@ class Effect:
         Parameters
         ----------
         of : str, int or bool
-            The class that a positive contribution speaks for.
+            The class for which a positive contribution is evidence.
         against : str, int or bool
             The other class.
 

@@ -12,7 +12,7 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.data.schema import near
 from verosim.errors import VerosimError
 from verosim.insight.explain import explain
-from verosim.insight.information import column_information
+from verosim.insight.information import learned_information
 from verosim.insight.single_row import fitted_classifier
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _from_sums(model: Any) -> Importance:
             "rows.",
             "Give the rows, as in importance(model, X).",
         ) from error
-    values = np.array([column_information(one, learned.priors) for one in learned])
+    values = np.array([learned_information(one, learned.priors) for one in learned])
     return Importance(learned.columns, values, INFORMATION, 0)
 
 

@@ -18,10 +18,10 @@ from verosim.densities import estimates as of
 
 GRID_POINTS = 801  # of a Gaussian, for each class
 REACH = 10.0  # standard deviations
-MOST_CELLS = 1 << 23  # numbers of the joint distribution of the parts of a column
+MOST_JOINT_CELLS = 1 << 23  # numbers of the joint distribution of the parts of a column
 
 
-def column_information(table: LearnedTable, priors: np.ndarray) -> float:
+def learned_information(table: LearnedTable, priors: np.ndarray) -> float:
     """I(x_j; y) of one column in nats; NaN if its distribution is not known."""
     parts: dict[str, list[int]] = {}
     for i, part in enumerate(table.parts):
@@ -40,7 +40,7 @@ def column_information(table: LearnedTable, priors: np.ndarray) -> float:
     seen = priors > 0
     joint = np.ones((int(seen.sum()), 1))  # (C, K)
     for mass in masses:
-        if joint.shape[1] * mass.shape[1] * len(joint) > MOST_CELLS:
+        if joint.shape[1] * mass.shape[1] * len(joint) > MOST_JOINT_CELLS:
             return np.nan
         joint = (joint[:, :, None] * mass[seen][:, None, :]).reshape(len(joint), -1)
     joint = joint / joint.sum(axis=1, keepdims=True)

@@ -22,7 +22,7 @@ MOST_SUMS = 400  # sums of changes that are kept after each column
 MOST_CHECKED = 512  # sums that the model checks
 STEPS = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.25, 1.5, 2, 2.5, 3, 4, 6])  # deviations
 BALANCES = (0.25, 0.05, 0.01)  # steps by which pairs of numbers are balanced
-MOST_ROUNDS = 6
+MOST_REDUCTIONS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ def _reduced(
 ) -> dict[str, Any]:
     """Change columns back as far as the goal allows, until nothing becomes cheaper."""
     known = {one.column: one for one in columns}
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_REDUCTIONS):
         before = change_cost(columns, cells)
         for name in sorted(cells, key=lambda name: -known[name].cost(cells[name])):
             cells = _solved(row, known[name], goal, cells)

@@ -22,8 +22,8 @@ import numpy as np
 from verosim.insight.column_values import ListedValues, NumberValues, PossibleValues
 from verosim.insight.single_row import SingleRow, class_scores
 
-BEYOND = 1e-6  # standard deviations by which a result lies beyond the boundary
-FARTHEST = 1e4  # standard deviations: changes that are larger are not considered
+BEYOND = 1e-6  # standard deviations from the boundary to a result
+FARTHEST_CHANGE = 1e4  # standard deviations: changes that are larger are not considered
 SCANNED = 12.0  # standard deviations that are searched if the scores are not quadratic
 PARTS_OF_PIECE = 96
 BISECTIONS = 50
@@ -151,7 +151,7 @@ def _inside(
 
 def _pieces(values: NumberValues) -> list[tuple[float, float]]:
     """The intervals between the jumps, inside of the limits."""
-    far = (FARTHEST if values.smooth else SCANNED) * values.scale
+    far = (FARTHEST_CHANGE if values.smooth else SCANNED) * values.scale
     known = (values.start, *values.jumps)
     low, high = max(values.low, min(known) - far), min(values.high, max(known) + far)
     inner = [jump for jump in values.jumps if low < jump < high]

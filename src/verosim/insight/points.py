@@ -24,9 +24,9 @@ from verosim.insight.column_values import (
     possible_values,
 )
 from verosim.insight.effect import column_effect, middles, value_heads
-from verosim.insight.single_row import SingleRow
+from verosim.insight.single_row import TEXT_ROLE, SingleRow
 
-POINTS, FORMULA, CURVE = "points", "formula", "curve"
+LISTED_POINTS, FORMULA, CURVE = "points", "formula", "curve"
 UNKNOWN_VALUE = "‹a value that no row has›"
 UNKNOWN_HEAD, MISSING_HEAD = "any other value", "missing"
 CURVE_VALUES = 11  # numbers of a curve that are shown
@@ -39,10 +39,11 @@ class ColumnPoints:
     Attributes
     ----------
     column : str
-        The name of the column.
+        The name of the column, or of a part of a date, such as "when.hour". The trend of a date is
+        a formula of the days since 1970.
     kind : {"points", "formula", "curve"}
         "points" if all values are listed. "formula" for a number with the points a + b·x + c·x².
-        "curve" if some values of another function are listed, or none for a date or a text.
+        "curve" if some values of another function are listed, or none for a text.
     values : tuple
         The K values; None is a missing value. For bins, these are their middles.
     heads : tuple of str
@@ -105,9 +106,9 @@ def column_points(
         known = None
     if isinstance(known, ListedValues):
         return _listed(column, list(known.values), points)
-    if known is None and (blank.role(column) not in ("", "number") or blank.form == "texts"):
+    if known is None and blank.role(column) == TEXT_ROLE:
         return ColumnPoints(column, CURVE, (), (), np.zeros(0))
-    return _of_number(column, known, points)
+    return points_of_number(column, known, points)
 
 
 def _listed(
@@ -127,11 +128,11 @@ def _listed(
             continue
         values, heads = [*values, value], [*heads, head]
     return ColumnPoints(
-        column, POINTS, tuple(values), tuple(heads), np.concatenate(found), (), edges
+        column, LISTED_POINTS, tuple(values), tuple(heads), np.concatenate(found), (), edges
     )
 
 
-def _of_number(
+def points_of_number(
     column: str, known: NumberValues | None, points: Callable[[list[Any]], np.ndarray]
 ) -> ColumnPoints:
     """A formula if the points are quadratic in the number, else some points of the curve."""

@@ -20,6 +20,7 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.data.schema import near
 from verosim.densities.attribution import LINEAR, SHAPLEY
 from verosim.errors import VerosimError
+from verosim.insight.date_points import date_points
 from verosim.insight.explain import class_number, explain
 from verosim.insight.points import (
     CURVE,
@@ -28,7 +29,7 @@ from verosim.insight.points import (
     column_points,
     shown_points,
 )
-from verosim.insight.single_row import UNUSED_ROLE, SingleRow, fitted_classifier
+from verosim.insight.single_row import DATE_ROLE, UNUSED_ROLE, SingleRow, fitted_classifier
 from verosim.models.settings import finite
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def scorecard(
     odds : float, default=1.0
         The odds p(k | x) / p(l | x) of a row with `base` points.
     of : str, int, bool or None, default=None
-        The class k that points speak for, such as "good". None uses the second class of `classes_`.
+        The class k for which points are evidence, such as "good". None uses the second class of
+        `classes_`.
 
     Returns
     -------
@@ -143,12 +145,15 @@ def scorecard(
         raise _not_additive(model)
     names = [name for name in blank.names if blank.role(name) != UNUSED_ROLE]
     used = set(start.columns)
-    columns = tuple(
-        column_points(blank, name, pair, factor, kind) for name in names if name in used
-    )
+    columns: list[ColumnPoints] = []
+    for name in (name for name in names if name in used):
+        if blank.role(name) == DATE_ROLE:
+            columns += date_points(blank, name, pair, factor, kind)
+        else:
+            columns.append(column_points(blank, name, pair, factor, kind))
     points = offset + factor * float(start.prior_difference[0])
     return Scorecard(
-        pair[0], pair[1], float(base), float(pdo), float(odds), points, columns, model, kind
+        pair[0], pair[1], float(base), float(pdo), float(odds), points, tuple(columns), model, kind
     )
 
 
@@ -200,7 +205,7 @@ class Scorecard:
     Attributes
     ----------
     of : str, int or bool
-        The class that points speak for.
+        The class for which points are evidence.
     against : str, int or bool
         The other class.
     base : float
@@ -212,7 +217,7 @@ class Scorecard:
     base_points : float
         The points that every row has: those of the priors.
     columns : tuple of ColumnPoints
-        The points of each column.
+        The points of each column, or of each part of a date.
     model : classifier of verosim
         The fitted model.
     kind : str or None
@@ -235,14 +240,14 @@ class Scorecard:
     [14.15, -11.7, 4.15, 0.0]
     """
 
-    of: Any
-    against: Any
+    of: str | int | bool
+    against: str | int | bool
     base: float
     pdo: float
     odds: float
     base_points: float
     columns: tuple[ColumnPoints, ...]
-    model: Any = field(repr=False)
+    model: ScoreMixin = field(repr=False)
     kind: str | None = None
 
     @property
@@ -387,7 +392,7 @@ class Scorecard:
             f"{a.ljust(wide[0])}  {b.ljust(wide[1])}  {c.rjust(wide[2])}".rstrip()
             for a, b, c in lines
         ]
-        notes = [one.column for one in self.columns if one.kind == CURVE]
+        notes = [one.column for one in self.columns if one.kind == CURVE and one.heads]
         if notes:
             table.append(f"The points of {', '.join(notes)} are a curve; some of them are shown.")
         return "\n".join([title, *table])

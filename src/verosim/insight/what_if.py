@@ -30,7 +30,7 @@ def what_if(
     row: Source | Mapping[str, Any],
     values: Mapping[str, Any] | None = None,
     /,
-    **columns: Any,
+    **columns: object,
 ) -> WhatIf:
     """Explain a row before and after some of its values change.
 
@@ -53,7 +53,7 @@ def what_if(
         missing.
     values : mapping or None, default=None
         The new values by column, for names that cannot be written as arguments.
-    **columns : Any
+    **columns : object
         The new values by column, as in `age=50`. None means that the value is missing.
 
     Returns
@@ -96,7 +96,7 @@ def what_if(
     }
     if not changes:
         raise VerosimError(
-            "what_if needs at least one new value.",
+            "The function what_if needs at least one new value.",
             "Name a column, as in what_if(model, row, age=50).",
         )
     return changed_row(before, before.with_cells(changes), tuple(changes))
