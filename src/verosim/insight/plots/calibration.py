@@ -66,8 +66,8 @@ def plot_calibration(found: Any, *, ax: Any = None) -> Any:
     curve = getattr(found, "reliability", found)
     if curve is None or not hasattr(curve, "confidence"):
         raise VerosimError(
-            f"The function plot_calibration needs posteriors of held-out rows; got {type(found).__name__}"
-            f"{' of a model without probabilities' if curve is None else ''}.",
+            "The function plot_calibration needs posteriors of held-out rows; got "
+            f"{type(found).__name__}{'' if curve is not None else ' without probabilities'}.",
             "Use cross_validate(…) of a model with probabilities, or reliability(…).",
         )
     ax = axes_of(ax, (4.8, 4.6))

@@ -134,7 +134,7 @@ def thinned(n: int, most: int = MOST_POINTS) -> np.ndarray:
 
 
 def row_note(shown: int, total: int) -> str:
-    """What a picture says if it does not draw all rows."""
+    """The note of a picture that does not draw all rows."""
     return "" if shown >= total else f"{shown:,} of {total:,} rows are drawn"
 
 

@@ -184,8 +184,8 @@ def plot_evidence_summary(found: Explanation, *, most: int = MOST_BARS, ax: Any 
 
         importance of column j = mean over the rows of |φ_jk − φ_jl|
 
-    which is written on the right. At most 5,000 rows are drawn, and the picture states it. To compare
-    the same two classes in all rows, use `explain(model, X, of=…, against=…)`.
+    which is written on the right. At most 5,000 rows are drawn, and the picture states it. Use
+    `explain(model, X, of=…, against=…)` to compare the same two classes in all rows.
 
     Parameters
     ----------

@@ -62,7 +62,8 @@ def plot_path(found: Any, *, scoring: str | None = None, ax: Any = None) -> Any:
         return _steps(found, ax)
     if not hasattr(found, "settings") or not hasattr(found, "scores"):
         raise VerosimError(
-            f"The function plot_path needs a result of search, path or select; got {type(found).__name__}.",
+            "The function plot_path needs a result of search, path or select; got "
+            f"{type(found).__name__}.",
             "Use plot_path(search(model, X, y, grid)).",
         )
     if scoring is not None and scoring not in found.scores:

@@ -72,7 +72,7 @@ def plot_projection(
     'first direction (99% of the separation)'
     """
     check_fitted(model, "plot_projection")
-    if not hasattr(model, "scalings_"):
+    if not hasattr(model, "explained_variance_ratio_"):
         raise VerosimError(
             f"The function plot_projection needs a fitted LDA model; got {type(model).__name__}.",
             "Use LDA().fit(X, y).",
@@ -81,8 +81,8 @@ def plot_projection(
     S = np.asarray(model.scalings_)[:, :2]  # (d, 1 or 2)
     if len(S) != rows.values.shape[1]:
         raise VerosimError(
-            f"The function plot_projection needs number columns; the model has {len(S)} columns and the rows "
-            f"have {rows.values.shape[1]} number columns.",
+            f"The function plot_projection needs number columns; the model has {len(S)} columns "
+            f"and the rows have {rows.values.shape[1]} number columns.",
             "Fit LDA on number columns only.",
         )
     marks = marks_of(model.classes_)

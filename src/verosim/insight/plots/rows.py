@@ -11,7 +11,7 @@ import numpy as np
 from verosim.data.schema import near
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.estimators.score_mixin import ScoreMixin
+from verosim.estimators.score_mixin import NotFitted, ScoreMixin
 from verosim.insight.plots.canvas import row_note, thinned
 from verosim.validate.diagnosis.rows import sample_of
 
@@ -38,7 +38,10 @@ def check_fitted(model: Any, function: str) -> Any:
             f"The function {function} needs a fitted classifier of verosim; got {given}.",
             "Use a model such as LDA().fit(X, y).",
         )
-    _ = model.classes_  # raises an error if the model is not fitted
+    try:
+        _ = model.classes_
+    except AttributeError as error:
+        raise NotFitted.of(model) from error
     return model
 
 
