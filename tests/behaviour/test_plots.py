@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 from itertools import combinations
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -409,3 +411,17 @@ def test_html_is_escaped_and_has_no_fixed_colours():
     assert "alert(1)" in fitted
     assert evil not in fitted
     assert "2 classes" not in verosim.NaiveBayes()._repr_html_()
+
+
+def test_the_gallery_draws_each_public_plot(tmp_path):
+    """Each picture of the page is drawn by the script, and each plot has a picture."""
+    from examples import gallery
+
+    page = (Path(gallery.__file__).parents[1] / "docs" / "gallery.md").read_text()
+    named = {f"gallery_{draw.__name__}.png" for draw in gallery.PLOTS}
+    assert set(re.findall(r"gallery_\w+\.png", page)) == named
+    for name in verosim.__all__:
+        if name.startswith("plot_"):
+            assert f"verosim.{name})" in page, f"{name} has no picture"
+    (path,) = gallery.main(["--only", "nomogram", "--out", str(tmp_path)])
+    assert path.stat().st_size > 10_000

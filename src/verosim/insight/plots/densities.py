@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import poisson
 
+from verosim.bayes.learned import GAP
 from verosim.densities import estimates as of
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import (
@@ -136,11 +137,14 @@ def _shared_legend(figure: Any, marks: list[Mark]) -> None:
 
 def _draw(ax: Any, table: Any, marks: list[Mark]) -> bool:
     """Draw one column, and say whether the classes are lines."""
-    own = np.array([part == table.parts[0] for part in table.parts])  # or the first part
+    # A date has several parts: the one in which the classes differ most is drawn.
+    spread = np.nan_to_num(np.nanmax(table.values, axis=0) - np.nanmin(table.values, axis=0))
+    parts = [part for part in dict.fromkeys(table.parts) if part != GAP] or [table.parts[0]]
+    best = max(parts, key=lambda part: spread[[one == part for one in table.parts]].max())
+    own = np.array([part == best for part in table.parts])
     values = table.values[:, own]
     heads = [head for head, kept in zip(table.heads, own.tolist(), strict=True) if kept]
-    part = f" ({table.parts[0]})" if table.parts[0] else ""
-    name = shortened(f"{table.column}{part}")
+    name = shortened(f"{table.column} ({best})" if best else table.column)
     if table.kind == of.GAUSSIAN_TABLE:
         _gaussian(ax, values, marks)
     elif table.kind == of.RATE_TABLE:

@@ -222,7 +222,7 @@ def plot_evidence_summary(found: Explanation, *, most: int = MOST_BARS, ax: Any 
     >>> X, y = load_iris(return_X_y=True)
     >>> ax = plot_evidence_summary(explain(GaussianNB().fit(X, y), X))
     >>> ax.get_yticklabels()[0].get_text()
-    'x2'
+    'x3'
     """
     every = check_explanation(found, "plot_evidence_summary").folded()
     parts = every.differences  # (n, p)

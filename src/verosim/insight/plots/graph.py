@@ -38,6 +38,7 @@ class ModelGraph:
         target = getattr(getattr(model, "schema_", None), "target", None) or "class"
         names = column_names(model)
         parents: dict[str, tuple[str, ...]] = dict(getattr(model, "parents_", {}))
+        names = tuple(parents) or names  # a date has several parts
         joint = not parents and not has_independent_columns(model)
         return cls(str(target), names, parents, (names,) if joint else ())
 

@@ -54,7 +54,7 @@ def plot_importance(found: Explanation, *, ax: Any = None) -> Any:
     >>> X, y = load_iris(return_X_y=True)
     >>> ax = plot_importance(explain(GaussianNB().fit(X, y), X))
     >>> ax.get_yticklabels()[0].get_text()
-    'x2'
+    'x3'
     """
     every = check_explanation(found, "plot_importance").folded()
     parts = np.abs(every.differences)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from verosim.axes.groups import plain_label
+from verosim.bayes.learned import GAP
 from verosim.densities import estimates
 from verosim.errors import VerosimError, listed
 from verosim.insight.plots.canvas import axes_of, ink, small
@@ -27,6 +28,7 @@ INCH_PER_SCALE = 0.62
 MOST_POINTS_OF_TERM = 100.0  # of the largest term
 SCALE_DEVIATIONS = 2.5  # how far a Gaussian column is drawn
 SHORT_SCALE_VALUE = 15  # letters
+FLAT = 1e-9  # a scale of this length has no information, in nats
 LETTER = 0.6  # the width of a letter, in font sizes
 PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999)
 
@@ -164,7 +166,7 @@ def _lines(model: Any, k: int, other: int) -> list[NomogramLine]:
     for table in model.learned():
         for part in dict.fromkeys(table.parts):
             at = [i for i, one in enumerate(table.parts) if one == part]
-            if part == "missing":
+            if part == GAP:
                 continue
             name = f"{table.column} {part}".strip()
             heads, values = [table.heads[i] for i in at], table.values[:, at]
@@ -188,7 +190,7 @@ def _of_values(name: str, heads: list[Any], p: np.ndarray, q: np.ndarray) -> Nom
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.log(p) - np.log(q)
     kept = np.isfinite(terms)
-    if not kept.any():
+    if not kept.any() or np.ptp(np.append(terms[kept], 0.0)) < FLAT:
         return None
     labels = [
         shortened(head, SHORT_SCALE_VALUE)
@@ -220,7 +222,7 @@ def _of_gaussian(name: str, one: np.ndarray, other: np.ndarray) -> NomogramLine 
     )
     step = 10.0 ** np.floor(np.log10((high - low) / 4))
     step *= next(f for f in (1.0, 2.0, 5.0, 10.0) if (high - low) / (step * f) <= 8)
-    x = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    x = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0  # no −0
     terms = np.log(t / s) - 0.5 * ((x - m) / s) ** 2 + 0.5 * ((x - n) / t) ** 2
     curvature = 1 / t**2 - 1 / s**2
     turn = np.inf if curvature == 0 else -(m / s**2 - n / t**2) / curvature
