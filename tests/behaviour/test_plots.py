@@ -242,6 +242,17 @@ def test_evidence_adds_up_to_the_log_odds():
     )
 
 
+def test_evidence_of_a_text_has_one_bar_per_token():
+    texts = ["red red wine", "white wine", "dark beer", "pale beer and ale"] * 3
+    model = verosim.TextNB().fit(texts, ["wine", "wine", "beer", "beer"] * 3)
+    found = verosim.explain(model, ["red wine and ale"], of="wine")
+    ax = verosim.plot_evidence(found)
+    assert {"\u201cred\u201d", "\u201cale\u201d"} <= {t.get_text() for t in ax.get_yticklabels()}
+    np.testing.assert_allclose(
+        ax.patches[-1].get_x() + ax.patches[-1].get_width(), found.log_odds[0]
+    )
+
+
 def test_nomogram_points_give_the_posterior():
     """The points of the values of a row, scaled back, are its log-odds without the prior."""
     model = verosim.CategoricalNB().fit(

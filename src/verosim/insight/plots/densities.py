@@ -59,7 +59,7 @@ def plot_densities(
         A fitted model with the method `learned`.
     columns : str, int, sequence of str or int, or None, default=None
         One column, which is drawn on `ax`, or several columns, one panel each. None draws the first
-        columns of the model.
+        columns of the model that are not constant.
     most : int, default=12
         The largest number of panels.
     ax : matplotlib.axes.Axes or None, default=None
@@ -105,7 +105,8 @@ def plot_densities(
         legend(ax, marks, lines=is_lines)
         return ax
     every = model.learned()
-    tables = list(every) if columns is None else [model.learned(one) for one in columns]
+    tables = [table for table in every if _varies(table)] if columns is None else []
+    tables += [] if columns is None else [model.learned(one) for one in columns]
     shown = tables[:most]
     if not shown:
         raise VerosimError("There is no column to draw.", "Name at least one column.")
@@ -121,6 +122,11 @@ def plot_densities(
             f"{len(shown)} of {len(tables)} columns are drawn", fontsize="small", color=QUIET
         )
     return figure
+
+
+def _varies(table: Any) -> bool:
+    """Whether a column has a density to draw: a constant Gaussian column has none."""
+    return table.kind != of.GAUSSIAN_TABLE or bool((table.values[:, 1] > 0).any())
 
 
 def _shared_legend(figure: Any, marks: list[Mark]) -> None:

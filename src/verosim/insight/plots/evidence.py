@@ -32,6 +32,7 @@ INCH_PER_BAR = 0.33
 LONGEST_CELL = 18  # letters of a value
 SWARM_BINS = 60
 QUOTE = "'"
+NO_REST = 1e-6  # a smaller difference of a text and its tokens is rounding
 
 
 def check_explanation(found: Any, function: str) -> Explanation:
@@ -58,7 +59,7 @@ def plot_evidence(
 
     where φ_jk is the contribution of column j to class k. Bars to the right are evidence for the
     class, bars to the left are evidence against it and are hatched. The smallest contributions are
-    one bar.
+    one bar. A text has one bar for each of its strongest tokens.
 
     Parameters
     ----------
@@ -99,14 +100,7 @@ def plot_evidence(
     'prior'
     """
     one = check_explanation(found, "plot_evidence").folded()[row]
-    labels = [
-        f"{shortened(name)} = {shortened(shown_value(one.value(0, j)).strip(QUOTE), LONGEST_CELL)}"
-        for j, name in enumerate(one.names)
-    ]
-    labels += [shortened(name) for name in one.line_differences]
-    parts = np.concatenate(
-        [one.differences[0], np.array([line[0] for line in one.line_differences.values()])]
-    )
+    labels, parts = _named_parts(one)
     order = np.argsort(-np.abs(np.nan_to_num(parts, posinf=1e9, neginf=-1e9)), kind="stable")
     shown = min(len(order), most)
     ax = axes_of(ax, (6.8, 1.3 + INCH_PER_BAR * (shown + 2)))
@@ -117,7 +111,7 @@ def plot_evidence(
     values = [float(one.prior_difference[0]), *parts[order[:shown]].tolist()]
     rest = order[shown:]
     if len(rest):
-        names.append(f"{len(rest)} other columns")
+        names.append(f"{len(rest)} other {'parts' if one.parts.tokens else 'columns'}")
         values.append(float(parts[rest].sum()))
     ends = np.cumsum(_drawable(values))
     starts = ends - _drawable(values)
@@ -149,6 +143,25 @@ def plot_evidence(
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
+
+
+def _named_parts(one: Explanation) -> tuple[list[str], np.ndarray]:
+    """The labels and the contributions of one row; a text has one contribution per token."""
+    labels: list[str] = []
+    parts: list[float] = []
+    for j, name in enumerate(one.names):
+        whole = float(one.differences[0, j])
+        tokens = one.tokens(0, name) if one.parts.tokens else {}
+        labels += [f"\u201c{shortened(token, LONGEST_CELL)}\u201d" for token in tokens]
+        parts += tokens.values()
+        rest = whole - sum(tokens.values())
+        if not tokens or not abs(rest) <= NO_REST * max(1.0, abs(whole)):
+            value = shortened(shown_value(one.value(0, j)).strip(QUOTE), LONGEST_CELL)
+            labels.append(f"{shortened(name)}: rest" if tokens else f"{shortened(name)} = {value}")
+            parts.append(rest)
+    labels += [shortened(name) for name in one.line_differences]
+    parts += [float(line[0]) for line in one.line_differences.values()]
+    return labels, np.array(parts)
 
 
 def _drawable(values: Any) -> np.ndarray:

@@ -20,6 +20,7 @@ from verosim.insight.plots.rows import check_fitted, column_names, has_independe
 MOST_NODES = 24
 SHORT_NAME = 13  # letters of a node
 ACROSS = 6  # nodes in one line
+DASHED = (0, (4, 3))
 SMALLEST = 6.0  # letters, in points
 
 
@@ -40,7 +41,7 @@ class ModelGraph:
         parents: dict[str, tuple[str, ...]] = dict(getattr(model, "parents_", {}))
         names = tuple(parents) or names  # a date has several parts
         joint = not parents and not has_independent_columns(model)
-        return cls(str(target), names, parents, (names,) if joint else ())
+        return cls(str(target), names, parents, (names,) if joint and len(names) > 1 else ())
 
     @property
     def edges(self) -> list[tuple[str, str]]:
@@ -189,9 +190,10 @@ def plot_graph(model: Any, *, ax: Any = None) -> Any:
     for name, at in place.items():
         _node(ax, at, names[name], FOR, size)
     if plate:
-        _frame(ax, *inner, f"{len(graph.columns):,} columns", size)
+        word = "dependent columns" if graph.groups else "columns"
+        _frame(ax, *inner, f"{len(graph.columns):,} {word}", size, DASHED if graph.groups else "-")
     elif graph.groups:
-        _frame(ax, *inner, "dependent columns", size, (0, (4, 3)))
+        _frame(ax, *inner, "dependent columns", size, DASHED)
     _frame(ax, corner, end, "rows", size)
     ax.set_axis_off()
     return ax
