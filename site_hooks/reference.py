@@ -126,6 +126,18 @@ GROUPS = (
         + names_in("verosim.insight", "Scorecard ColumnPoints"),
     ),
     Group(
+        "plots",
+        "Plots",
+        "Pictures with matplotlib, drawn on your axes. The [gallery](../gallery.md) shows each of "
+        "them.",
+        names_in(
+            "verosim",
+            "plot_boundary plot_pairs plot_densities plot_nomogram plot_graph to_dot plot_evidence "
+            "plot_evidence_summary plot_effect plot_importance plot_calibration plot_confusion "
+            "plot_path plot_candidates plot_projection plot_whitening plot_sample",
+        ),
+    ),
+    Group(
         "data",
         "Data and schema",
         "How to [read data](../howto/read_data.md), [choose columns](../howto/choose_columns.md) "

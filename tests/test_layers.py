@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 ORDER = [
-    {"lazy", "terminal", "typing"},
+    {"html_table", "lazy", "terminal", "typing"},
     {"errors", "linalg", "kernels"},
     {"error_kinds"},
     {"axes"},

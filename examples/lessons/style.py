@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from verosim.twins.comparison.picture import COLOURS, QUIET
+from verosim.insight.plots.palette import COLOURS, QUIET
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-BLUE, RED, GREEN, PINK, SKY, AMBER, DARK = COLOURS
+BLUE, RED, GREEN, PINK, SKY, AMBER = COLOURS[:6]
+DARK = "#555555"
 CLASSES = ((BLUE, "o"), (AMBER, "s"), (GREEN, "^"))  # colour and marker
 PALE = ("#CFE3F1", "#FBEBCC", "#CCECE2")  # the regions of the classes
 Found = TypeVar("Found")

@@ -41,3 +41,12 @@ def stub_imports(stub: Path) -> dict[str, str]:
         node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)
     )
     return {alias.name: node.module or "" for node in imports for alias in node.names}
+
+
+def plotted(function: str, *arguments: Any, **how: Any) -> Any:
+    """Call a function of `verosim.insight.plots` by its name.
+
+    A result calls its plot in this way, because the pictures are in a higher layer than the results
+    and are imported only when one is drawn.
+    """
+    return getattr(import_module("verosim.insight.plots"), function)(*arguments, **how)

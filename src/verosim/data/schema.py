@@ -30,6 +30,7 @@ from verosim.data.declared_values import MOST_SHOWN, check_same_values, declared
 from verosim.data.design_columns import DesignColumn
 from verosim.data.schema_checks import check_fields
 from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, listed
+from verosim.html_table import html_table
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind
@@ -495,13 +496,21 @@ class Schema:
                 FITTED_SCHEMA_HINT,
             )
 
-    def __str__(self) -> str:
-        head = ("column", "type", "role", "density", "why")
-        lines = [head]
+    def _lines(self) -> list[tuple[str, ...]]:
+        """The head of the table, and one line per column."""
+        lines: list[tuple[str, ...]] = [("column", "type", "role", "density", "why")]
         for c in self.columns:
             density = c.density if c.kind.shown else ""
             role = f'{c.role} "{c.format}"' if c.format and c.role in FORMATTED_ROLES else c.role
             lines.append((c.name, c.type, role, density, c.reason))
+        return lines
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._lines()
+        return html_table("Schema", head, rows, self._notes())
+
+    def __str__(self) -> str:
+        lines = self._lines()
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         out = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False))
@@ -509,7 +518,11 @@ class Schema:
             for line in lines
         ]  # fmt: skip
         out.insert(1, "  ".join("─" * width for width in widths) + "  " + "─" * 3)
-        out += [
+        return "\n".join(line.rstrip() for line in [*out, *self._notes()])
+
+    def _notes(self) -> list[str]:
+        """The lines below the table."""
+        out = [
             f"read as one category: {c.name} ({len(c.columns)} columns with exactly one 1 per row)"
             for c in self.cells
             if len(c.columns) > 1
@@ -532,7 +545,7 @@ class Schema:
         if asked:
             out += ["to check:", *asked]
         out.append(f"from the first {self.looked:,} rows")
-        return "\n".join(line.rstrip() for line in out)
+        return out
 
     __repr__ = __str__
 

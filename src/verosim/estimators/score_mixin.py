@@ -22,6 +22,7 @@ from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 from verosim.estimators.one_state import reads, updates
+from verosim.html_table import html_table
 from verosim.models.opening import with_marks
 
 if TYPE_CHECKING:
@@ -49,6 +50,28 @@ class ScoreMixin:
     classes_: np.ndarray
     gives_probabilities = True
     scores_columns = True  # False if columns are mapped to other features before they are scored
+
+    def _html_repr(self) -> str:
+        """The parameters as scikit-learn shows them, and the classes of a fitted model."""
+        base: Any = super()
+        shown: str = base._html_repr()
+        try:
+            labels = self.classes_.tolist()
+        except AttributeError:  # not fitted
+            return shown
+        priors = getattr(self, "class_prior_", None)
+        weights = getattr(self, "class_count_", None)
+        columns = [("prior", priors, ".4g"), ("weight", weights, ".10g")]
+        known = [(name, found, how) for name, found, how in columns if found is not None]
+        rows = [
+            [label, *(format(float(found[k]), how) for _, found, how in known)]
+            for k, label in enumerate(labels)
+        ]
+        head = ("class", *(name for name, _, _ in known))
+        width = getattr(self, "n_features_in_", None)
+        title = f"{type(self).__name__}: {len(labels)} classes"
+        title += "" if width is None else f", {width:,} columns"
+        return shown + html_table(title, head, rows, (), range(1, len(head)))
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters of the model. If one of them is refused, none of them changes.

@@ -13,7 +13,9 @@ from verosim.bayes.explain import ScoreParts
 from verosim.data.frames_of_results import pandas_frame
 from verosim.densities.attribution import CHAIN, LINEAR, POOLED, SAMPLED, SHAPLEY
 from verosim.errors import VerosimError, listed
+from verosim.html_table import html_table
 from verosim.insight.shown_cells import ShownCells, shown_value
+from verosim.lazy import plotted
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -418,6 +420,39 @@ class Explanation:
         return "\n".join([*lines, f"({note})"] if note else lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown = []
+        for i in range(min(len(self), MOST_SHOWN_ROWS)):
+            title = self._title(i)
+            if self.probability is not None:
+                title = f"{self.probability[i]:.2f} {title}"
+            rows = [("prior", "", signed(self.prior_difference[i]))]
+            rows += [(name, value, signed(part)) for name, value, part, _ in self._sorted(i)]
+            total = "log-odds" if self.has_probabilities else "score"
+            rows.append((total, "", signed(self.log_odds[i])))
+            shown.append(html_table(title, ("", "value", "contribution"), rows, (), (2,)))
+        if len(self) > MOST_SHOWN_ROWS:
+            shown.append(f"<div>… {len(self) - MOST_SHOWN_ROWS:,} more rows</div>")
+        return "\n".join(shown)
+
+    def plot(self, ax: Any = None, **how: Any) -> Any:
+        """Draw the evidence: bars for one row, one strip of points per column for many rows.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+        **how : Any
+            Further arguments of `plot_evidence` or `plot_evidence_summary`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        function = "plot_evidence" if len(self) == 1 else "plot_evidence_summary"
+        return plotted(function, self, ax=ax, **how)
 
 
 def signed(value: float) -> str:

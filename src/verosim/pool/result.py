@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from verosim.estimators.base import GenerativeClassifier
+from verosim.html_table import html_table
+from verosim.lazy import plotted
 
 LONGEST_NAME = 104  # letters of a model in a table
 
@@ -172,6 +174,27 @@ class Candidates:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        tried = [row for row in self.rows if not row.why]
+        head, *rows = zip(*self._columns(tried), strict=True)
+        notes = str(self).splitlines()[1 + len(tried) :]
+        return html_table("", head, rows, notes, range(1, len(head)))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the score of each candidate.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        return plotted("plot_candidates", self, ax=ax)
+
 
 def _short_name(row: Candidate) -> str:
     """The name of a candidate, without its settings if these are very long."""
@@ -212,6 +235,21 @@ class Choice(NamedTuple):
 
     model: GenerativeClassifier
     table: Candidates
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the score of each candidate.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        return plotted("plot_candidates", self.table, ax=ax)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,8 @@ from verosim.folds.scores import (
     Sums,
     scores_by_name,
 )
+from verosim.html_table import html_table
+from verosim.lazy import plotted
 from verosim.validate.group_scores import ByGroup, GroupScores
 from verosim.validate.reliability import Reliability, ReliabilityBins
 
@@ -212,6 +214,32 @@ class CrossValidation:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title, *_ = str(self).splitlines()
+        rows = [
+            (name, f"{self.mean(name):.4f}", "" if np.isnan(error) else f"{error:.4f}")
+            for name, error in ((name, self.error(name)) for name in self.scores)
+        ]
+        groups = [] if self.by is None else str(self.by).splitlines()
+        return html_table(title, ("score", "mean", "standard error"), rows, groups, (1, 2))
+
+    def plot(self, ax: Any = None, **how: Any) -> Any:
+        """Draw the confusion matrix of the held-out rows.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+        **how : Any
+            Further arguments of `plot_confusion`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        return plotted("plot_confusion", self, ax=ax, **how)
 
 
 def cross_validate(

@@ -28,6 +28,7 @@ from verosim.folds.evaluation import score_specs
 from verosim.folds.inputs import target_of
 from verosim.folds.leave_one_out import leave_one_out
 from verosim.folds.scores import LOG_LOSS, Score
+from verosim.lazy import plotted
 from verosim.models import Inputs, Spec
 from verosim.validate.cross_validation import (
     alone,
@@ -184,6 +185,23 @@ class Search:
         return "\n".join(line.rstrip() for line in out)
 
     __repr__ = __str__
+
+    def plot(self, ax: Any = None, **how: Any) -> Any:
+        """Draw the score of each setting.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+        **how : Any
+            Further arguments of `plot_path`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        return plotted("plot_path", self, ax=ax, **how)
 
 
 def _common(found: np.ndarray) -> np.ndarray:

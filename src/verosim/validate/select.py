@@ -29,6 +29,7 @@ from verosim.estimators.density_method import check_density
 from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, fit, inputs_of
 from verosim.folds.inputs import target_of
 from verosim.folds.scores import LOG_LOSS
+from verosim.lazy import plotted
 from verosim.models import Spec, State, derive
 from verosim.models.settings import finite, one_of
 from verosim.stats import Moments
@@ -142,6 +143,23 @@ class Selection:
         return "\n".join([*lines, f"kept: {', '.join(self.columns)}"])
 
     __repr__ = __str__
+
+    def plot(self, ax: Any = None, **how: Any) -> Any:
+        """Draw the score after each step.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+        **how : Any
+            Further arguments of `plot_path`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        return plotted("plot_path", self, ax=ax, **how)
 
 
 def select(

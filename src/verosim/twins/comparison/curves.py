@@ -21,6 +21,8 @@ import numpy as np
 
 from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError, listed
+from verosim.html_table import html_table
+from verosim.lazy import plotted
 from verosim.twins.comparison.crossing import Crossing, crossing
 
 if TYPE_CHECKING:
@@ -386,13 +388,7 @@ class Comparison:
         str
             The table.
         """
-        cells = [["rows", *self.names]]
-        for s, size in enumerate(self.sizes.tolist()):
-            shown = [
-                _shown(mean, error)
-                for mean, error in zip(self.mean[:, s], self.standard_error[:, s], strict=True)
-            ]
-            cells.append([f"{size:,}", *shown])
+        cells = self._cells()
         if markdown:
             cells.insert(1, ["---"] * len(cells[0]))
             return "\n".join("| " + " | ".join(line) + " |" for line in cells)
@@ -402,18 +398,36 @@ class Comparison:
             for line in cells
         )
 
+    def _cells(self) -> list[list[str]]:
+        """The head of the table, and one line per size."""
+        cells = [["rows", *self.names]]
+        for s, size in enumerate(self.sizes.tolist()):
+            shown = [
+                _shown(mean, error)
+                for mean, error in zip(self.mean[:, s], self.standard_error[:, s], strict=True)
+            ]
+            cells.append([f"{size:,}", *shown])
+        return cells
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._cells()
+        return html_table(self._title(), head, rows, self._notes(), range(len(head)))
+
     def __str__(self) -> str:
+        return "\n".join([self._title(), self.table(markdown=False), *self._notes()])
+
+    def _title(self) -> str:
         times = "1 repeat" if self.repeats == 1 else f"{self.repeats} repeats"
-        lines = [
-            f"{self.scoring} ({self.better} is better), {times}, {self.test_rows:,} test rows",
-            self.table(markdown=False),
-            *map(str, self.crossings),
-        ]
+        return f"{self.scoring} ({self.better} is better), {times}, {self.test_rows:,} test rows"
+
+    def _notes(self) -> list[str]:
+        """The lines below the table."""
+        lines = [*map(str, self.crossings)]
         if self.failures:
             lines.append(f"{len(self.failures)} fits failed: see failures")
         if not self.complete:
             lines.append(f"not complete: {self.repeats} of {self.asked} repeats")
-        return "\n".join(lines)
+        return lines
 
     __repr__ = __str__
 
@@ -434,9 +448,7 @@ class Comparison:
         matplotlib.axes.Axes
             The axes with the curves.
         """
-        from verosim.twins.comparison.picture import draw
-
-        return draw(self, ax, **how)
+        return plotted("plot_comparison", self, ax, **how)
 
     # Files --------------------------------------------------------------------------------
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 from verosim.errors import VerosimError
+from verosim.html_table import html_table
+from verosim.lazy import plotted
 
 LEVEL = 0.05  # significance of every test
 SHOWN = 5  # printed findings of one name; `diagnosis[name]` has all of them
@@ -136,6 +138,25 @@ class Diagnosis(Sequence[Finding]):
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = ("finding", "subject", "value", "p", "reading")
+        return html_table(self.title, head, [_cells(one) for one in self.findings], (), (2, 3))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the findings that have a p-value, the smallest p-value first.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        return plotted("plot_diagnosis", self, ax=ax)
 
 
 def _line(cells: Sequence[str], width: list[int], reading: str) -> str:

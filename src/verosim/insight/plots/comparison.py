@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.errors import VerosimError
+from verosim.insight.plots.canvas import axes_of, framed, library
+from verosim.insight.plots.palette import COLOURS, QUIET
 
 if TYPE_CHECKING:
     from verosim.twins.comparison.curves import Comparison
 
-# The colours of Okabe & Ito, which colour-blind readers can distinguish.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#555555")
-QUIET = "#777777"
 WIDTH = 2.0  # half the width of a band, in standard errors
 SHORT = 8  # if largest size / smallest size is below this, the sizes are the ticks
 MOST_LABELS = 8  # with more curves, the names are in a legend
 
 
-def draw(
+def plot_comparison(
     found: Comparison,
     ax: Any = None,
     labels: bool = True,
@@ -33,13 +31,7 @@ def draw(
     colours: dict[str, str] | None = None,
 ) -> Any:
     """Draw the curves of a comparison on matplotlib axes."""
-    if ax is None:
-        ax = _new_axes()
-    elif not hasattr(ax, "plot"):
-        raise VerosimError(
-            f"ax must be matplotlib axes; got {ax!r}.",
-            "Use plot().figure.savefig('curves.png') to save the plot.",
-        )
+    ax = axes_of(ax, (6.4, 4.0))
     usual = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(found.names)}
     usual |= colours or {}
     discriminative = {pair[1] for pair in found.pairs}
@@ -60,36 +52,22 @@ def draw(
     return ax
 
 
-def _new_axes() -> Any:
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise VerosimError(
-            "plot() needs matplotlib, which is not installed.",
-            "Install it with pip install 'verosim[plot]'.",
-        ) from error
-    return plt.subplots(figsize=(6.4, 4.0), layout="constrained")[1]
-
-
 def _frame(ax: Any, found: Comparison) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
-
+    ticker = library("ticker")
     ax.set_xscale("log")
     low, high = float(found.sizes[0]), float(found.sizes[-1])
     if high > low:
         ax.set_xlim(low / (high / low) ** 0.03, high * (high / low) ** 0.03)
     if high / low < SHORT:  # the axis is too short for powers of ten
-        ax.xaxis.set_major_locator(FixedLocator(found.sizes.tolist(), nbins=6))
+        ax.xaxis.set_major_locator(ticker.FixedLocator(found.sizes.tolist(), nbins=6))
     else:
         subs = (1.0, 2.0, 5.0) if high / low < 200 else (1.0,)
-        ax.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.xaxis.set_major_locator(ticker.LogLocator(base=10, subs=subs, numticks=12))
+    ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda size, _: f"{size:,.0f}"))
+    ax.xaxis.set_minor_formatter(ticker.NullFormatter())
     ax.set_xlabel("training rows")
     ax.set_ylabel(found.scoring.replace("_", " "))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color="#dddddd", lw=0.6)
-    ax.set_axisbelow(True)
+    framed(ax, "y")
 
 
 def _mark_crossings(ax: Any, found: Comparison) -> None:
