@@ -81,9 +81,13 @@ class PairedNaiveBayes(NaiveBayes):
         max_categories: int = 1000,
         floor: float = 1e-9,
         never: float = 0.0,
+        class_weight: Any = None,
         pairs: int = 60,
     ) -> None:
-        super().__init__(columns, alpha, priors, covariance, missing, max_categories, floor, never)
+        super().__init__(
+            columns, alpha, priors, covariance, missing, max_categories, floor, never,
+            class_weight=class_weight,
+        )  # fmt: skip
         self.pairs = pairs
 
     @classmethod
