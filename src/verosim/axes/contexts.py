@@ -104,6 +104,8 @@ class ContextCodes(Codes):
         d = len(codes.sizes)
         require(len(parents) == d, "its columns differ in number")
         for j, one in enumerate(parents):
+            whole = isinstance(one, list) and all(type(parent) is int for parent in one)
+            require(whole, "a parent is not a number")
             check_whole(one, 0, d - 1, "a parent is not a column")
             require(len(one) <= MOST_PARENTS and j not in one, "a column has wrong parents")
         column = keys >> np.int64(COLUMN_SHIFT)

@@ -90,6 +90,18 @@ def _check_product(params: Any, statistic: Any) -> None:
         check_rule_fits(part, statistic.parts[name])
 
 
+def _check_paired(params: Any, statistic: Any) -> None:
+    """The sums of pairs are one more part, and its codes are those of the interactions."""
+    more = set(statistic.parts) - set(params.parts) if has_parts(statistic) else set()
+    found = params.interactions
+    if len(more) != 1 or not set(params.parts) <= set(statistic.parts):
+        raise damaged("its rule does not have the kinds of its columns")
+    if found is not None and found.codes.columns_of() != statistic.parts[more.pop()].block_columns:
+        raise damaged("its rule does not have the columns of its sums")
+    for name, part in params.parts.items():
+        check_rule_fits(part, statistic.parts[name])
+
+
 def _check_pool(params: Any, statistic: Any) -> None:
     for expert in params.members:
         check_rule_fits(params.rules[expert.name].params, part_of_pool(statistic, expert.part))
@@ -99,7 +111,7 @@ def _check_pool(params: Any, statistic: Any) -> None:
 PARTS_OF_RULES = {
     "PoolParams": _check_pool,
     "ProductParams": _check_product,
-    "PairedParams": _check_product,
+    "PairedParams": _check_paired,
     "LiftedScores": _check_lifted,
 }
 

@@ -135,6 +135,8 @@ NOT_ALWAYS = {  # attributes that depend on the settings or on the rows
     "feature_names_in_", "loss_curve_", "norm_curve_", "_seen", "_rate", "objective_", "gap_",
     "n_iter_", "regularisation_", "pairwise_indices_",
 }  # fmt: skip
+# The parameters that `predict` reads. Others are checked when a model is fitted.
+PREDICTING: dict[type, dict[str, Any]] = {Reject: {"confidence": float | None}}
 MODELS_BY_NAME = {kind.__name__: kind for kind in SAVED_MODELS}
 
 
@@ -219,6 +221,13 @@ def built_model(tree: Any) -> Any:
     lost = SAVED_MODELS[kind].keys() - fitted.keys() - NOT_ALWAYS
     if fitted and lost:
         raise damaged(f"{name} has no attribute {min(lost)!r}")
+    wraps = SAVED_MODELS[kind].keys() & {"model_", "estimators_"}
+    for one in ("model", "estimator"):
+        if wraps and one in params and type(params[one]) not in SAVED_MODELS:
+            raise damaged(f"the parameter {one!r} of {name} is not a model")
+    for one, hint in PREDICTING.get(kind, {}).items():
+        if one in params and not fits(params[one], hint):
+            raise damaged(f"the parameter {one!r} of {name} has a wrong type")
     for one, value in fitted.items():
         if not fits(value, SAVED_MODELS[kind][one]):
             raise damaged(f"the attribute {one!r} of {name} has a wrong type")
