@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 ORDER = [
     {"html_table", "lazy", "terminal", "typing"},
     {"errors", "linalg", "kernels"},
-    {"error_kinds"},
+    {"drawing", "error_kinds"},
     {"axes"},
     {"data"},
     {"stats"},

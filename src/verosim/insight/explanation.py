@@ -19,6 +19,7 @@ from verosim.lazy import plotted
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
+    from verosim.drawing import PlotAxes
 
 MOST_SHOWN_ROWS = 10
 MOST_SHOWN_PARTS = 6
@@ -436,14 +437,14 @@ class Explanation:
             shown.append(f"<div>… {len(self) - MOST_SHOWN_ROWS:,} more rows</div>")
         return "\n".join(shown)
 
-    def plot(self, ax: Any = None, **how: Any) -> Any:
+    def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the evidence: bars for one row, one strip of points per column for many rows.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
             The axes to draw on. None makes a new figure.
-        **how : Any
+        **how : object
             Further arguments of `plot_evidence` or `plot_evidence_summary`.
 
         Returns
@@ -452,7 +453,8 @@ class Explanation:
             The axes with the picture.
         """
         function = "plot_evidence" if len(self) == 1 else "plot_evidence_summary"
-        return plotted(function, self, ax=ax, **how)
+        drawn: PlotAxes = plotted(function, self, ax=ax, **how)
+        return drawn
 
 
 def signed(value: float) -> str:

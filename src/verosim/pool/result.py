@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from verosim.estimators.base import GenerativeClassifier
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
 
 LONGEST_NAME = 104  # letters of a model in a table
 
@@ -180,7 +183,7 @@ class Candidates:
         notes = str(self).splitlines()[1 + len(tried) :]
         return html_table("", head, rows, notes, range(1, len(head)))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the score of each candidate.
 
         Parameters
@@ -193,7 +196,8 @@ class Candidates:
         matplotlib.axes.Axes
             The axes with the picture.
         """
-        return plotted("plot_candidates", self, ax=ax)
+        drawn: PlotAxes = plotted("plot_candidates", self, ax=ax)
+        return drawn
 
 
 def _short_name(row: Candidate) -> str:
@@ -236,7 +240,7 @@ class Choice(NamedTuple):
     model: GenerativeClassifier
     table: Candidates
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the score of each candidate.
 
         Parameters
@@ -249,7 +253,8 @@ class Choice(NamedTuple):
         matplotlib.axes.Axes
             The axes with the picture.
         """
-        return plotted("plot_candidates", self.table, ax=ax)
+        drawn: PlotAxes = plotted("plot_candidates", self.table, ax=ax)
+        return drawn
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,7 @@ from verosim.validate.reliability import Reliability, ReliabilityBins
 
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
+    from verosim.drawing import PlotAxes
     from verosim.typing import CV, FileOptions, Labels, MissingMarks, Scoring, Source, Weights
 
 LOO = "loo"  # each row is a fold
@@ -224,14 +225,14 @@ class CrossValidation:
         groups = [] if self.by is None else str(self.by).splitlines()
         return html_table(title, ("score", "mean", "standard error"), rows, groups, (1, 2))
 
-    def plot(self, ax: Any = None, **how: Any) -> Any:
+    def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the confusion matrix of the held-out rows.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
             The axes to draw on. None makes a new figure.
-        **how : Any
+        **how : object
             Further arguments of `plot_confusion`.
 
         Returns
@@ -239,7 +240,8 @@ class CrossValidation:
         matplotlib.axes.Axes
             The axes with the picture.
         """
-        return plotted("plot_confusion", self, ax=ax, **how)
+        drawn: PlotAxes = plotted("plot_confusion", self, ax=ax, **how)
+        return drawn
 
 
 def cross_validate(

@@ -40,6 +40,7 @@ from verosim.validate.cross_validation import (
 
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
+    from verosim.drawing import PlotAxes
     from verosim.typing import CV, FileOptions, Labels, MissingMarks, Scoring, Source, Weights
 
 ASK_GRID = 'Use, for example, grid={"shrinkage": [0, 0.1, 0.5]}.'
@@ -186,14 +187,14 @@ class Search:
 
     __repr__ = __str__
 
-    def plot(self, ax: Any = None, **how: Any) -> Any:
+    def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the score of each setting.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
             The axes to draw on. None makes a new figure.
-        **how : Any
+        **how : object
             Further arguments of `plot_path`.
 
         Returns
@@ -201,7 +202,8 @@ class Search:
         matplotlib.axes.Axes
             The axes with the picture.
         """
-        return plotted("plot_path", self, ax=ax, **how)
+        drawn: PlotAxes = plotted("plot_path", self, ax=ax, **how)
+        return drawn
 
 
 def _common(found: np.ndarray) -> np.ndarray:

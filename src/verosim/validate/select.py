@@ -38,6 +38,7 @@ from verosim.validate.cross_validation import check_generative
 
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
+    from verosim.drawing import PlotAxes
     from verosim.estimators.base import GenerativeClassifier
     from verosim.typing import CV, FileOptions, Labels, MissingMarks, Source, Weights
 
@@ -144,14 +145,14 @@ class Selection:
 
     __repr__ = __str__
 
-    def plot(self, ax: Any = None, **how: Any) -> Any:
+    def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the score after each step.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
             The axes to draw on. None makes a new figure.
-        **how : Any
+        **how : object
             Further arguments of `plot_path`.
 
         Returns
@@ -159,7 +160,8 @@ class Selection:
         matplotlib.axes.Axes
             The axes with the picture.
         """
-        return plotted("plot_path", self, ax=ax, **how)
+        drawn: PlotAxes = plotted("plot_path", self, ax=ax, **how)
+        return drawn
 
 
 def select(

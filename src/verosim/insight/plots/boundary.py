@@ -20,6 +20,10 @@ from verosim.insight.plots.plane import Plane
 from verosim.insight.plots.rows import check_fitted, plot_rows
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from verosim.drawing import PlotAxes
+    from verosim.estimators.score_mixin import ScoreMixin
     from verosim.typing import Labels, Source
 
 GRID = 220  # cells in each direction
@@ -28,21 +32,21 @@ LOWEST_SCORE = -1e3  # of a log posterior on the grid
 
 
 def plot_boundary(
-    model: Any,
+    model: ScoreMixin,
     X: Source | None = None,
     y: Labels | None = None,
     columns: Sequence[str | int] | None = None,
     *,
     others: Literal["marginal"] | Mapping[str | int, Any] = "marginal",
-    box: Any = None,
+    box: ArrayLike | None = None,
     level: float = 0.95,
     regions: bool = True,
     densities: bool = False,
     ellipses: bool = True,
     curves: bool = True,
     points: bool = True,
-    ax: Any = None,
-) -> Any:
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
     """Draw the regions, boundaries and ellipses of a model in two columns.
 
     The colour of a region is the class with the highest posterior, and it is paler where the
@@ -112,10 +116,10 @@ def plot_boundary(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x2', 'x3')
     """
-    check_fitted(model, "plot_boundary")
-    plane = Plane.of(model, columns, others)
-    marks = marks_of(model.classes_)
-    rows = plot_rows(model, X, y, plane.names) if X is not None else None
+    fitted = check_fitted(model, "plot_boundary")
+    plane = Plane.of(fitted, columns, others)
+    marks = marks_of(fitted.classes_)
+    rows = plot_rows(fitted, X, y, plane.names) if X is not None else None
     found = {k: plane.ellipse(k, level) for k in plane.classes_with_rows}
     box = _box(box, None if rows is None else rows.values, list(found.values()))
     ax = axes_of(ax, (6.4, 4.4))

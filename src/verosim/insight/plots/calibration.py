@@ -7,7 +7,7 @@ Reference: DeGroot & Fienberg (1983), The comparison and evaluation of forecaste
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,18 @@ from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, framed
 from verosim.insight.plots.palette import FOR, QUIET
 
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+    from verosim.validate.cross_validation import CrossValidation
+    from verosim.validate.reliability import Reliability
+
 BARS = 0.16  # the height of the largest bar of weights, as a share of the axes
 INTERVAL_WIDTH = 1.96  # half the width of an interval, in standard errors
 
 
-def plot_calibration(found: Any, *, ax: Any = None) -> Any:
+def plot_calibration(
+    found: Reliability | CrossValidation, *, ax: PlotAxes | None = None
+) -> PlotAxes:
     """Draw the accuracy of each bin of the confidence, with intervals and the weight of the rows.
 
     Posteriors are calibrated if the points are on the diagonal. Points below it are overconfident.
@@ -63,7 +70,7 @@ def plot_calibration(found: Any, *, ax: Any = None) -> Any:
     >>> ax.get_xlabel()
     'confidence: posterior of the predicted class'
     """
-    curve = getattr(found, "reliability", found)
+    curve: Any = getattr(found, "reliability", found)
     if curve is None or not hasattr(curve, "confidence"):
         raise VerosimError(
             "The function plot_calibration needs posteriors of held-out rows; got "

@@ -5,15 +5,19 @@ Reference: Cleveland (1985), The elements of graphing data (dot plots).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.errors import VerosimError
 from verosim.insight.plots.dots import dot_list
 
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+    from verosim.pool.result import Candidates, Choice
 
-def plot_candidates(found: Any, *, ax: Any = None) -> Any:
+
+def plot_candidates(found: Choice | Candidates, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the score of each candidate of `auto`, with two standard errors on each side.
 
     A lower score is better, so the best candidate is the dot that is furthest to the left. The
@@ -48,7 +52,7 @@ def plot_candidates(found: Any, *, ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['LDA()', 'QDA()']
     """
-    table = getattr(found, "table", found)
+    table: Any = getattr(found, "table", found)
     if not hasattr(table, "rows") or not hasattr(table, "scoring"):
         raise VerosimError(
             f"The function plot_candidates needs a result of auto; got {type(found).__name__}.",

@@ -1,4 +1,4 @@
-"""Axes and figures of matplotlib: the only file that imports it.
+"""Axes and figures of matplotlib: how pictures are set up.
 
 A picture is drawn on the axes that are given, or on new ones. New figures use the settings of
 matplotlib that the caller has chosen, and are never shown.
@@ -7,29 +7,17 @@ matplotlib that the caller has chosen, and are never shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.plots.palette import QUIET, Mark, shortened
 
 MOST_POINTS = 5_000
 MOST_IN_LEGEND = 12
 LINE_HEIGHT = 1.45  # of a line of text, in font sizes
-
-
-def library(module: str = "pyplot") -> Any:
-    """A module of matplotlib."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise VerosimError(
-            "A plot needs matplotlib, which is not installed.",
-            "Install it with pip install 'verosim[plot]'.",
-        ) from error
-    return import_module(f"{mpl.__name__}.{module}")
 
 
 def axes_of(ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> Any:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.insight.plots.canvas import axes_of, framed, library
+from verosim.drawing import library
+from verosim.insight.plots.canvas import axes_of, framed
 from verosim.insight.plots.palette import COLOURS, QUIET
 
 if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
     from verosim.twins.comparison.curves import Comparison
 
 WIDTH = 2.0  # half the width of a band, in standard errors
@@ -25,11 +27,11 @@ MOST_LABELS = 8  # with more curves, the names are in a legend
 
 def plot_comparison(
     found: Comparison,
-    ax: Any = None,
+    ax: PlotAxes | None = None,
     labels: bool = True,
     crossings: bool = True,
     colours: dict[str, str] | None = None,
-) -> Any:
+) -> PlotAxes:
     """Draw the curves of a comparison on matplotlib axes."""
     ax = axes_of(ax, (6.4, 4.0))
     usual = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(found.names)}

@@ -7,14 +7,21 @@ Reference: Stehman (1997), Selecting and interpreting measures of thematic class
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verosim.axes.groups import plain_label
+from verosim.drawing import library
 from verosim.errors import VerosimError
-from verosim.insight.plots.canvas import axes_of, ink, library, mixed, name_values, small
+from verosim.insight.plots.canvas import axes_of, ink, mixed, name_values, small
 from verosim.insight.plots.palette import FOR
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from verosim.drawing import PlotAxes
+    from verosim.validate.cross_validation import CrossValidation
 
 MOST_WITH_NUMBERS = 12  # with more classes, only cells with many rows have a number
 LEAST_WRITTEN = 0.05  # the smallest share with a number, if there are many classes
@@ -22,8 +29,12 @@ SMALLEST_TEXT = 3.5  # points
 
 
 def plot_confusion(
-    found: Any, classes: Any = None, *, normalise: bool = True, ax: Any = None
-) -> Any:
+    found: CrossValidation | ArrayLike,
+    classes: ArrayLike | None = None,
+    *,
+    normalise: bool = True,
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
     """Draw a confusion matrix, with one row for each true class.
 
     The colour of a cell is the share of the rows of its true class. The number in it is this share

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import poisson
 
 from verosim.bayes.learned import GAP
 from verosim.densities import estimates as of
+from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import (
     MOST_IN_LEGEND,
@@ -22,13 +23,16 @@ from verosim.insight.plots.canvas import (
     figure_of,
     framed,
     legend,
-    library,
     panels,
     room,
     small,
 )
 from verosim.insight.plots.palette import QUIET, Mark, marks_of, shortened
 from verosim.insight.plots.rows import check_fitted
+
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes, PlotFigure
+    from verosim.estimators.score_mixin import ScoreMixin
 
 MOST_PANELS = 12
 PANELS_ACROSS = 3
@@ -39,13 +43,13 @@ MOST_CURVES = 20
 
 
 def plot_densities(
-    model: Any,
+    model: ScoreMixin,
     columns: str | int | Sequence[str | int] | None = None,
     *,
     most: int = MOST_PANELS,
-    ax: Any = None,
-    figure: Any = None,
-) -> Any:
+    ax: PlotAxes | None = None,
+    figure: PlotFigure | None = None,
+) -> PlotAxes | PlotFigure:
     """Draw the density p(x | class) of each column that a model has learned.
 
     A Gaussian column is one curve per class, a histogram is one line of steps, and a count is the
@@ -92,21 +96,21 @@ def plot_densities(
     >>> len(plot_densities(model).axes)
     4
     """
-    check_fitted(model, "plot_densities")
-    if not hasattr(model, "learned"):
+    fitted = check_fitted(model, "plot_densities")
+    if not hasattr(fitted, "learned"):
         raise VerosimError(
-            f"{type(model).__name__} has no densities to draw.", "Use a generative model."
+            f"{type(fitted).__name__} has no densities to draw.", "Use a generative model."
         )
-    marks = marks_of(model.classes_)
+    marks = marks_of(fitted.classes_)
     if isinstance(columns, str | int | np.integer):
         ax = axes_of(ax, (5.6, 3.6))
-        table = model.learned(columns)
+        table = fitted.learned(columns)
         is_lines = _draw(ax, table, marks)
         legend(ax, marks, lines=is_lines)
         return ax
-    every = model.learned()
+    every = fitted.learned()
     tables = [table for table in every if _varies(table)] if columns is None else []
-    tables += [] if columns is None else [model.learned(one) for one in columns]
+    tables += [] if columns is None else [fitted.learned(one) for one in columns]
     shown = tables[:most]
     if not shown:
         raise VerosimError("There is no column to draw.", "Name at least one column.")

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, framed, room, small
 from verosim.insight.plots.palette import AGAINST, QUIET, shortened
 
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+
 MOST_FINDINGS = 20
 SMALLEST_P = 1e-12
 SIGNIFICANT = 0.05
 INCH_PER_FINDING = 0.29
 
 
-def plot_diagnosis(found: Any, *, ax: Any = None) -> Any:
+def plot_diagnosis(found: Any, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the findings that have a p-value, the smallest first, with their values on the right."""
     tested = [one for one in found if one.p_value is not None and not np.isnan(one.p_value)]
     if not tested:

@@ -8,7 +8,7 @@ AI for trees (dependence plots).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,13 @@ from verosim.insight.plots.canvas import axes_of, framed, room, row_note, small,
 from verosim.insight.plots.evidence import check_explanation
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+
 MOST_CATEGORIES = 20
 
 
-def plot_effect(found: Explanation, column: str, *, ax: Any = None) -> Any:
+def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the contribution of one column to the log-odds against its value.
 
     Each point is one row. Points above zero are evidence for the class. In a naive model the

@@ -7,18 +7,18 @@ Reference: Good (1950), Probability and the Weighing of Evidence.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.axes.groups import plain_label
+from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.explanation import Explanation
 from verosim.insight.plots.canvas import (
     axes_of,
     framed,
     ink,
-    library,
     room,
     row_note,
     small,
@@ -26,6 +26,9 @@ from verosim.insight.plots.canvas import (
 )
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 from verosim.insight.shown_cells import shown_value
+
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
 
 MOST_BARS = 14
 INCH_PER_BAR = 0.33
@@ -48,8 +51,8 @@ def check_explanation(found: Any, function: str) -> Explanation:
 
 
 def plot_evidence(
-    found: Explanation, row: int = 0, *, most: int = MOST_BARS, ax: Any = None
-) -> Any:
+    found: Explanation, row: int = 0, *, most: int = MOST_BARS, ax: PlotAxes | None = None
+) -> PlotAxes:
     """Draw the evidence of one row as bars that add up to the log-odds.
 
     The first bar is the prior. The bar of each column starts where the one above ends, and the
@@ -190,7 +193,9 @@ def _signed(value: float) -> str:
     return text.replace("-", "−")
 
 
-def plot_evidence_summary(found: Explanation, *, most: int = MOST_BARS, ax: Any = None) -> Any:
+def plot_evidence_summary(
+    found: Explanation, *, most: int = MOST_BARS, ax: PlotAxes | None = None
+) -> PlotAxes:
     """Draw the contributions of the columns to the log-odds of many rows, one strip per column.
 
     Each point is one row. The columns are sorted by the mean of the absolute contribution

@@ -9,13 +9,18 @@ Reference: Koller & Friedman (2009), Probabilistic Graphical Models, §3.2 and �
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.insight.plots.canvas import axes_of, ink, library, mixed, small
+from verosim.drawing import library
+from verosim.insight.plots.canvas import axes_of, ink, mixed, small
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 from verosim.insight.plots.rows import check_fitted, column_names, has_independent_columns
+
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+    from verosim.estimators.score_mixin import ScoreMixin
 
 MOST_NODES = 24
 SHORT_NAME = 13  # letters of a node
@@ -63,7 +68,7 @@ class ModelGraph:
         return found
 
 
-def to_dot(model: Any) -> str:
+def to_dot(model: ScoreMixin) -> str:
     """Write the graphical model in the DOT language of Graphviz.
 
         p(k, x) = π_k Π_j p(x_j | k, parents of x_j)
@@ -115,7 +120,7 @@ def _quoted(name: str) -> str:
     return f'"{text}"'
 
 
-def plot_graph(model: Any, *, ax: Any = None) -> Any:
+def plot_graph(model: ScoreMixin, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the graphical model: the class, its columns and the arrows between them.
 
         p(k, x) = π_k Π_j p(x_j | k, parents of x_j)

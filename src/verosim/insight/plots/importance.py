@@ -8,7 +8,7 @@ with feature contributions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from verosim.insight.explanation import Explanation
 from verosim.insight.plots.dots import dot_list
 from verosim.insight.plots.evidence import check_explanation
 
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
 
-def plot_importance(found: Explanation, *, ax: Any = None) -> Any:
+
+def plot_importance(found: Explanation, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the mean absolute contribution of each column, the largest first.
 
         importance of column j = mean over the rows of |φ_jk − φ_jl|

@@ -9,8 +9,9 @@ classifier, PKDD.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
@@ -23,12 +24,16 @@ from verosim.insight.plots.canvas import axes_of, ink, small
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 from verosim.insight.plots.rows import check_fitted, has_independent_columns
 
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+    from verosim.estimators.score_mixin import ScoreMixin
+
 MOST_LINES = 12
 INCH_PER_SCALE = 0.62
 MOST_POINTS_OF_TERM = 100.0  # of the largest term
 SCALE_DEVIATIONS = 2.5  # how far a Gaussian column is drawn
 SHORT_SCALE_VALUE = 15  # letters
-FLAT = 1e-9  # a scale of this length has no information, in nats
+NO_INFORMATION = 1e-9  # a scale of this length has no information, in nats
 LETTER = 0.6  # the width of a letter, in font sizes
 PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999)
 
@@ -49,13 +54,13 @@ class NomogramLine:
 
 
 def plot_nomogram(
-    model: Any,
-    of: Any = None,
-    against: Any = None,
+    model: ScoreMixin,
+    of: Hashable = None,
+    against: Hashable = None,
     *,
     most: int = MOST_LINES,
-    ax: Any = None,
-) -> Any:
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
     """Draw a nomogram: read the points of each value, add them, and read the probability.
 
     Each line is one column. The position of a value is its term of the log-odds of two classes:
@@ -104,9 +109,9 @@ def plot_nomogram(
     >>> ax.get_title(loc="left")
     'b against a'
     """
-    check_fitted(model, "plot_nomogram")
-    k, other = _classes(model, of, against)
-    lines = sorted(_lines(model, k, other), key=lambda line: -line.span)
+    fitted = check_fitted(model, "plot_nomogram")
+    k, other = _classes(fitted, of, against)
+    lines = sorted(_lines(fitted, k, other), key=lambda line: -line.span)
     total = len(lines)
     lines = lines[:most]
     ax = axes_of(ax, (9.0, 1.2 + INCH_PER_SCALE * (len(lines) + 3)))
@@ -119,8 +124,8 @@ def plot_nomogram(
     for i, line in enumerate(lines, start=1):
         _scale(ax, i, line, unit)
         names.append(shortened(line.name))
-    label = plain_label(model.classes_[k])
-    log_odds = float(np.log(model.class_prior_[k] / model.class_prior_[other]))
+    label = plain_label(fitted.classes_[k])
+    log_odds = float(np.log(fitted.class_prior_[k] / fitted.class_prior_[other]))
     _totals(ax, lines, unit, log_odds, rows - 2, rows - 1)
     names += ["total points", f"probability of {shortened(label, 16)}"]
     ax.set_yticks([*range(len(lines) + 1), rows - 2, rows - 1], names)
@@ -128,7 +133,7 @@ def plot_nomogram(
     ax.tick_params(axis="y", length=0)
     ax.spines[:].set_visible(False)
     ax.axvline(0, color=QUIET, lw=0.8, ls=(0, (3, 3)), zorder=0, ymax=1.0, ymin=2.2 / (rows + 0.4))
-    title = f"{shortened(label)} against {shortened(plain_label(model.classes_[other]))}"
+    title = f"{shortened(label)} against {shortened(plain_label(fitted.classes_[other]))}"
     if total > len(lines):
         title += f"; {len(lines)} of {total} columns are drawn"
     ax.set_title(title, loc="left", fontsize="medium")
@@ -190,7 +195,7 @@ def _of_values(name: str, heads: list[Any], p: np.ndarray, q: np.ndarray) -> Nom
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.log(p) - np.log(q)
     kept = np.isfinite(terms)
-    if not kept.any() or np.ptp(np.append(terms[kept], 0.0)) < FLAT:
+    if not kept.any() or np.ptp(np.append(terms[kept], 0.0)) < NO_INFORMATION:
         return None
     labels = [
         shortened(head, SHORT_SCALE_VALUE)

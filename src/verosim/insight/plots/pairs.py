@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.drawing import library
 from verosim.errors import VerosimError
-from verosim.insight.plots.canvas import MOST_IN_LEGEND, figure_of, framed, library, scatter
+from verosim.insight.plots.canvas import MOST_IN_LEGEND, figure_of, framed, scatter
 from verosim.insight.plots.palette import QUIET, marks_of, shortened
 from verosim.insight.plots.plane import Plane
 from verosim.insight.plots.rows import check_fitted, plot_rows
 
 if TYPE_CHECKING:
+    from verosim.drawing import PlotFigure
+    from verosim.estimators.score_mixin import ScoreMixin
     from verosim.typing import Labels, Source
 
 MOST_PAIRED = 6
@@ -24,15 +27,15 @@ DIAGONAL_BINS = 24
 
 
 def plot_pairs(
-    model: Any,
+    model: ScoreMixin,
     X: Source,
     y: Labels | None = None,
     columns: Sequence[str | int] | None = None,
     *,
     ellipses: bool = True,
     level: float = 0.95,
-    figure: Any = None,
-) -> Any:
+    figure: PlotFigure | None = None,
+) -> PlotFigure:
     """Draw each pair of number columns as points, and each column as histograms by class.
 
     For a Gaussian model, the ellipse of each class in two columns holds the share `level`:
@@ -80,8 +83,8 @@ def plot_pairs(
     >>> len(plot_pairs(QDA().fit(X, y), X, y, columns=(0, 1, 2)).axes)
     6
     """
-    check_fitted(model, "plot_pairs")
-    rows = plot_rows(model, X, y, columns)
+    fitted = check_fitted(model, "plot_pairs")
+    rows = plot_rows(fitted, X, y, columns)
     total = len(rows.names)
     d = total if columns is not None else min(total, MOST_PAIRED)
     if d < 2:
@@ -89,7 +92,7 @@ def plot_pairs(
             f"The function plot_pairs needs at least two number columns; got {d}.",
             "Name more columns.",
         )
-    marks = marks_of(model.classes_)
+    marks = marks_of(fitted.classes_)
     side = float(np.clip(1.9 * d, 5.0, 11.0))
     figure = figure_of(figure, (side + 1.0, side))
     grid = figure.add_gridspec(d, d)
@@ -102,7 +105,7 @@ def plot_pairs(
             else:
                 scatter(ax, rows.values[:, [j, i]], rows.codes, marks)
                 if ellipses:
-                    _ellipses(ax, model, (rows.names[j], rows.names[i]), level, marks)
+                    _ellipses(ax, fitted, (rows.names[j], rows.names[i]), level, marks)
             ax.tick_params(labelsize="x-small", labelbottom=i == d - 1, labelleft=j == 0 < i)
             ax.locator_params(nbins=4)
             if i == d - 1:

@@ -7,7 +7,7 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,17 @@ from verosim.insight.plots.canvas import axes_of, framed, small
 from verosim.insight.plots.dots import dot_list
 from verosim.insight.plots.palette import COLOURS, FOR, QUIET
 
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+    from verosim.validate.search import Search
+    from verosim.validate.select import Selection
+
 LONG_RANGE = 50.0  # positive values that vary by more than this have a logarithmic axis
 
 
-def plot_path(found: Any, *, scoring: str | None = None, ax: Any = None) -> Any:
+def plot_path(
+    found: Search | Selection, *, scoring: str | None = None, ax: PlotAxes | None = None
+) -> PlotAxes:
     """Draw the score of each setting of a search, with a band of two standard errors.
 
     One parameter with numbers gives a curve. Its axis is logarithmic if all values are positive and

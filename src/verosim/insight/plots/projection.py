@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.drawing import library
 from verosim.errors import VerosimError
-from verosim.insight.plots.canvas import axes_of, framed, ink, legend, library, scatter, small
+from verosim.insight.plots.canvas import axes_of, framed, ink, legend, scatter, small
 from verosim.insight.plots.palette import QUIET, Mark, marks_of, shortened
 from verosim.insight.plots.rows import check_fitted, plot_rows
 
 if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
+    from verosim.estimators.score_mixin import ScoreMixin
     from verosim.typing import Labels, Source
 
 BINS = 40
@@ -25,8 +28,13 @@ MOST_NAMED_MEANS = 12
 
 
 def plot_projection(
-    model: Any, X: Source, y: Labels | None = None, *, arrows: bool = True, ax: Any = None
-) -> Any:
+    model: ScoreMixin,
+    X: Source,
+    y: Labels | None = None,
+    *,
+    arrows: bool = True,
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
     """Draw the rows along the two directions that separate the classes most.
 
         z = (x − x̄) S,   the columns of S maximise wᵀBw / wᵀΣw
@@ -71,22 +79,22 @@ def plot_projection(
     >>> plot_projection(LDA().fit(X, y), X, y).get_xlabel()
     'first direction (99% of the separation)'
     """
-    check_fitted(model, "plot_projection")
-    if not hasattr(model, "explained_variance_ratio_"):
+    fitted = check_fitted(model, "plot_projection")
+    if not hasattr(fitted, "explained_variance_ratio_"):
         raise VerosimError(
-            f"The function plot_projection needs a fitted LDA model; got {type(model).__name__}.",
+            f"The function plot_projection needs a fitted LDA model; got {type(fitted).__name__}.",
             "Use LDA().fit(X, y).",
         )
-    rows = plot_rows(model, X, y)
-    S = np.asarray(model.scalings_)[:, :2]  # (d, 1 or 2)
+    rows = plot_rows(fitted, X, y)
+    S = np.asarray(fitted.scalings_)[:, :2]  # (d, 1 or 2)
     if len(S) != rows.values.shape[1]:
         raise VerosimError(
             f"The function plot_projection needs number columns; the model has {len(S)} columns "
             f"and the rows have {rows.values.shape[1]} number columns.",
             "Fit LDA on number columns only.",
         )
-    marks = marks_of(model.classes_)
-    ratio = np.asarray(model.explained_variance_ratio_)
+    marks = marks_of(fitted.classes_)
+    ratio = np.asarray(fitted.explained_variance_ratio_)
     centre = rows.values.mean(axis=0)
     Z = (rows.values - centre) @ S
     ax = axes_of(ax, (6.6, 4.8))
@@ -96,7 +104,7 @@ def plot_projection(
         legend(ax, marks, lines=True)
     else:
         scatter(ax, Z, rows.codes, marks)
-        _means(ax, (model.means_ - centre) @ S, marks)
+        _means(ax, (fitted.means_ - centre) @ S, marks)
         if arrows:
             _arrows(ax, S * rows.values.std(axis=0)[:, None], rows.names, Z)
         ax.set_ylabel(f"second direction ({ratio[1]:.0%})")

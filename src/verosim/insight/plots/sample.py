@@ -8,7 +8,7 @@ Reference: Gelman et al. (2013), Bayesian Data Analysis, §6.3 (predictive check
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,18 +27,20 @@ from verosim.insight.plots.plane import Plane
 from verosim.insight.plots.rows import check_fitted, plot_rows
 
 if TYPE_CHECKING:
+    from verosim.drawing import PlotFigure
+    from verosim.estimators.score_mixin import ScoreMixin
     from verosim.typing import Labels, Source
 
 
 def plot_sample(
-    model: Any,
+    model: ScoreMixin,
     X: Source,
     y: Labels | None = None,
     columns: Sequence[str | int] | None = None,
     *,
     random_state: int = 0,
-    figure: Any = None,
-) -> Any:
+    figure: PlotFigure | None = None,
+) -> PlotFigure:
     """Draw real rows on the left, and as many simulated rows on the right.
 
         k ~ Cat(π),   x ~ p(x | k)
@@ -84,17 +86,17 @@ def plot_sample(
     >>> [ax.get_title(loc="left") for ax in found.axes]
     ['150 real rows', '150 simulated rows']
     """
-    check_fitted(model, "plot_sample")
-    if not hasattr(model, "sample"):
+    fitted = check_fitted(model, "plot_sample")
+    if not hasattr(fitted, "sample"):
         raise VerosimError(
-            f"{type(model).__name__} cannot simulate rows.", "Use a generative model."
+            f"{type(fitted).__name__} cannot simulate rows.", "Use a generative model."
         )
-    names = Plane.of(model, columns, "marginal").names
-    real = plot_rows(model, X, y, names)
+    names = Plane.of(fitted, columns, "marginal").names
+    real = plot_rows(fitted, X, y, names)
     n = min(len(real.codes), MOST_POINTS)
-    drawn, labels = model.sample(n, random_state=random_state)
-    simulated = plot_rows(model, drawn, labels, names)
-    marks = marks_of(model.classes_)
+    drawn, labels = fitted.sample(n, random_state=random_state)
+    simulated = plot_rows(fitted, drawn, labels, names)
+    marks = marks_of(fitted.classes_)
     figure = figure_of(figure, (10.4, 4.4))
     axes = panels(figure, 2, 2)
     every = np.concatenate([real.values, simulated.values])

@@ -19,20 +19,22 @@ from verosim.insight.plots.palette import QUIET, Mark, marks_of, shortened
 from verosim.insight.plots.rows import check_fitted, plot_rows, position
 
 if TYPE_CHECKING:
+    from verosim.drawing import PlotFigure
+    from verosim.estimators.score_mixin import ScoreMixin
     from verosim.typing import Labels, Source
 
 RADIUS = float(np.sqrt(-2 * np.log(0.05)))  # of the ellipse that holds 95% of a class
 
 
 def plot_whitening(
-    model: Any,
+    model: ScoreMixin,
     X: Source,
     y: Labels | None = None,
     columns: Sequence[str | int] = (0, 1),
     *,
     method: Literal["zca", "pca", "cholesky"] = "zca",
-    figure: Any = None,
-) -> Any:
+    figure: PlotFigure | None = None,
+) -> PlotFigure:
     """Draw rows before and after whitening, side by side.
 
         z = W (x − μ),   W Σ Wᵀ = I
@@ -80,17 +82,17 @@ def plot_whitening(
     >>> [ax.get_title(loc="left") for ax in plot_whitening(LDA().fit(X, y), X, y).axes]
     ['before', 'after whitening (zca)']
     """
-    check_fitted(model, "plot_whitening")
+    fitted = check_fitted(model, "plot_whitening")
     if isinstance(columns, str) or not np.iterable(columns) or len(list(columns)) != 2:
         raise VerosimError(
             f"columns must name two columns; got {columns!r}.", "Use columns=(0, 1)."
         )
-    whiten = Whiten.of(model, method=method)
-    rows = plot_rows(model, X, y)
+    whiten = Whiten.of(fitted, method=method)
+    rows = plot_rows(fitted, X, y)
     a, b = (position(rows.names, one) for one in columns)
     W, mean = np.asarray(whiten.whitener_), np.asarray(whiten.mean_)
-    marks = marks_of(model.classes_)
-    centres = np.asarray(model.means_)
+    marks = marks_of(fitted.classes_)
+    centres = np.asarray(fitted.means_)
     figure = figure_of(figure, (10.4, 4.4))
     left, right = panels(figure, 2, 2)
     sigma = np.asarray(whiten.covariance_)[np.ix_([a, b], [a, b])]

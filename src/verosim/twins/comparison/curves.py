@@ -27,6 +27,7 @@ from verosim.twins.comparison.crossing import Crossing, crossing
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
+    from verosim.drawing import PlotAxes
 
 FORMAT = 1  # version of the file format
 
@@ -431,7 +432,7 @@ class Comparison:
 
     __repr__ = __str__
 
-    def plot(self, ax: Any = None, **how: Any) -> Any:
+    def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the curves with bands of two standard errors, and mark the crossings.
 
         Parameters
@@ -448,7 +449,8 @@ class Comparison:
         matplotlib.axes.Axes
             The axes with the curves.
         """
-        return plotted("plot_comparison", self, ax, **how)
+        drawn: PlotAxes = plotted("plot_comparison", self, ax, **how)
+        return drawn
 
     # Files --------------------------------------------------------------------------------
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, overload
 
 from verosim.errors import VerosimError
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+
+if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
 
 LEVEL = 0.05  # significance of every test
 SHOWN = 5  # printed findings of one name; `diagnosis[name]` has all of them
@@ -143,7 +146,7 @@ class Diagnosis(Sequence[Finding]):
         head = ("finding", "subject", "value", "p", "reading")
         return html_table(self.title, head, [_cells(one) for one in self.findings], (), (2, 3))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the findings that have a p-value, the smallest p-value first.
 
         Parameters
@@ -156,7 +159,8 @@ class Diagnosis(Sequence[Finding]):
         matplotlib.axes.Axes
             The axes with the picture.
         """
-        return plotted("plot_diagnosis", self, ax=ax)
+        drawn: PlotAxes = plotted("plot_diagnosis", self, ax=ax)
+        return drawn
 
 
 def _line(cells: Sequence[str], width: list[int], reading: str) -> str:
