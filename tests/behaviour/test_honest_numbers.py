@@ -256,3 +256,41 @@ def test_squares_that_overflow_in_a_linear_svm_are_refused(rows):
     X, y = rows
     with pytest.raises(verosim.VerosimError, match="too large"):
         verosim.LinearSVM().fit(X * 1e142, y, sample_weight=np.full(40, 1e90))
+
+
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
+def test_a_column_without_values_after_forget_is_not_refused_as_too_small(model):
+    X = np.array([[1.0, np.nan], [3.0, 0.01], [2.0, np.nan], [5.0, 0.02]])
+    y = [0, 0, 1, 1]
+    left = model().fit(X, y).forget(X[[1, 3]], [0, 1])
+    fresh = model().fit(X[[0, 2]], [0, 1])
+    probes = [[1.2, np.nan], [1.9, 0.01]]
+    assert np.allclose(left.predict_proba(probes), fresh.predict_proba(probes))
+
+
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
+def test_a_class_that_never_had_a_value_does_not_make_a_column_too_small(model):
+    X = np.array([[1.0, np.nan], [2.0, np.nan], [5.0, 0.01], [5.5, np.nan]])
+    y = [0, 0, 1, 1]
+    left = model().fit(X, y).forget(X[2:3], [1])
+    fresh = model().fit(X[[0, 1, 3]], [0, 0, 1])
+    probes = [[3.2, np.nan], [4.9, 0.01]]
+    assert np.allclose(left.predict_proba(probes), fresh.predict_proba(probes))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
+def test_a_heavy_row_with_a_missing_cell_does_not_cost_the_light_rows_digits(model, form):
+    near = np.array([[np.nan], [0.5], [2.0], [1.0], [np.nan], [4.0], [3.0], [6.0]])
+    y, weights = [0, 0, 0, 0, 1, 1, 1, 1], [1.0, 1e-12, 1e-4, 3e-4, 1.0, 1e-12, 2e-4, 1e-4]
+    probes = np.array([[1.5], [2.5], [4.0]])
+    expected = model().fit(near, y, sample_weight=weights).predict_log_proba(probes)
+    found = model().fit(form(near + 1e9), y, sample_weight=weights)
+    assert np.allclose(found.predict_log_proba(form(probes + 1e9)), expected, rtol=1e-9)
+    outlier = near.copy()
+    outlier[[1, 5]] = -1e6  # light rows far away are not a good origin of sums
+    expected = model().fit(outlier[::-1], y[::-1], sample_weight=weights[::-1])
+    found = model().fit(form(outlier), y, sample_weight=weights)
+    assert np.allclose(
+        found.predict_log_proba(form(probes)), expected.predict_log_proba(probes), rtol=1e-9
+    )

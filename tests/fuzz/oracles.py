@@ -27,6 +27,7 @@ from tests.fuzz.lives import Ledger, Row
 SLACK = 16.0
 NO_DIGITS = 1e-3
 MOST_MOVED = 1e4  # (pivot − mean)² / variance up to which the program does not move a pivot
+UNKNOWN = Decimal("1e600")  # an error that is larger than any variance
 SMALLEST = 1e-9  # LEAST_FREEDOM of the program
 
 Joint = list["Decimal | None"]
@@ -183,6 +184,7 @@ def diagonal(truth: Truth, settings: dict[str, Any], d: int, shared: bool) -> An
     variance: list[list[Decimal]] = [[ZERO] * d for _ in range(C)]
     weight_loss = [truth.weight_loss(k) for k in range(C)]
     noise = [[0.0] * d for _ in range(C)]
+    wrong = [[ZERO] * d for _ in range(C)]  # |Δσ²| before shrinkage and floor
     for j in range(d):
         parts = [p for k in present if (p := moments.by_class[k][j]) is not None]
         everyone = sum((p.weight for p in parts), ZERO)
@@ -203,18 +205,31 @@ def diagonal(truth: Truth, settings: dict[str, Any], d: int, shared: bool) -> An
             variance[k][j] = v
             scale = max(v, floor * moments.total(j))
             noise[k][j] = weight_loss[k] + truth.rounding * (1 + ratio(peak, weight * scale))
+            relative = weight_loss[k] + truth.rounding
             if lost:  # W − 1 cancels
-                noise[k][j] += math.inf if edge else truth.rounding * ratio(weight, abs(freedom))
+                cancels = math.inf if edge else truth.rounding * ratio(weight, abs(freedom))
+                noise[k][j] += cancels
+                relative += cancels
+            if math.isinf(relative):
+                wrong[k][j] = UNKNOWN
+            elif weight:
+                wrong[k][j] = v * decimal(relative) + decimal(truth.rounding) * peak / weight
     used = [moments.total(j) > 0 for j in range(d)]
     for k in present:
         if a is not None:
             seen = [j for j in range(d) if used[j] and (shared or moments.by_class[k][j])]
             if seen:
-                mean = sum((variance[k][j] for j in seen), ZERO) / len(seen)
-                worst = max(noise[k][j] for j in seen)
+                # σ'²_j = (1 − a) σ²_j + a mean(σ²), so |Δσ'²_j| ≤ (1 − a) |Δσ²_j| + a mean |Δσ²|.
+                # The floor of column j is applied after that. It hides an error of σ²_j in column
+                # j, but not the share a/d of this error in the other columns.
+                share, every = decimal(a), Decimal(len(seen))
+                mean = sum((variance[k][j] for j in seen), ZERO) / every
+                mean_wrong = sum((wrong[k][j] for j in seen), ZERO) / every
                 for j in seen:
-                    variance[k][j] = (1 - decimal(a)) * variance[k][j] + decimal(a) * mean
-                    noise[k][j] = worst
+                    variance[k][j] = (1 - share) * variance[k][j] + share * mean
+                    error = (1 - share) * wrong[k][j] + share * mean_wrong
+                    scale = max(variance[k][j], floor * moments.total(j))
+                    noise[k][j] = truth.rounding + ratio(error, scale)
         for j in range(d):
             total = moments.total(j)
             all_ = moments.everywhere(j)

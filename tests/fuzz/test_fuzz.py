@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 import verosim
-from tests.fuzz.cases import FAMILIES, Case, run_many
+from tests.fuzz.cases import FAMILIES, Case, run, run_many
 from tests.fuzz.journal import BLOCK, CASES, FIRST, run_block
 from verosim import estimators
 
@@ -46,3 +46,7 @@ def test_every_estimator_has_cases():
 def test_a_case_is_the_same_every_time():
     for number in range(0, 200, 7):
         assert Case.of(number).shown() == Case.of(number).shown()
+
+
+def test_the_bound_of_shrunk_variances_includes_errors_below_the_floor_of_another_column():
+    assert run(25344).outcome == "agrees"

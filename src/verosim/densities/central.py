@@ -109,8 +109,11 @@ def check_scale(statistic: Moments) -> None:
     arrays, d = statistic.arrays, len(statistic.axes.columns)
     weight = statistic.weights[:, 0].sum(axis=0)  # (1,) or (d,)
     squares = arrays["absorbed"].reshape(-1, d).sum(axis=0)
-    pivot = np.where(np.isfinite(arrays["pivot"]), arrays["pivot"], 0.0)
-    between = np.ptp(pivot, axis=0) if len(pivot) else np.zeros(d)
+    # A class without values in a column may have a pivot: that of rows that were forgotten.
+    pivot, held = arrays["pivot"], np.isfinite(arrays["pivot"]) & (statistic.weights[:, 0] > 0)
+    between = np.zeros(d)
+    if len(pivot):
+        between = np.ptp(np.where(held, pivot, _first(pivot, held)), axis=0)
     heavy = np.maximum(weight, 1.0)
     large = ~(squares <= LARGEST_SQUARE) | (between > (LARGEST_SQUARE / heavy) ** 0.5)
     if large.any():

@@ -19,6 +19,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import Batch, SparseRows
+from verosim.data.batch import BLOCK_CELLS
 
 if TYPE_CHECKING:
     from verosim.stats.moments import Moments
@@ -31,7 +32,8 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
     """Set the pivots (C, d) that are not set yet, in place.
 
     A pivot is the lower median of the first finite values of its class and column, without the
-    rows of small weight.
+    rows of small weight. If these rows have no value in a column, the pivot is the first value of
+    the other rows, again without those of small weight.
     """
     unset = np.isnan(pivot)
     if not unset.any():
@@ -57,6 +59,33 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
     middle = np.maximum(finite - 1, 0) // 2
     median = np.take_along_axis(values, middle[:, None, :], axis=1)[:, 0, :]
     pivot[here] = np.where(unset[here], median, pivot[here])
+    unset = np.isnan(pivot)
+    unset[found == 0] = False
+    columns = np.flatnonzero(unset.any(axis=0))
+    step = max(1, BLOCK_CELLS // len(batch))
+    for first in range(0, len(columns), step):
+        _first_values(pivot, batch, folds, columns[first : first + step])
+
+
+def _first_values(pivot: np.ndarray, batch: Batch, folds: int, columns: np.ndarray) -> None:
+    """Set the pivots of some columns to the first value of a row that is not light, in place.
+
+    A row is light if its weight is below a share of the largest weight of the rows with a value.
+    """
+    block = batch.block
+    if isinstance(block, SparseRows):
+        values = block.as_csr()[:, columns].toarray()
+    else:
+        values = block[:, columns]
+    of_row = batch.groups // folds  # (n,)
+    at, j = np.nonzero(np.isfinite(values) & np.isnan(pivot[:, columns])[of_row])
+    place = of_row[at], j
+    weight = batch.weights[at] if len(batch.weights) else np.ones(len(at))
+    heaviest = np.zeros((len(pivot), len(columns)))
+    np.maximum.at(heaviest, place, weight)
+    heavy = np.flatnonzero(weight >= HEAVY_SHARE * heaviest[place])[::-1]
+    c, j = place[0][heavy], place[1][heavy]
+    pivot[c, columns[j]] = values[at[heavy], j]  # the last assignment is that of the first row
 
 
 def added_by_moving(statistic: Moments, delta: np.ndarray) -> dict[str, np.ndarray]:
