@@ -14,7 +14,7 @@ import numpy as np
 from verosim.errors import VerosimError
 
 MOST_FOLDS = 1 << 20
-LONGEST_LABEL = 1 << 16
+LONGEST_STORED_LABEL = 1 << 16
 LABEL_TYPES = (str, int, float, tuple, bytes, date, timedelta, np.generic, type(None))
 
 
@@ -41,7 +41,7 @@ def check_label_type(dtype: Any) -> None:
         found = np.dtype(dtype)
     except TypeError:
         raise wrong_state("its labels have an unknown type") from None
-    plain = found.kind in "biufMmO" or (found.kind == "U" and found.itemsize <= 4 * LONGEST_LABEL)
+    plain = found.kind in "biufMmO" or (found.kind == "U" and found.itemsize <= 4 * LONGEST_STORED_LABEL)
     require(plain and found.names is None and found.shape == (), "its labels have a wrong type")
 
 

@@ -12,7 +12,7 @@ from verosim.estimators.multinomial_nb import MultinomialSpec
 from verosim.estimators.scikit_names import feature_all
 
 if TYPE_CHECKING:
-    from verosim.typing import ClassWeight, Priors
+    from verosim.typing import Priors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,12 +51,6 @@ class ComplementNB(CountClassifier):
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the classes at estimation. The sums of class k are multiplied by w_k, as if each
-        row of the class had the weight w_k, so a prior n_k/n becomes w_k n_k / Σ_j w_j n_j. A dict
-        maps labels to factors, and the classes that it does not name have the factor 1. "balanced"
-        uses w_k = n/(C n_k), which gives all classes the same weight. None uses 1 for all classes.
-        The stored sums and `class_count_` stay the same, so it can change after the fit.
 
     Attributes
     ----------
@@ -109,12 +103,10 @@ class ComplementNB(CountClassifier):
         alpha: float | Literal["cv"] = 1.0,
         norm: bool = False,
         priors: Priors = "uniform",
-        class_weight: ClassWeight = None,
     ) -> None:
         self.alpha = alpha
         self.norm = norm
         self.priors = priors
-        self.class_weight = class_weight
 
     def spec(self) -> ComplementSpec:
         return ComplementSpec(**self.settings(ComplementSpec))

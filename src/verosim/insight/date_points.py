@@ -22,7 +22,7 @@ MONDAY = datetime.datetime(2024, 1, 1)
 EPOCH = datetime.datetime(1970, 1, 1)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 # Dates that have each value of a part of a date.
-PARTS: dict[str, list[tuple[str, datetime.datetime]]] = {
+DATE_PARTS: dict[str, list[tuple[str, datetime.datetime]]] = {
     "hour": [(str(h), MONDAY + datetime.timedelta(hours=h)) for h in range(24)],
     "weekday": [(day, MONDAY + datetime.timedelta(days=i)) for i, day in enumerate(WEEKDAYS)],
     "month": [(str(m), datetime.datetime(2024, m, 1)) for m in range(1, 13)],
@@ -51,7 +51,7 @@ def date_points(
                 lambda days, name=name: parts([_date(one) for one in days])[name],  # type: ignore[misc]
             )
             continue
-        values = PARTS.get(piece, [("not missing", MONDAY)])
+        values = DATE_PARTS.get(piece, [("not missing", MONDAY)])
         found = parts([date for _, date in values])[name]
         yield ColumnPoints(
             name,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verosim.estimators.base import ScoreMixin
     from verosim.typing import Source
 
-GRID = 101  # numbers of a grid
+EFFECT_GRID = 101  # numbers of a grid
 MOST_SHOWN_VALUES = 25
 DEVIATIONS = 3.0  # a grid without known limits has so many standard deviations on both sides
 
@@ -139,9 +139,9 @@ def shown_values(base: SingleRow, column: str) -> tuple[list[Any], tuple[float, 
     far = DEVIATIONS * known.scale
     low = known.low if np.isfinite(known.low) else known.centre - far
     high = known.high if np.isfinite(known.high) else known.centre + far
-    if known.whole and high - low < GRID:
+    if known.whole and high - low < EFFECT_GRID:
         return np.arange(np.ceil(low), np.floor(high) + 1).astype(int).tolist(), ()
-    return np.linspace(low, high, GRID).tolist(), ()
+    return np.linspace(low, high, EFFECT_GRID).tolist(), ()
 
 
 def middles(edges: Sequence[float]) -> list[float]:
