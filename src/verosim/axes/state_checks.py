@@ -41,7 +41,9 @@ def check_label_type(dtype: Any) -> None:
         found = np.dtype(dtype)
     except TypeError:
         raise wrong_state("its labels have an unknown type") from None
-    plain = found.kind in "biufMmO" or (found.kind == "U" and found.itemsize <= 4 * LONGEST_STORED_LABEL)
+    plain = found.kind in "biufMmO" or (
+        found.kind == "U" and found.itemsize <= 4 * LONGEST_STORED_LABEL
+    )
     require(plain and found.names is None and found.shape == (), "its labels have a wrong type")
 
 
