@@ -251,11 +251,32 @@ def test_heavy_weights_of_a_logistic_regression_cause_no_warnings_of_numpy(recwa
     assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_squares_that_overflow_in_a_linear_svm_are_refused(rows):
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize(("unit", "weight"), [(1e142, 1e90), (1e142, 1e30), (1e130, 1e34)])
+def test_squares_that_overflow_in_a_linear_svm_are_refused(rows, unit, weight, loss, form, recwarn):
     X, y = rows
-    with pytest.raises(verosim.VerosimError, match="too large"):
-        verosim.LinearSVM().fit(X * 1e142, y, sample_weight=np.full(40, 1e90))
+    X = X * [1.0, unit]
+    model = verosim.LinearSVM(loss=loss)
+    with pytest.raises(verosim.VerosimError, match=r"'x1' has the value .*e\+1.*too large"):
+        model.fit(form(X), y, sample_weight=np.full(40, weight))
+    assert not recwarn.list
+
+
+def test_steps_of_a_linear_svm_with_squares_that_underflow_have_a_length(recwarn):
+    values = [
+        9.999986019482041e135, 1.0000006721092702e136, 1.0000009160146628e136,
+        1.0000008693792697e136, 9.99999693771278e135, 9.99999166296053e135,
+        9.999991791146995e135, 1.000000197549773e136,
+    ]  # fmt: skip
+    X, y = np.column_stack([np.zeros(8), values]), [0, 1, 2, 3, 0, 1, 2, 3]
+    weights = [
+        0.5533410723580015, 0.11778334797762177, 0.6750178600897053, 0.16667463762699847,
+        0.7062849109553395, 0.9230076234103906, 0.6993538768946694, 0.8356021035000274,
+    ]  # fmt: skip
+    model = verosim.LinearSVM(max_iter=50).fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
 
 
 @pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
