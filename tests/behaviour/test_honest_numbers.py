@@ -315,3 +315,24 @@ def test_a_heavy_row_with_a_missing_cell_does_not_cost_the_light_rows_digits(mod
     assert np.allclose(
         found.predict_log_proba(form(probes)), expected.predict_log_proba(probes), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("shrinkage", [0.1, "oas", None])
+@pytest.mark.parametrize("model", [verosim.LDA, verosim.QDA, verosim.RDA])
+def test_shrinkage_of_columns_with_missing_cells_and_very_different_units(
+    rows, model, shrinkage, recwarn
+):
+    X, y = rows
+    holed = X * [1e120, 1e-120]
+    holed[::7, 0] = np.nan
+    marginal = model(missing="marginalise", shrinkage=shrinkage)
+    if shrinkage is None:  # each column has its own unit
+        near = X.copy()
+        near[::7, 0] = np.nan
+        expected = model(missing="marginalise", shrinkage=None).fit(near, y).predict_proba(X)
+        found = marginal.fit(holed, y).predict_proba(X * [1e120, 1e-120])
+        assert np.allclose(found, expected)
+    else:
+        with pytest.raises(verosim.VerosimError, match="'x1' has the standard deviation .*e-1"):
+            marginal.fit(holed, y)
+    assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
