@@ -336,3 +336,15 @@ def test_shrinkage_of_columns_with_missing_cells_and_very_different_units(
         with pytest.raises(verosim.VerosimError, match="'x1' has the standard deviation .*e-1"):
             marginal.fit(holed, y)
     assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
+
+
+@pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
+@pytest.mark.parametrize("heavy", [1e17, 1e20])
+def test_features_that_are_only_rounding_errors_after_forget_are_refused(rows, heavy):
+    X, y = rows
+    weights = np.where(y == 1, heavy * (1 + 0.3 * np.sin(np.arange(40))), 1.0)
+    model = verosim.LiftedLDA(n_features=8).fit(X, y, sample_weight=weights)
+    before = model.predict_proba(X)
+    with pytest.raises(verosim.VerosimError, match="too heavy.*Fit the model again"):
+        model.forget(X[y == 1], y[y == 1], sample_weight=weights[y == 1])
+    assert np.array_equal(model.predict_proba(X), before)
