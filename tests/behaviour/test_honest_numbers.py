@@ -333,7 +333,7 @@ def test_shrinkage_of_columns_with_missing_cells_and_very_different_units(
         found = marginal.fit(holed, y).predict_proba(X * [1e120, 1e-120])
         assert np.allclose(found, expected)
     else:
-        with pytest.raises(verosim.VerosimError, match="'x1' has the standard deviation .*e-1"):
+        with pytest.raises(verosim.VerosimError, match=r"'x1' has the standard deviation .*e-1"):
             marginal.fit(holed, y)
     assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
 
@@ -345,6 +345,6 @@ def test_features_that_are_only_rounding_errors_after_forget_are_refused(rows, h
     weights = np.where(y == 1, heavy * (1 + 0.3 * np.sin(np.arange(40))), 1.0)
     model = verosim.LiftedLDA(n_features=8).fit(X, y, sample_weight=weights)
     before = model.predict_proba(X)
-    with pytest.raises(verosim.VerosimError, match="too heavy.*Fit the model again"):
+    with pytest.raises(verosim.VerosimError, match=r"too heavy.*Fit the model again"):
         model.forget(X[y == 1], y[y == 1], sample_weight=weights[y == 1])
     assert np.array_equal(model.predict_proba(X), before)

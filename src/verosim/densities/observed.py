@@ -138,9 +138,9 @@ class Observed:
             return
         small, large = (self.axes.columns.name(int(self.at[j])) for j in (low, high))
         raise VerosimError(
-            f"Shrinkage adds the mean variance of all columns to each column. Column {small!r} has "
-            f"the standard deviation {unit[low]:.3g} and column {large!r} has {unit[high]:.3g}, "
-            "and the ratio of their squares is too large for floating-point numbers.",
+            f"Column {small!r} has the standard deviation {unit[low]:.3g} and column {large!r} has "
+            f"{unit[high]:.3g}, and the ratio of their squares, which shrinkage needs, is too "
+            "large for floating-point numbers.",
             f"Multiply column {small!r} by a constant, or use shrinkage=None.",
         )
 

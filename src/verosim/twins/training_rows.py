@@ -143,8 +143,8 @@ def check_products(rows: TrainingRows, cost: np.ndarray, norms: np.ndarray) -> N
     j = int(np.abs(row[0]).argmax())
     raise VerosimError(
         f"Column {rows.columns.name(j)!r} has the value {row[0, j]:g} in a row of weight "
-        f"{cost[i]:g} (with C and class_weight), and the products of squares and weights are too large for "
-        "floating-point numbers.",
+        f"{cost[i]:g} (with C and class_weight), and the products of squares and weights are too "
+        "large for floating-point numbers.",
         "Divide the columns or the weights by a constant.",
     )
 
