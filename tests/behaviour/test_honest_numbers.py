@@ -251,11 +251,32 @@ def test_heavy_weights_of_a_logistic_regression_cause_no_warnings_of_numpy(recwa
     assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_squares_that_overflow_in_a_linear_svm_are_refused(rows):
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize(("unit", "weight"), [(1e142, 1e90), (1e142, 1e30), (1e130, 1e34)])
+def test_squares_that_overflow_in_a_linear_svm_are_refused(rows, unit, weight, loss, form, recwarn):
     X, y = rows
-    with pytest.raises(verosim.VerosimError, match="too large"):
-        verosim.LinearSVM().fit(X * 1e142, y, sample_weight=np.full(40, 1e90))
+    X = X * [1.0, unit]
+    model = verosim.LinearSVM(loss=loss)
+    with pytest.raises(verosim.VerosimError, match=r"'x1' has the value .*e\+1.*too large"):
+        model.fit(form(X), y, sample_weight=np.full(40, weight))
+    assert not recwarn.list
+
+
+def test_steps_of_a_linear_svm_with_squares_that_underflow_have_a_length(recwarn):
+    values = [
+        9.999986019482041e135, 1.0000006721092702e136, 1.0000009160146628e136,
+        1.0000008693792697e136, 9.99999693771278e135, 9.99999166296053e135,
+        9.999991791146995e135, 1.000000197549773e136,
+    ]  # fmt: skip
+    X, y = np.column_stack([np.zeros(8), values]), [0, 1, 2, 3, 0, 1, 2, 3]
+    weights = [
+        0.5533410723580015, 0.11778334797762177, 0.6750178600897053, 0.16667463762699847,
+        0.7062849109553395, 0.9230076234103906, 0.6993538768946694, 0.8356021035000274,
+    ]  # fmt: skip
+    model = verosim.LinearSVM(max_iter=50).fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
 
 
 @pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.NaiveLDA])
@@ -294,3 +315,36 @@ def test_a_heavy_row_with_a_missing_cell_does_not_cost_the_light_rows_digits(mod
     assert np.allclose(
         found.predict_log_proba(form(probes)), expected.predict_log_proba(probes), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("shrinkage", [0.1, "oas", None])
+@pytest.mark.parametrize("model", [verosim.LDA, verosim.QDA, verosim.RDA])
+def test_shrinkage_of_columns_with_missing_cells_and_very_different_units(
+    rows, model, shrinkage, recwarn
+):
+    X, y = rows
+    holed = X * [1e120, 1e-120]
+    holed[::7, 0] = np.nan
+    marginal = model(missing="marginalise", shrinkage=shrinkage)
+    if shrinkage is None:  # each column has its own unit
+        near = X.copy()
+        near[::7, 0] = np.nan
+        expected = model(missing="marginalise", shrinkage=None).fit(near, y).predict_proba(X)
+        found = marginal.fit(holed, y).predict_proba(X * [1e120, 1e-120])
+        assert np.allclose(found, expected)
+    else:
+        with pytest.raises(verosim.VerosimError, match=r"'x1' has the standard deviation .*e-1"):
+            marginal.fit(holed, y)
+    assert not [one for one in recwarn if not issubclass(one.category, verosim.VerosimWarning)]
+
+
+@pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
+@pytest.mark.parametrize("heavy", [1e17, 1e20])
+def test_features_that_are_only_rounding_errors_after_forget_are_refused(rows, heavy):
+    X, y = rows
+    weights = np.where(y == 1, heavy * (1 + 0.3 * np.sin(np.arange(40))), 1.0)
+    model = verosim.LiftedLDA(n_features=8).fit(X, y, sample_weight=weights)
+    before = model.predict_proba(X)
+    with pytest.raises(verosim.VerosimError, match=r"too heavy.*Fit the model again"):
+        model.forget(X[y == 1], y[y == 1], sample_weight=weights[y == 1])
+    assert np.array_equal(model.predict_proba(X), before)

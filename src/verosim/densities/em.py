@@ -218,6 +218,8 @@ def _mixing(gaussian: FullGaussian, observed: Observed) -> Regularisation:
         own, pooled = 1.0 - gaussian.pooling, float(gaussian.pooling)
     fixed = 0.0 if isinstance(gaussian.shrinkage, str | None) else float(gaussian.shrinkage)
     how = SHRINKAGES.get(gaussian.shrinkage, FIXED_SHRINKAGE)
+    if isinstance(gaussian.shrinkage, str) or fixed:
+        observed.check_units()
     unit = observed.unit[observed.at]
     unit = unit / unit.max(initial=0.0) if len(unit) else unit
     return Regularisation(own, pooled, how, fixed, float(gaussian.floor), SEPARATOR, unit)

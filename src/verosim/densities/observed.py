@@ -16,12 +16,14 @@ from verosim import kernels
 from verosim.densities.central import Centred
 from verosim.densities.full import Trouble
 from verosim.densities.full_params import FullParams, make_params
+from verosim.errors import VerosimError
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import factor
 from verosim.stats import Moments, Patterns
 
 # Rounding errors of an E step relative to those of sums; nearly dependent columns increase them.
 E_STEP_LOSS = 1e4
+LARGEST_RATIO = 1e140  # of standard deviations; sums of squares of larger numbers overflow
 
 # Means (C, d) and covariances (C or 1, d, d), in units of the standard deviations.
 Theta = tuple[np.ndarray, np.ndarray]
@@ -122,6 +124,25 @@ class Observed:
             point,
         )  # in the order of the fields
         self.sums = CohortSums(*map(np.ascontiguousarray, found))
+
+    def check_units(self) -> None:
+        """Raise an error if the mean variance of all columns overflows in the unit of one column.
+
+        Shrinkage adds a share of this mean to every variance.
+        """
+        if not len(self.at):
+            return
+        unit = self.unit[self.at]
+        low, high = int(unit.argmin()), int(unit.argmax())
+        if unit[high] / unit[low] < LARGEST_RATIO:
+            return
+        small, large = (self.axes.columns.name(int(self.at[j])) for j in (low, high))
+        raise VerosimError(
+            f"Column {small!r} has the standard deviation {unit[low]:.3g} and column {large!r} has "
+            f"{unit[high]:.3g}, and the ratio of their squares, which shrinkage needs, is too "
+            "large for floating-point numbers.",
+            f"Multiply column {small!r} by a constant, or use shrinkage=None.",
+        )
 
     def start(self, shared: bool) -> Theta:
         """The start of EM: the means and the pooled variances of the observed cells."""

@@ -26,7 +26,7 @@ from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent,
 from verosim.twins.solvers.finite_newton import finite_newton
 from verosim.twins.solvers.interior import interior
 from verosim.twins.solvers.margin import Margin, Solution, side_by_side
-from verosim.twins.training_rows import class_weights
+from verosim.twins.training_rows import check_products, class_weights
 
 if TYPE_CHECKING:
     from verosim.typing import ClassWeight, Labels, RandomState, Source, Weights
@@ -193,6 +193,7 @@ class LinearSVM(LinearClassifier):
         if free and isinstance(given, np.ndarray):
             centre = given.mean(axis=0, dtype=np.float64)
         norms = squared_norms(given, 0.0 if free else bias, centre)
+        check_products(rows, cost * max(1.0, float(favour.max())), norms)
         seeds = generator(self.random_state).integers(1 << 62, size=len(problems))
         found: list[Solution | None] = [None] * len(problems)
 

@@ -26,6 +26,7 @@ from verosim.folds.inputs import one_column
 from verosim.kinds.leaks import columns_that_give_label_away, warn_of_leaks
 
 LARGEST_FEATURE = 1e145  # the squares of larger values, or sums of the squares, overflow
+LARGEST_PRODUCT = 1e300  # of squares and weights; a few times more overflows
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,29 @@ def check_finite(X: Any, columns: Columns) -> None:
                 )
 
     map_rows(work, X)
+
+
+def check_products(rows: TrainingRows, cost: np.ndarray, norms: np.ndarray) -> None:
+    """Raise an error if the squared gradient of a hinge loss can overflow.
+
+    With costs c (n,) and squared norms ‖x‖² (n,), each w that is not worse than zero has
+
+        ‖Σ 2c max(0, 1 − m) x‖² ≤ 4 Σ c max(0, 1 − m)² Σ c ‖x‖² ≤ 4 Σc Σ c ‖x‖²
+    """
+    with np.errstate(over="ignore"):
+        squares = cost * norms
+        largest = squares.sum() * max(float(cost.sum()), 1.0)
+    if largest <= LARGEST_PRODUCT:
+        return
+    i = int(squares.argmax())
+    row = rows.X.take(np.array([i])) if isinstance(rows.X, SparseRows) else rows.X[i : i + 1]
+    j = int(np.abs(row[0]).argmax())
+    raise VerosimError(
+        f"Column {rows.columns.name(j)!r} has the value {row[0, j]:g} in a row of weight "
+        f"{cost[i]:g} (with C and class_weight), and the products of squares and weights are too "
+        "large for floating-point numbers.",
+        "Divide the columns or the weights by a constant.",
+    )
 
 
 def check_two_classes(who: str, codes: np.ndarray, classes: np.ndarray) -> None:

@@ -70,7 +70,8 @@ def _best_length(
         if abs(slope) <= FLAT * first:
             break
         low, high = (t, high) if slope < 0.0 else (low, t)
-        t -= slope / (curve + float((heavy * along) @ (left > 0.0)))
+        bend = curve + float((heavy * along) @ (left > 0.0))
+        t = t - slope / bend if bend > 0.0 else np.inf  # the squares of short steps can be zero
         if not low < t < high:
             t = 0.5 * (low + high) if high < np.inf else 2.0 * low
     return t
