@@ -26,7 +26,8 @@ VARIANTS = [
     verosim.RDA(robust=True, missing="marginalise"),
     verosim.GaussianNB(robust=True),
     verosim.NaiveLDA(robust=True),
-    verosim.HistogramNB(strategy="uniform", priors="uniform"),
+    verosim.HistogramNB(strategy="uniform"),
+    verosim.MultinomialNB(priors="uniform"),  # class weights do not change given priors
     verosim.ComplementNB(norm=True),
     verosim.TextNB("contrast", weighting="l2", alpha="cv"),
     verosim.TextNB(analyzer="char_wb", ngrams=(3, 5), weighting="l2"),

@@ -365,7 +365,7 @@ class Schema:
             return cls.from_json(Path(path).read_bytes())
         except VerosimError as error:
             raise _not_a_schema(path, error.what, error.hint) from None
-        except OSError as error:
+        except (OSError, TypeError, ValueError) as error:  # the path can be of any type
             why = str(error)
             raise _not_a_schema(path, f"{why[:1].upper()}{why[1:]}.") from None
 
