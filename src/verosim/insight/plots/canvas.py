@@ -17,6 +17,7 @@ from verosim.insight.plots.palette import QUIET, Mark, shortened
 
 MOST_POINTS = 5_000
 MOST_IN_LEGEND = 12
+LEAST_CONTRAST = 3.6  # of white text on a colour
 LINE_HEIGHT = 1.45  # of a line of text, in font sizes
 
 
@@ -62,6 +63,14 @@ def is_dark(ax: Any) -> bool:
 def ink(ax: Any) -> str:
     """The colour of text on these axes."""
     return "#EEEEEE" if is_dark(ax) else "#222222"
+
+
+def ink_on(colour: Any) -> str:
+    """White on a colour if the contrast (WCAG 2) is large enough, else black."""
+    rgb = np.array(library("colors").to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
+    return "#FFFFFF" if 1.05 / (luminance + 0.05) >= LEAST_CONTRAST else "#111111"
 
 
 def mixed(colour: Any, ax: Any, share: float) -> np.ndarray:

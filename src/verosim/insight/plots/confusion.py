@@ -14,7 +14,7 @@ import numpy as np
 from verosim.axes.groups import plain_label
 from verosim.drawing import library
 from verosim.errors import VerosimError
-from verosim.insight.plots.canvas import axes_of, ink, mixed, name_values, small
+from verosim.insight.plots.canvas import axes_of, ink_on, mixed, name_values, small
 from verosim.insight.plots.palette import FOR
 
 if TYPE_CHECKING:
@@ -103,10 +103,8 @@ def plot_confusion(
     shown &= size >= SMALLEST_TEXT
     for i, j in np.argwhere(shown).tolist():
         text = _percent(share[i, j]) if normalise else f"{matrix[i, j]:,.10g}"
-        light = share[i, j] > 0.25
         ax.text(
-            j, i, text, ha="center", va="center", fontsize=size,
-            color="white" if light else ink(ax),
+            j, i, text, ha="center", va="center", fontsize=size, color=ink_on(image[i, j]),
         )  # fmt: skip
     names = [plain_label(one) for one in labels.tolist()]
     name_values(ax, names, small(ax))
