@@ -54,9 +54,10 @@ def plot_densities(
     """Draw the density p(x | class) of each column that a model has learned.
 
     A Gaussian column is one curve per class, a histogram is one line of steps, and a count is the
-    probability of each number. A histogram with a very high bin is drawn by the shares of its bins. A category, a true or false column and a text have one dot per class
+    probability of each number. A category, a true or false column and a text have one dot per class
     and value, at the share of the value in the class. Of many values, those with the largest
-    differences between the classes are drawn.
+    differences between the classes are drawn. A histogram with a very high bin is drawn in the same
+    way, by the shares of its bins.
 
     Parameters
     ----------

@@ -128,9 +128,10 @@ def plot_graph(model: ScoreMixin, *, ax: PlotAxes | None = None) -> PlotAxes:
 
     The class has an arrow to each column. If there are arrows between columns, as in `TAN` and
     `KDB`, a column is to the right of its parents. Then, and if the columns need several lines, one
-    arrow from the class to the frame around all columns stands for the arrows to each of them. A frame, called a plate, stands for
-    repetition: over the n rows, and over the columns if there are more than 24 of them. Columns
-    that depend on each other without arrows are joined by a dashed frame.
+    arrow from the class to the frame around all columns stands for the arrows to each of them. A
+    frame, called a plate, stands for repetition: over the n rows, and over the columns if there are
+    more than 24 of them. Columns that depend on each other without arrows are joined by a dashed
+    frame.
 
     Parameters
     ----------
