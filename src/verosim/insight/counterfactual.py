@@ -284,5 +284,7 @@ class Counterfactual:
         matplotlib.axes.Axes
             The axes with the picture.
         """
+        if not self.found:
+            raise VerosimError(str(self), "Let more columns change, or name another class.")
         drawn: PlotAxes = plotted("plot_change", self.classes, self.posterior, str(self), ax=ax)
         return drawn

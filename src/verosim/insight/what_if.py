@@ -300,7 +300,7 @@ class WhatIf:
 
     def _change(self) -> str:
         """The new values in one line."""
-        return ", ".join(f"{name} {self._shown(name)}" for name in self.changed if name != "prior")
+        return ", ".join(f"{name} {self._shown(name)}" for name in self.columns)
 
     def _shown(self, name: str) -> str:
         if name not in self.before.names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
 
 MOST_CLASSES = 12
+LEAST_DRAWN = 0.005  # smaller posteriors and changes are 0.00 in the picture
 INCH_PER_CLASS = 0.36
+TITLE_WIDTH = 64  # letters
 
 
 def plot_change(
@@ -30,10 +33,13 @@ def plot_change(
     n = min(len(classes), MOST_CLASSES)
     ax = axes_of(ax, (6.4, 1.5 + INCH_PER_CLASS * max(n, 3)))
     n = min(n, room(ax, small(ax)))
+    n = min(n, max(3, int((posterior.max(axis=0) >= LEAST_DRAWN).sum())))
     kept = np.argsort(-posterior.max(axis=0), kind="stable")[:n]
     for i, k in enumerate(kept.tolist()):
         up = after[k] >= before[k]
         colour: Any = FOR if up else AGAINST
+        if abs(after[k] - before[k]) < LEAST_DRAWN:
+            colour = QUIET
         ax.plot([before[k], after[k]], [i, i], color=colour, lw=2.2, ls="-" if up else "--")
         ax.plot(before[k], i, "o", ms=7, mec=colour, mfc=mixed(colour, ax, 0.0), mew=1.6, zorder=3)
         ax.plot(after[k], i, "o" if up else "s", ms=8, color=colour, zorder=4)
@@ -47,7 +53,8 @@ def plot_change(
     ax.set(ylim=(n - 0.4, -0.6), xlim=(-0.02, 1.02))
     ax.set_xlabel("posterior of the class; empty dot: before, full dot: after")
     note = "" if n == len(classes) else f"\n{n} of {len(classes)} classes are drawn"
-    ax.set_title(f"{shortened(title, 70)}{note}", loc="left", fontsize="small")
+    lines = wrap(title.replace("$", r"\$"), TITLE_WIDTH, max_lines=3, placeholder=" …")
+    ax.set_title("\n".join(lines) + note, loc="left", fontsize="small")
     framed(ax, "x")
     ax.axvline(0.5, color=QUIET, lw=0.8, ls=(0, (3, 3)), zorder=0)
     ax.tick_params(axis="y", length=0)

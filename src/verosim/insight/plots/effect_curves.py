@@ -18,6 +18,7 @@ from verosim.insight.plots.palette import AGAINST, FOR, QUIET, Mark, marks_of, s
 
 MOST_CATEGORIES = 20
 MOST_CURVES = 20
+NARROWEST_BIN = 0.01  # of the range; with a narrower bin, each bin is one line
 
 
 def draw_effect(found: Effect, column: str | None, of: Any, against: Any, ax: Any) -> Any:
@@ -35,7 +36,9 @@ def draw_effect(found: Effect, column: str | None, of: Any, against: Any, ax: An
         parts = found.difference(*pair)[:, None]
         marks, about = [], " against ".join(shortened(plain_label(one), 16) for one in pair)
     parts = np.where(np.isfinite(parts), parts, np.nan)[:, : max(len(marks), 1)]  # (n, 1 or C)
-    numbers = as_numbers(found.values)
+    widths = np.diff(found.edges)
+    narrow = bool(len(widths)) and widths.min() < NARROWEST_BIN * widths.sum()
+    numbers = None if narrow else as_numbers(found.values)
     ax = axes_of(ax, (6.2, 4.0))
     if numbers is not None:
         _curves(ax, numbers, parts, marks, found.edges)
