@@ -20,6 +20,7 @@ from verosim.insight.plots import palette
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 X, y = load_iris(return_X_y=True)
@@ -439,6 +440,17 @@ def test_a_histogram_with_a_very_high_bin_is_drawn_by_shares():
     rows = np.concatenate([np.zeros(90), np.linspace(1, 1000, 30)])
     model = verosim.HistogramNB().fit(rows[:, None], np.arange(120) % 2)
     assert verosim.plot_densities(model, "x0").get_xlabel() == "share in the class"
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("figure_too", [False, True])
+def test_transparent_axes_take_the_background_behind_them(style, figure_too):
+    with plt.style.context(style):
+        expected = plt.rcParams["figure.facecolor"]
+        _, ax = plt.subplots(facecolor="none" if figure_too else None)
+        ax.set_facecolor("none")
+        verosim.plot_confusion(np.array([[1, 0], [0, 1]]), ax=ax)
+        np.testing.assert_allclose(ax.images[0].get_array()[0, 1], to_rgb(expected))
 
 
 # Notebooks -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
 
-MOST_CLASSES = 12
+MOST_CHANGED_CLASSES = 12
 LEAST_DRAWN = 0.005  # smaller posteriors and changes are 0.00 in the picture
 INCH_PER_CLASS = 0.36
 TITLE_WIDTH = 64  # letters
@@ -30,10 +30,10 @@ def plot_change(
             "The model has no probabilities to draw.", "Use a model with probabilities."
         )
     before, after = posterior
-    n = min(len(classes), MOST_CLASSES)
+    seen = int((posterior.max(axis=0) >= LEAST_DRAWN).sum())
+    n = min(len(classes), MOST_CHANGED_CLASSES, max(seen, 3))
     ax = axes_of(ax, (6.4, 1.5 + INCH_PER_CLASS * max(n, 3)))
     n = min(n, room(ax, small(ax)))
-    n = min(n, max(3, int((posterior.max(axis=0) >= LEAST_DRAWN).sum())))
     kept = np.argsort(-posterior.max(axis=0), kind="stable")[:n]
     for i, k in enumerate(kept.tolist()):
         up = after[k] >= before[k]

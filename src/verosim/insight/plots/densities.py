@@ -169,6 +169,10 @@ def _draw(ax: Any, table: Any, marks: list[Mark]) -> bool:
         # Bins of very different widths have heights that hide each other, but not their shares.
         shares = values if edges is None else values * np.diff(edges)
         _dots(ax, shares, heads, marks)
+        if table.kind == of.TOKENS_TABLE:  # shares of rare and of common words
+            known = shares[shares > 0]
+            ax.set_xscale("log")
+            ax.set_xlim(0.7 * known.min(initial=1.0), 1.4 * known.max(initial=1e-12))
         ax.set_xlabel("share in the class")
         ax.set_title(name, loc="left", fontsize="medium")
         framed(ax, "x")

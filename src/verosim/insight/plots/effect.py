@@ -17,14 +17,12 @@ from verosim.errors import VerosimError, listed
 from verosim.insight.effect import Effect
 from verosim.insight.explanation import Explanation
 from verosim.insight.plots.canvas import axes_of, framed, room, row_note, small, thinned
-from verosim.insight.plots.effect_curves import as_numbers, draw_effect
+from verosim.insight.plots.effect_curves import MOST_CATEGORIES, cells_as_numbers, draw_effect
 from verosim.insight.plots.evidence import check_explanation
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
-
-MOST_CATEGORIES = 20
 
 
 def plot_effect(
@@ -121,7 +119,7 @@ def plot_effect(
         ((chosen, other),) = pairs
         about = f"{shortened(chosen, 16)} against {shortened(other, 16)}"
     ax = axes_of(ax, (6.2, 4.0))
-    numbers = as_numbers(cells)
+    numbers = cells_as_numbers(cells)
     if numbers is not None:
         _numbers(ax, numbers, parts)
         ax.axhline(0, color=QUIET, lw=0.8, zorder=1)

@@ -17,7 +17,7 @@ from verosim.insight.plots.canvas import axes_of, framed, legend, room, small
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, Mark, marks_of, shortened
 
 MOST_CATEGORIES = 20
-MOST_CURVES = 20
+MOST_CLASS_CURVES = 20
 NARROWEST_BIN = 0.01  # of the range; with a narrower bin, each bin is one line
 
 
@@ -31,14 +31,17 @@ def draw_effect(found: Effect, column: str | None, of: Any, against: Any, ax: An
     pair = _pair(found, of, against)
     if pair is None:
         parts = found.contributions - found.contributions.mean(axis=1, keepdims=True)
-        marks, about = marks_of(found.classes)[:MOST_CURVES], "each class, relative to their mean"
+        marks, about = (
+            marks_of(found.classes)[:MOST_CLASS_CURVES],
+            "each class, relative to their mean",
+        )
     else:
         parts = found.difference(*pair)[:, None]
         marks, about = [], " against ".join(shortened(plain_label(one), 16) for one in pair)
     parts = np.where(np.isfinite(parts), parts, np.nan)[:, : max(len(marks), 1)]  # (n, 1 or C)
     widths = np.diff(found.edges)
     narrow = bool(len(widths)) and widths.min() < NARROWEST_BIN * widths.sum()
-    numbers = None if narrow else as_numbers(found.values)
+    numbers = None if narrow else cells_as_numbers(found.values)
     ax = axes_of(ax, (6.2, 4.0))
     if numbers is not None:
         _curves(ax, numbers, parts, marks, found.edges)
@@ -69,7 +72,7 @@ def _pair(found: Effect, of: Any, against: Any) -> tuple[Any, Any] | None:
     return None if of is None else (of, against)
 
 
-def as_numbers(cells: Sequence[Any]) -> np.ndarray | None:
+def cells_as_numbers(cells: Sequence[Any]) -> np.ndarray | None:
     """(n,) the cells as numbers, nan if missing; None if they are values of a category."""
     if any(isinstance(cell, bool) for cell in cells):
         return None

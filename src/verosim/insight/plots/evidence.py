@@ -19,6 +19,7 @@ from verosim.insight.importance import mean_sizes
 from verosim.insight.plots.canvas import (
     axes_of,
     framed,
+    ground,
     ink,
     room,
     row_note,
@@ -125,7 +126,7 @@ def plot_evidence(
         ax.barh(
             i, ends[i] - starts[i], left=starts[i], height=0.62,
             color=QUIET if i == 0 else FOR if toward else AGAINST,
-            hatch=None if toward else "////", edgecolor=ax.get_facecolor(), lw=0, zorder=2,
+            hatch=None if toward else "////", edgecolor=ground(ax), lw=0, zorder=2,
         )  # fmt: skip
         ax.plot([ends[i]] * 2, [i - 0.31, i + 1.31], color=QUIET, lw=0.8, zorder=1)
     total, n = ends[-1], len(values)
@@ -186,7 +187,7 @@ def _write_values(ax: Any, values: list[float], starts: np.ndarray, ends: np.nda
         ax.annotate(
             _signed(value), (max(starts[i], ends[i]), i), xytext=(6, 0), va="center",
             textcoords="offset points", fontsize=small(ax), color=ink(ax), zorder=2.5,
-            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.8},
+            bbox={"facecolor": ground(ax), "edgecolor": "none", "pad": 0.8},
         )  # fmt: skip
 
 

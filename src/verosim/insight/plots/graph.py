@@ -193,7 +193,7 @@ def plot_graph(model: ScoreMixin, *, ax: PlotAxes | None = None) -> PlotAxes:
         for name, at in place.items():
             boxes.arrow(ax, (top, root), (at, names[name]), QUIET, 1.0)
     for one, name in graph.edges:
-        bend = _bend(place[one], place[name])
+        bend = _bend(place[one], place[name], 1.2 * _step(longest))
         start, stop = (place[one], names[one]), (place[name], names[name])
         boxes.arrow(ax, start, stop, ink(ax), 1.1, bend)
     _node(ax, top, root, AGAINST, size)
@@ -247,7 +247,7 @@ def _tree(graph: ModelGraph, longest: int) -> dict[str, tuple[float, float]]:
         else:
             height[name], line = -line, line + 0.42
     # A chain is a straight line, so every second column of a chain with several parents is moved.
-    step = max(1.75, INCH_PER_LETTER * longest + 0.75)
+    step = _step(longest)
     several = any(len(found) > 1 for found in graph.parents.values())
     return {
         name: (step * depth[name], height[name] + (0.5 * (depth[name] % 2) if several else 0.0))
@@ -255,9 +255,14 @@ def _tree(graph: ModelGraph, longest: int) -> dict[str, tuple[float, float]]:
     }
 
 
-def _bend(start: tuple[float, float], stop: tuple[float, float]) -> float:
+def _step(longest: int) -> float:
+    """The distance between a column and its parent in a tree, in inches."""
+    return max(1.75, INCH_PER_LETTER * longest + 0.75)
+
+
+def _bend(start: tuple[float, float], stop: tuple[float, float], straight: float) -> float:
     """Arrows that skip a level are bent."""
-    return 0.0 if stop[0] - start[0] < 2.0 else 0.18 if stop[1] <= start[1] else -0.18
+    return 0.0 if stop[0] - start[0] < straight else 0.18 if stop[1] <= start[1] else -0.18
 
 
 def _node(ax: Any, at: tuple[float, float], text: str, colour: str, size: float) -> None:

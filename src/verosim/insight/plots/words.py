@@ -11,7 +11,7 @@ import numpy as np
 
 from verosim.insight.explanation import Explanation
 
-MOST_WORDS = 40  # more are not drawn
+MOST_DRAWN_WORDS = 40  # more are not drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class DrawnParts:
                 for word, part in row.items():
                     size[word] = size.get(word, 0.0) + abs(part)
             total += len(size)
-            for word in sorted(size, key=lambda one: -size[one])[:MOST_WORDS]:
+            for word in sorted(size, key=lambda one: -size[one])[:MOST_DRAWN_WORDS]:
                 names.append(f"“{word}”")
                 columns.append(np.array([row.get(word, np.nan) for row in rows]))
         return cls(tuple(names), np.column_stack(columns), total)
