@@ -20,6 +20,7 @@ from verosim.insight.plots import palette
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 X, y = load_iris(return_X_y=True)
@@ -53,6 +54,10 @@ GRID = verosim.search(
     verosim.RDA(), X, NAMES, {"pooling": [0.1, 0.5], "shrinkage": [0.0, 0.1]}, cv=3
 )
 
+TEXTS = ["cheap pills today", "meeting at noon today", "cheap offer", "lunch at noon"] * 5
+WORDS = verosim.TextNB().fit(TEXTS, ["spam", "ham"] * 10)
+WORDS_EXPLAINED = verosim.explain(WORDS, TEXTS)
+
 PLOTS = {
     "boundary": lambda: verosim.plot_boundary(QDA, X, NAMES, columns=(2, 3), densities=True),
     "boundary of many classes": lambda: verosim.plot_boundary(MANY_QDA, MANY_X, MANY_Y, (0, 1)),
@@ -67,7 +72,16 @@ PLOTS = {
     "evidence summary": lambda: verosim.plot_evidence_summary(MIXED_EXPLAINED),
     "effect of a number": lambda: verosim.plot_effect(MIXED_EXPLAINED, "count"),
     "effect of a category": lambda: verosim.plot_effect(MIXED_EXPLAINED, "many"),
+    "effect of a number on two classes": lambda: verosim.effect(MIXED, "count").plot(),
+    "effect of a category on two classes": lambda: verosim.effect(MIXED, "many").plot(),
+    "effect on three classes": lambda: verosim.effect(NB, "x2").plot(),
     "importance": lambda: verosim.plot_importance(MIXED_EXPLAINED),
+    "importance without rows": lambda: verosim.importance(MIXED).plot(),
+    "importance of words": lambda: verosim.plot_importance(WORDS_EXPLAINED),
+    "evidence summary of words": lambda: verosim.plot_evidence_summary(WORDS_EXPLAINED),
+    "what if": lambda: verosim.what_if(NB, X[0], x2=5.0).plot(),
+    "counterfactual": lambda: verosim.counterfactual(NB, X[0]).plot(),
+    "scorecard": lambda: verosim.scorecard(MIXED).plot(),
     "calibration": lambda: verosim.plot_calibration(CV),
     "confusion": lambda: verosim.plot_confusion(CV),
     "confusion of many classes": lambda: verosim.plot_confusion(MANY_CV),
@@ -392,6 +406,53 @@ def test_without_matplotlib(monkeypatch):
         verosim.plot_confusion(CV)
 
 
+def test_the_importance_that_is_drawn_is_the_importance_that_is_computed():
+    found = verosim.importance(NB, X)
+    for ax in (found.plot(), verosim.plot_importance(verosim.explain(NB, X))):
+        drawn = [float(line.get_xdata()[0]) for line in ax.lines]
+        np.testing.assert_allclose(drawn, [found[name] for name in found.ranking], rtol=1e-12)
+
+
+def test_the_effect_of_two_classes_is_their_difference():
+    found = verosim.effect(NB, "x2", [1.0, 2.0, 4.0, 6.0])
+    first, second = NB.classes_[:2].tolist()
+    ax = verosim.plot_effect(found, of=first, against=second)
+    drawn = np.nanmax([line.get_ydata() for line in ax.lines[:2]], axis=0)
+    np.testing.assert_allclose(drawn, found.difference(first, second))
+    each = found.plot()
+    total = np.sum([line.get_ydata() for line in each.lines[:3]], axis=0)
+    np.testing.assert_allclose(total, 0, atol=1e-9)
+
+
+def test_effects_that_cannot_be_drawn_are_refused():
+    found = verosim.effect(NB, "x2")
+    for draw, message in (
+        (lambda: verosim.plot_effect(found, of=NB.classes_[0]), "must be named"),
+        (lambda: verosim.plot_effect(found, "x1"), "column 'x2'; got 'x1'"),
+        (lambda: verosim.plot_effect(WORDS_EXPLAINED, WORDS_EXPLAINED.names[0]), "has texts"),
+        (lambda: verosim.plot_effect(MIXED_EXPLAINED, "count", of="yes"), "result of effect"),
+    ):
+        with pytest.raises(verosim.VerosimError, match=message):
+            draw()
+
+
+def test_a_histogram_with_a_very_high_bin_is_drawn_by_shares():
+    rows = np.concatenate([np.zeros(90), np.linspace(1, 1000, 30)])
+    model = verosim.HistogramNB().fit(rows[:, None], np.arange(120) % 2)
+    assert verosim.plot_densities(model, "x0").get_xlabel() == "share in the class"
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("figure_too", [False, True])
+def test_transparent_axes_take_the_background_behind_them(style, figure_too):
+    with plt.style.context(style):
+        expected = plt.rcParams["figure.facecolor"]
+        _, ax = plt.subplots(facecolor="none" if figure_too else None)
+        ax.set_facecolor("none")
+        verosim.plot_confusion(np.array([[1, 0], [0, 1]]), ax=ax)
+        np.testing.assert_allclose(ax.images[0].get_array()[0, 1], to_rgb(expected))
+
+
 # Notebooks -----------------------------------------------------------------------------------
 
 
@@ -410,6 +471,13 @@ def test_html_is_escaped_and_has_no_fixed_colours():
         comparison,
         verosim.explain(model, table),
         CHOICE.table,
+        model.learned(),
+        model.learned("hue"),
+        verosim.importance(model),
+        verosim.effect(model, "hue"),
+        verosim.scorecard(model),
+        verosim.what_if(model, {evil: 1.0, "hue": evil}, {"hue": "b"}),
+        verosim.counterfactual(model, {evil: 1.0, "hue": evil}, change="hue"),
     ]
     for one in found:
         html = one._repr_html_()

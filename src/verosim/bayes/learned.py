@@ -19,9 +19,11 @@ from verosim.data.libraries import pa
 from verosim.data.schema import near
 from verosim.densities import estimates as of
 from verosim.errors import VerosimError
+from verosim.html_table import html_table
 
 LINE = 88  # the width of printed tables
 GAP = "missing"  # the part with the share of missing cells, if the model has learned it
+MOST_HTML_TABLES = 30  # tables of columns in a notebook
 SHOWN_VALUES = 24  # a printed table has at most so many values
 MEANING = {
     of.GAUSSIAN_TABLE: "mean and standard deviation",
@@ -147,6 +149,18 @@ class LearnedTable:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown, hidden = self._shown()
+        names = self._names()
+        rows = [(names[i], *(self._cell(value, i) for value in self.values[:, i])) for i in shown]
+        rows.append(("weight", *(f"{value:.10g}" for value in self.weight.round(2))))
+        if GAP not in self.parts and np.nan_to_num(self.missing).any():
+            rows.append((GAP, *(f"{value:.4f}" for value in self.missing)))
+        notes = [f"{hidden:,} more values are in `values`."] if hidden else []
+        head = ["", *(str(plain_label(label)) for label in self.classes)]
+        title = f"{self.column}: {MEANING[self.kind]}"
+        return html_table(title, head, rows, notes, range(1, len(head)))
 
     def _shown(self) -> tuple[list[int], int]:
         """The positions of the printed heads, and the number of the others.
@@ -297,6 +311,18 @@ class Learned:
         ]
         head = "\n".join([self.model, *wrapped("", ["prior", "weight"], cells)])
         return "\n\n".join([head, *map(str, self.tables)])
+
+    def _repr_html_(self) -> str:
+        head = ["", *(str(plain_label(label)) for label in self.classes)]
+        rows = [
+            ("prior", *(f"{prior:.4g}" for prior in self.priors)),
+            ("weight", *(f"{weight:.10g}" for weight in self.weight.round(2))),
+        ]
+        hidden = len(self) - MOST_HTML_TABLES
+        notes = [f"{hidden:,} more columns are in `tables`."] if hidden > 0 else []
+        first = html_table(self.model, head, rows, notes, range(1, len(head)))
+        shown = [table._repr_html_() for table in self.tables[:MOST_HTML_TABLES]]
+        return "\n".join([first, *shown])
 
     __repr__ = __str__
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError
+from verosim.html_table import html_table
 from verosim.insight.column_values import PossibleValues, possible_values
 from verosim.insight.explain import class_number
 from verosim.insight.joint_change import change_cost, joint_change
@@ -29,8 +30,10 @@ from verosim.insight.single_row import (
     class_scores,
     fitted_classifier,
 )
+from verosim.lazy import plotted
 
 if TYPE_CHECKING:
+    from verosim.drawing import PlotAxes
     from verosim.estimators.base import ScoreMixin
     from verosim.typing import Source
 
@@ -256,3 +259,32 @@ class Counterfactual:
         return f"{self.before} → {self.after}: {', '.join(parts)} (cost {self.cost:.2f}{note})"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self.found:
+            return html_table(str(self), (), ())
+        rows = [
+            (name, shown_value(old), shown_value(new)) for name, (old, new) in self.changes.items()
+        ]
+        note = f"cost {self.cost:.2f}" + ("" if self.exact else f"; {NOT_PROVEN}")
+        return html_table(
+            f"{self.before} → {self.after}", ("column", "before", "after"), rows, (note,), (1, 2)
+        )
+
+    def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
+        """Draw the posterior of each class before and after the change.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        if not self.found:
+            raise VerosimError(str(self), "Let more columns change, or name another class.")
+        drawn: PlotAxes = plotted("plot_change", self.classes, self.posterior, str(self), ax=ax)
+        return drawn

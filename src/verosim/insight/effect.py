@@ -14,14 +14,17 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.densities import estimates as of
 from verosim.densities.attribution import LINEAR
 from verosim.errors import VerosimError
+from verosim.html_table import html_table
 from verosim.insight.column_values import ListedValues, learned_table, possible_values
 from verosim.insight.explain import class_number, explain
 from verosim.insight.explanation import signed
 from verosim.insight.shown_cells import shown_value
 from verosim.insight.single_row import SingleRow, fitted_classifier
+from verosim.lazy import plotted
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
+    from verosim.drawing import PlotAxes
     from verosim.estimators.base import ScoreMixin
     from verosim.typing import Source
 
@@ -250,7 +253,8 @@ class Effect:
         """
         return pandas_frame(self.to_dict())
 
-    def __str__(self) -> str:
+    def _lines(self) -> list[list[str]]:
+        """The head of the table, and one line for each value that is shown."""
         labels = [str(plain_label(label)) for label in self.classes]
         columns = [list(self.contributions[:, k]) for k in range(len(labels))]
         if len(labels) == 2:
@@ -260,7 +264,11 @@ class Effect:
         if len(at) > MOST_SHOWN_VALUES:
             at = np.linspace(0, len(at) - 1, MOST_SHOWN_VALUES).round().astype(int).tolist()
         lines = [[self.column, *labels]]
-        lines += [[self.heads[i], *(signed(float(one[i])) for one in columns)] for i in at]
+        heads = self.heads
+        return lines + [[heads[i], *(signed(float(one[i])) for one in columns)] for i in at]
+
+    def __str__(self) -> str:
+        lines = self._lines()
         wide = [max(len(line[c]) for line in lines) for c in range(len(lines[0]))]
         shown = [
             "  ".join([line[0].ljust(wide[0]), *(
@@ -268,11 +276,34 @@ class Effect:
             )])
             for line in lines
         ]  # fmt: skip
-        if self.kind == LINEAR:
-            shown.append("(about the mean of the training rows)")
-        return "\n".join(shown)
+        return "\n".join([*shown, *(f"({note})" for note in self._notes())])
+
+    def _notes(self) -> list[str]:
+        return ["about the mean of the training rows"] if self.kind == LINEAR else []
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._lines()
+        return html_table("", head, rows, self._notes(), range(1, len(head)))
+
+    def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
+        """Draw the contributions against the values.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+        **how : object
+            Further arguments of `plot_effect`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        drawn: PlotAxes = plotted("plot_effect", self, ax=ax, **how)
+        return drawn
 
 
 def value_heads(values: Sequence[Any], edges: Sequence[float]) -> list[str]:

@@ -11,13 +11,17 @@ import numpy as np
 from verosim.data.frames_of_results import pandas_frame
 from verosim.data.schema import near
 from verosim.errors import VerosimError
+from verosim.html_table import html_table
 from verosim.insight.explain import explain
 from verosim.insight.information import learned_information
 from verosim.insight.single_row import fitted_classifier
+from verosim.lazy import plotted
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
+    from verosim.drawing import PlotAxes
     from verosim.estimators.base import ScoreMixin
+    from verosim.insight.explanation import Explanation
     from verosim.typing import FileOptions, MissingMarks, Source
 
 CONTRIBUTION, INFORMATION = "contribution", "information"
@@ -99,10 +103,7 @@ def importance(
     model = fitted_classifier(model, "importance")
     if X is None:
         return _from_sums(model)
-    found = explain(model, X, na=na, read=read).folded()
-    with np.errstate(invalid="ignore"):
-        size = np.abs(found.differences)
-    return Importance(found.names, size.mean(axis=0), CONTRIBUTION, len(found))
+    return Importance.of(explain(model, X, na=na, read=read))
 
 
 def _from_sums(model: Any) -> Importance:
@@ -143,6 +144,8 @@ class Importance:
         about the class in nats.
     rows : int
         The number of rows; 0 if no rows were used.
+    errors : ndarray of shape (d,) or None
+        The standard errors of the mean contributions; None if no rows were used.
     ranking : tuple of str
         The names of the columns, the most important first.
 
@@ -162,6 +165,25 @@ class Importance:
     values: np.ndarray  # (d,)
     kind: str
     rows: int
+    errors: np.ndarray | None = None  # (d,)
+
+    @classmethod
+    def of(cls, found: Explanation) -> Importance:
+        """The importance of the columns of an explanation.
+
+        Parameters
+        ----------
+        found : Explanation
+            The result of `explain`.
+
+        Returns
+        -------
+        Importance
+            The mean absolute contributions to the log-odds of the two classes that are explained.
+        """
+        every = found.folded()
+        values, errors = mean_sizes(every.differences)
+        return cls(every.names, values, CONTRIBUTION, len(every), errors)
 
     @property
     def ranking(self) -> tuple[str, ...]:
@@ -206,13 +228,43 @@ class Importance:
         wide = max(map(len, shown), default=0)
         rows = f", {self.rows:,} rows" if self.rows else ""
         lines = [f"{MEANINGS[self.kind]}{rows}"]
-        for name in shown:
-            value = self[name]
-            lines.append(
-                f"{name.ljust(wide)}  {'needs rows' if np.isnan(value) else f'{value:.4f}'}"
-            )
+        lines += [f"{name.ljust(wide)}  {self._shown(name)}" for name in shown]
         if len(names) > len(shown):
             lines.append(f"… {len(names) - len(shown)} more columns")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = f", {self.rows:,} rows" if self.rows else ""
+        shown = [(name, self._shown(name)) for name in self.ranking]
+        return html_table(f"{MEANINGS[self.kind]}{rows}", ("column", "importance"), shown, (), (1,))
+
+    def _shown(self, name: str) -> str:
+        value = self[name]
+        return "needs rows" if np.isnan(value) else f"{value:.4f}"
+
+    def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
+        """Draw the importance of each column, the largest first.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the dots.
+        """
+        drawn: PlotAxes = plotted("plot_importance", self, ax=ax)
+        return drawn
+
+
+def mean_sizes(parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(d,) the mean of the absolute contributions (n, d), and its standard error."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = np.abs(parts)
+        mean = size.mean(axis=0)
+        spread = size.std(axis=0) * np.sqrt(len(size) / max(len(size) - 1, 1))
+        return mean, spread / np.sqrt(len(size))

@@ -20,6 +20,7 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.data.schema import near
 from verosim.densities.attribution import LINEAR, SHAPLEY
 from verosim.errors import VerosimError
+from verosim.html_table import html_table
 from verosim.insight.date_points import date_points
 from verosim.insight.explain import class_number, explain
 from verosim.insight.points import (
@@ -30,10 +31,12 @@ from verosim.insight.points import (
     shown_points,
 )
 from verosim.insight.single_row import DATE_ROLE, UNUSED_ROLE, SingleRow, fitted_classifier
+from verosim.lazy import plotted
 from verosim.models.settings import finite
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
+    from verosim.drawing import PlotAxes
     from verosim.estimators.base import ScoreMixin
     from verosim.insight.explanation import Explanation
     from verosim.typing import FileOptions, MissingMarks, Source
@@ -375,11 +378,20 @@ class Scorecard:
         """
         return pandas_frame(self.to_dict())
 
-    def __str__(self) -> str:
-        title = (
+    def _title(self) -> str:
+        return (
             f"points for {self.of}: {self.base:g} at odds {self.odds:g}:1, "
             f"{self.pdo:g} points double the odds"
         )
+
+    def _notes(self) -> list[str]:
+        names = [one.column for one in self.columns if one.kind == CURVE and one.heads]
+        if not names:
+            return []
+        return [f"The points of {', '.join(names)} are a curve; some of them are shown."]
+
+    def _lines(self) -> list[list[str]]:
+        """The head of the table, and one line per value; a column is named once."""
         found, last = self.to_dict(), ""
         lines = [["", "value", "points"]]
         columns = zip(*(found[name] for name in found), strict=True)
@@ -387,14 +399,39 @@ class Scorecard:
             shown = formula if formula else shown_points(number)
             lines.append(["" if name == last else name, value, shown])
             last = name
+        return lines
+
+    def __str__(self) -> str:
+        lines = self._lines()
         wide = [max(len(line[c]) for line in lines) for c in range(3)]
         table = [
             f"{a.ljust(wide[0])}  {b.ljust(wide[1])}  {c.rjust(wide[2])}".rstrip()
             for a, b, c in lines
         ]
-        notes = [one.column for one in self.columns if one.kind == CURVE and one.heads]
-        if notes:
-            table.append(f"The points of {', '.join(notes)} are a curve; some of them are shown.")
-        return "\n".join([title, *table])
+        return "\n".join([self._title(), *table, *self._notes()])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._lines()
+        return html_table(self._title(), head, rows, self._notes(), (2,))
+
+    def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
+        """Draw the card as a nomogram: one line of points for each column.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+        **how : object
+            Further arguments of `plot_nomogram`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        drawn: PlotAxes = plotted(
+            "plot_nomogram", self.model, of=self.of, against=self.against, ax=ax, **how
+        )
+        return drawn

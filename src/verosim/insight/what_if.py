@@ -11,13 +11,16 @@ import numpy as np
 from verosim.axes.groups import plain_label
 from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError
+from verosim.html_table import html_table
 from verosim.insight.explain import explain
 from verosim.insight.explanation import Explanation, signed
 from verosim.insight.shown_cells import shown_value
 from verosim.insight.single_row import SingleRow, class_scores, fitted_classifier
+from verosim.lazy import plotted
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
+    from verosim.drawing import PlotAxes
     from verosim.estimators.base import ScoreMixin
     from verosim.typing import Source
 
@@ -240,9 +243,12 @@ class WhatIf:
         at = self.before.names.index(name)
         return self.before.value(0, at), self.after.value(0, at)
 
-    def __str__(self) -> str:
+    def _title(self) -> str:
         pair = self.probability
-        title = f"{self.label}" if pair is None else f"{self.label}: {pair[0]:.2f} → {pair[1]:.2f}"
+        return f"{self.label}" if pair is None else f"{self.label}: {pair[0]:.2f} → {pair[1]:.2f}"
+
+    def _table(self) -> list[tuple[str, str, str]]:
+        """The name, the value and the contribution of each line that is shown."""
         changed, lines = self.changed, self._lines()
         rest = sorted(lines.keys() - changed.keys() - {"prior"}, key=lambda n: -abs(lines[n][1]))
         shown = [*changed, *(() if "prior" in changed else ("prior",)), *rest]
@@ -258,12 +264,43 @@ class WhatIf:
         odds = [float(one.log_odds[0]) for one in self._both]
         table.append(("log-odds" if self.before.has_probabilities else "score", "",
                       _arrow(odds[0], odds[1], signed)))  # fmt: skip
+        return table
+
+    def __str__(self) -> str:
+        table = self._table()
         wide = [max(len(line[c]) for line in table) + 2 for c in range(2)]
-        return "\n".join([title, *(
+        return "\n".join([self._title(), *(
             f"{a.ljust(wide[0])}{b.ljust(wide[1])}{c}".rstrip() for a, b, c in table
         )])  # fmt: skip
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            self._title(), ("", "value", "contribution"), self._table(), (), (2,)
+        )  # fmt: skip
+
+    def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
+        """Draw the posterior of each class before and after the change.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the picture.
+        """
+        drawn: PlotAxes = plotted(
+            "plot_change", self.before.classes, self.posterior, self._change(), ax=ax
+        )
+        return drawn
+
+    def _change(self) -> str:
+        """The new values in one line."""
+        return ", ".join(f"{name} {self._shown(name)}" for name in self.columns)
 
     def _shown(self, name: str) -> str:
         if name not in self.before.names:

@@ -1,6 +1,7 @@
 from verosim.insight.plots.boundary import plot_boundary as plot_boundary
 from verosim.insight.plots.calibration import plot_calibration as plot_calibration
 from verosim.insight.plots.candidates import plot_candidates as plot_candidates
+from verosim.insight.plots.change import plot_change as plot_change
 from verosim.insight.plots.comparison import plot_comparison as plot_comparison
 from verosim.insight.plots.confusion import plot_confusion as plot_confusion
 from verosim.insight.plots.densities import plot_densities as plot_densities

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from verosim.typing import Labels, Source
 
 GRID = 220  # cells in each direction
+MOST_WITH_AXES = 5  # classes with an ellipse
 CURVE_POINTS = 400
 LOWEST_SCORE = -1e3  # of a log posterior on the grid
 
@@ -137,7 +138,7 @@ def plot_boundary(
         _draw_curves(ax, plane, log_p, box, across, up)
     if ellipses:
         for k, one in found.items():
-            _draw_ellipse(ax, one, marks[k])
+            _draw_ellipse(ax, one, marks[k], len(found) <= MOST_WITH_AXES)
     if points and rows is not None:
         scatter(ax, rows.values, rows.codes, marks)
         if rows.note:
@@ -221,11 +222,11 @@ def _draw_curves(
                 ax.plot(*np.where(shown[:, None], piece, np.nan).T, **how)
 
 
-def _draw_ellipse(ax: Any, ellipse: Any, mark: Mark) -> None:
-    """Draw an ellipse with its axes and its centre."""
+def _draw_ellipse(ax: Any, ellipse: Any, mark: Mark, axes: bool) -> None:
+    """Draw an ellipse with its centre, and with its axes if there are few classes."""
     outline = ellipse.points(200)
     ax.plot(*np.vstack([outline, outline[:1]]).T, color=mark.colour, ls=mark.dash, lw=1.6, zorder=4)
-    for axis in ellipse.half_axes.T:
+    for axis in ellipse.half_axes.T if axes else ():
         ends = np.array([ellipse.centre - axis, ellipse.centre + axis])
         ax.plot(*ends.T, color=mark.colour, lw=0.7, alpha=0.8, zorder=4)
     ax.plot(

@@ -16,7 +16,8 @@ from verosim.errors import VerosimError
 from verosim.insight.plots.palette import QUIET, Mark, shortened
 
 MOST_POINTS = 5_000
-MOST_IN_LEGEND = 12
+MOST_IN_LEGEND = 20
+LEAST_CONTRAST = 3.6  # of white text on a colour
 LINE_HEIGHT = 1.45  # of a line of text, in font sizes
 
 
@@ -51,12 +52,28 @@ def panels(figure: Any, count: int, columns: int) -> list[Any]:
     return [figure.add_subplot(grid[i // across, i % across]) for i in range(count)]
 
 
+def ground(ax: Any) -> np.ndarray:
+    """(3,) the background of the axes.
+
+    Transparent axes show their figure. A transparent figure is on a page that is not known, so the
+    page is taken to be light if the labels are dark, and dark if they are light.
+    """
+    to_rgba = library("colors").to_rgba
+    for part in (ax, ax.figure, ax.figure.figure):
+        colour = to_rgba(part.get_facecolor())
+        if colour[3] > 0:
+            return np.array(colour[:3])
+    return np.ones(3) if _is_dark(to_rgba(ax.xaxis.label.get_color())[:3]) else np.zeros(3)
+
+
+def _is_dark(colour: Any) -> bool:
+    red, green, blue = colour
+    return bool(0.3 * red + 0.59 * green + 0.11 * blue < 0.5)
+
+
 def is_dark(ax: Any) -> bool:
     """Whether the axes have a dark background."""
-    red, green, blue, alpha = library("colors").to_rgba(ax.get_facecolor())
-    if alpha == 0:
-        red, green, blue, _ = library("colors").to_rgba(ax.figure.get_facecolor())
-    return bool(0.3 * red + 0.59 * green + 0.11 * blue < 0.5)
+    return _is_dark(ground(ax))
 
 
 def ink(ax: Any) -> str:
@@ -64,11 +81,17 @@ def ink(ax: Any) -> str:
     return "#EEEEEE" if is_dark(ax) else "#222222"
 
 
+def ink_on(colour: Any) -> str:
+    """White on a colour if the contrast (WCAG 2) is large enough, else black."""
+    rgb = np.array(library("colors").to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
+    return "#FFFFFF" if 1.05 / (luminance + 0.05) >= LEAST_CONTRAST else "#111111"
+
+
 def mixed(colour: Any, ax: Any, share: float) -> np.ndarray:
     """(3,) a share of a colour on the background of the axes."""
-    to_rgb = library("colors").to_rgb
-    ground = to_rgb(ax.get_facecolor())
-    return share * np.array(to_rgb(colour)) + (1 - share) * np.array(ground)
+    return share * np.array(library("colors").to_rgb(colour)) + (1 - share) * ground(ax)
 
 
 def framed(ax: Any, grid: str = "") -> None:

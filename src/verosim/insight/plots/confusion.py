@@ -14,7 +14,7 @@ import numpy as np
 from verosim.axes.groups import plain_label
 from verosim.drawing import library
 from verosim.errors import VerosimError
-from verosim.insight.plots.canvas import axes_of, ink, mixed, name_values, small
+from verosim.insight.plots.canvas import axes_of, ground, ink_on, mixed, name_values, small
 from verosim.insight.plots.palette import FOR
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def plot_confusion(
     share = np.divide(matrix, total, out=np.zeros_like(matrix), where=total > 0)
     side = float(np.clip(2.4 + 0.36 * C, 4.0, 11.0))
     ax = axes_of(ax, (side + 0.8, side))
-    ground, full = mixed(FOR, ax, 0.0), mixed(FOR, ax, 1.0)
+    base, full = mixed(FOR, ax, 0.0), mixed(FOR, ax, 1.0)
     # Errors are rare: the root makes small shares visible.
-    image = ground + np.sqrt(share)[..., None] * (full - ground)
+    image = base + np.sqrt(share)[..., None] * (full - base)
     ax.imshow(image, interpolation="nearest", aspect="equal")
     cell = ax.get_window_extent().height / ax.figure.dpi * 72 / C  # points
     size = min(small(ax), 0.4 * cell)
@@ -103,10 +103,8 @@ def plot_confusion(
     shown &= size >= SMALLEST_TEXT
     for i, j in np.argwhere(shown).tolist():
         text = _percent(share[i, j]) if normalise else f"{matrix[i, j]:,.10g}"
-        light = share[i, j] > 0.25
         ax.text(
-            j, i, text, ha="center", va="center", fontsize=size,
-            color="white" if light else ink(ax),
+            j, i, text, ha="center", va="center", fontsize=size, color=ink_on(image[i, j]),
         )  # fmt: skip
     names = [plain_label(one) for one in labels.tolist()]
     name_values(ax, names, small(ax))
@@ -120,7 +118,7 @@ def plot_confusion(
     ticker = library("ticker")
     ax.xaxis.set_minor_locator(ticker.FixedLocator(np.arange(C + 1) - 0.5))
     ax.yaxis.set_minor_locator(ticker.FixedLocator(np.arange(C + 1) - 0.5))
-    ax.grid(which="minor", color=ax.get_facecolor(), lw=1.2 if C <= 30 else 0.0)
+    ax.grid(which="minor", color=ground(ax), lw=1.2 if C <= 30 else 0.0)
     ax.tick_params(which="minor", length=0)
     return ax
 

@@ -40,6 +40,7 @@ DRAWN_DEVIATIONS = 3.5  # how far the curve of a Gaussian is drawn
 MOST_VALUES = 12  # of a category or a text
 SHORT_VALUE = 16  # letters
 MOST_CURVES = 20
+HIGHEST_BIN = 12.0  # times the mean height; with a higher bin, shares are drawn
 
 
 def plot_densities(
@@ -55,7 +56,8 @@ def plot_densities(
     A Gaussian column is one curve per class, a histogram is one line of steps, and a count is the
     probability of each number. A category, a true or false column and a text have one dot per class
     and value, at the share of the value in the class. Of many values, those with the largest
-    differences between the classes are drawn.
+    differences between the classes are drawn. A histogram with a very high bin is drawn in the same
+    way, by the shares of its bins.
 
     Parameters
     ----------
@@ -116,7 +118,8 @@ def plot_densities(
         raise VerosimError("There is no column to draw.", "Name at least one column.")
     across = min(PANELS_ACROSS, len(shown))
     down = -(-len(shown) // across)
-    figure = figure_of(figure, (3.7 * across + 1.2, 2.7 * down + 0.3))
+    size = (3.7 * across + 1.2, 2.7 * down + 0.3) if len(shown) > 1 else (6.4, 4.2)
+    figure = figure_of(figure, size)
     axes = panels(figure, len(shown), across)
     for one, table in zip(axes, shown, strict=True):
         _draw(one, table, marks)
@@ -155,19 +158,27 @@ def _draw(ax: Any, table: Any, marks: list[Mark]) -> bool:
     values = table.values[:, own]
     heads = [head for head, kept in zip(table.heads, own.tolist(), strict=True) if kept]
     name = shortened(f"{table.column} ({best})" if best else table.column)
+    edges = _edges(heads) if table.kind == of.HEIGHTS_TABLE else None
     if table.kind == of.GAUSSIAN_TABLE:
         _gaussian(ax, values, marks)
     elif table.kind == of.RATE_TABLE:
         _counts(ax, values[:, 0], marks)
-    elif table.kind == of.HEIGHTS_TABLE and _edges(heads) is not None:
-        _steps(ax, values, _edges(heads), marks)
+    elif edges is not None and not _is_spiky(values, edges):
+        _steps(ax, values, edges, marks)
     else:
-        _dots(ax, values, heads, marks)
+        # Bins of very different widths have heights that hide each other, but not their shares.
+        shares = values if edges is None else values * np.diff(edges)
+        _dots(ax, shares, heads, marks)
+        if table.kind == of.TOKENS_TABLE:  # shares of rare and of common words
+            known = shares[shares > 0]
+            ax.set_xscale("log")
+            ax.set_xlim(0.7 * known.min(initial=1.0), 1.4 * known.max(initial=1e-12))
         ax.set_xlabel("share in the class")
         ax.set_title(name, loc="left", fontsize="medium")
         framed(ax, "x")
         return False
     ax.set(xlabel=name, yticks=[], ylim=(0, None))
+    ax.locator_params(axis="x", nbins=5)
     framed(ax)
     ax.spines["left"].set_visible(False)
     return True
@@ -221,6 +232,11 @@ def _edges(heads: list[Any]) -> np.ndarray | None:
     return edges
 
 
+def _is_spiky(heights: np.ndarray, edges: np.ndarray) -> bool:
+    """Whether one bin is so high that the others cannot be seen."""
+    return bool(np.nanmax(heights, initial=0.0) * np.ptp(edges) > HIGHEST_BIN)
+
+
 def _steps(ax: Any, heights: np.ndarray, edges: Any, marks: list[Mark]) -> None:
     for mark, height in list(zip(marks, heights, strict=True))[:MOST_CURVES]:
         ax.stairs(height, edges, color=mark.colour, fill=True, alpha=0.10)
@@ -230,7 +246,10 @@ def _steps(ax: Any, heights: np.ndarray, edges: Any, marks: list[Mark]) -> None:
 def _dots(ax: Any, values: np.ndarray, heads: list[Any], marks: list[Mark]) -> None:
     """One line per value and one dot per class."""
     n = min(len(heads), MOST_VALUES, room(ax, small(ax)))
-    spread = np.nanmax(values, axis=0) - np.nanmin(values, axis=0)
+    # Common values differ a little by chance alone, so the ratio to the mean counts as well.
+    mean = np.maximum(np.nanmean(values, axis=0), 1e-300)
+    ratio = np.maximum(values, 1e-300) / mean
+    spread = np.nanmax(values * np.log(ratio) ** 2, axis=0)
     kept = np.sort(np.argsort(-spread, kind="stable")[:n])
     ax.hlines(
         range(n), np.nanmin(values[:, kept], axis=0), np.nanmax(values[:, kept], axis=0),

@@ -38,6 +38,7 @@ def plot_diagnosis(found: Any, *, ax: PlotAxes | None = None) -> PlotAxes:
     for i, (one, height) in enumerate(zip(tested[:n], strength.tolist(), strict=True)):
         clear = one.p_value < SIGNIFICANT
         colour, marker = (AGAINST, "D") if clear else (QUIET, "o")
+        marker = ">" if one.p_value < SMALLEST_P else marker
         ax.plot([0, height], [i, i], color=colour, lw=1.6, alpha=0.7)
         ax.plot(height, i, marker, color=colour, ms=6)
         if one.value is not None:
@@ -51,7 +52,10 @@ def plot_diagnosis(found: Any, *, ax: PlotAxes | None = None) -> PlotAxes:
     ax.set_yticks(range(n), names, fontsize=small(ax))
     ax.set_ylim(n - 0.4, -0.6)
     ax.set_xlim(left=0)
-    ax.set_xlabel("−log₁₀ p; dashed line: p = 0.05")
+    label = "−log₁₀ p; dashed line: p = 0.05"
+    if tested[0].p_value < SMALLEST_P:  # longer lines end with an arrow
+        label += "; arrow: p < 10⁻¹²"
+    ax.set_xlabel(label)
     title = found.title
     if n < len(tested):
         title += f"\n{n} of {len(tested)} tests are drawn"

@@ -23,6 +23,7 @@ def dot_list(
     label: str,
     best: int = -1,
     notes: Sequence[str] = (),
+    total: int = 0,
     ax: Any = None,
 ) -> Any:
     """Draw values with their standard errors, from top to bottom."""
@@ -49,6 +50,7 @@ def dot_list(
     framed(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    if n < len(names):
-        ax.set_title(f"{n} of {len(names)} are shown", loc="left", fontsize="small", color=QUIET)
+    total = max(total, len(names))
+    if n < total:
+        ax.set_title(f"{n} of {total:,} are shown", loc="left", fontsize="small", color=QUIET)
     return ax

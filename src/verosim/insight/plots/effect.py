@@ -14,23 +14,36 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError, listed
+from verosim.insight.effect import Effect
 from verosim.insight.explanation import Explanation
 from verosim.insight.plots.canvas import axes_of, framed, room, row_note, small, thinned
+from verosim.insight.plots.effect_curves import MOST_CATEGORIES, cells_as_numbers, draw_effect
 from verosim.insight.plots.evidence import check_explanation
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
 
-MOST_CATEGORIES = 20
 
-
-def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) -> PlotAxes:
+def plot_effect(
+    found: Explanation | Effect,
+    column: str | None = None,
+    *,
+    of: str | int | bool | None = None,
+    against: str | int | bool | None = None,
+    ax: PlotAxes | None = None,
+) -> PlotAxes:
     """Draw the contribution of one column to the log-odds against its value.
 
-    Each point is one row. Points above zero are evidence for the class. In a naive model the
-    contribution depends on the value alone; in other models it also depends on the other columns,
-    so that a value has a cloud of points.
+    With the result of `effect`, the picture is a curve, steps, or one line per category. Two
+    classes are drawn by their difference. More classes have one curve each, relative to the mean of
+    the classes, unless `of` and `against` name two of them:
+
+        curve of class k = φ_jk(x_j) − 1/C Σ_l φ_jl(x_j)
+
+    With the result of `explain`, each point is one row. Points above zero are evidence for
+    the class. In a naive model the contribution depends on the value alone; in other models it also
+    depends on the other columns, so that a value has a cloud of points.
 
         log p(k | x) / p(l | x) = prior + Σ_j (φ_jk − φ_jl)
 
@@ -39,10 +52,15 @@ def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) 
 
     Parameters
     ----------
-    found : Explanation
-        The result of :func:`explain`.
-    column : str
-        The name of the column.
+    found : Explanation or Effect
+        The result of :func:`explain` or of :func:`effect`.
+    column : str or None, default=None
+        The name of the column. An explanation needs it.
+    of : str, int, bool or None, default=None
+        The class for which a positive value is evidence, for the result of :func:`effect`. None
+        uses the second of two classes, or draws all classes.
+    against : str, int, bool or None, default=None
+        The other class. None uses the other one of two classes.
     ax : matplotlib.axes.Axes or None, default=None
         The axes to draw on. None makes a new figure.
 
@@ -54,7 +72,8 @@ def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) 
     Raises
     ------
     VerosimError
-        If the explanation has no such column.
+        If the explanation has no such column, if the column has texts, or if only one of three or
+        more classes is named.
 
     References
     ----------
@@ -70,6 +89,13 @@ def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) 
     >>> plot_effect(found, "x2").get_xlabel()
     'x2'
     """
+    if isinstance(found, Effect):
+        return draw_effect(found, column, of, against, ax)
+    if of is not None or against is not None:
+        raise VerosimError(
+            "The arguments of and against belong to the result of effect.",
+            "Use plot_effect(explain(model, X, of=…, against=…), column).",
+        )
     every = check_explanation(found, "plot_effect").folded()
     if column not in every.names:
         raise VerosimError(
@@ -77,6 +103,11 @@ def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) 
             f"Use one of {listed(list(every.names))}.",
         )
     j = every.names.index(column)
+    if any(terms.player == j for terms in every.parts.tokens):
+        raise VerosimError(
+            f"The column {column!r} has texts, which have no scale to draw.",
+            "Use plot_evidence_summary, which draws the words of texts.",
+        )
     at = thinned(len(every))
     parts = every.differences[at, j]
     cells = [plain_label(every.value(int(i), j)) for i in at]
@@ -88,7 +119,7 @@ def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) 
         ((chosen, other),) = pairs
         about = f"{shortened(chosen, 16)} against {shortened(other, 16)}"
     ax = axes_of(ax, (6.2, 4.0))
-    numbers = _as_numbers(cells)
+    numbers = cells_as_numbers(cells)
     if numbers is not None:
         _numbers(ax, numbers, parts)
         ax.axhline(0, color=QUIET, lw=0.8, zorder=1)
@@ -103,17 +134,6 @@ def plot_effect(found: Explanation, column: str, *, ax: PlotAxes | None = None) 
     if note:
         ax.set_title(note, loc="left", fontsize="small", color=QUIET)
     return ax
-
-
-def _as_numbers(cells: list[Any]) -> np.ndarray | None:
-    """(n,) the cells as numbers, nan if missing; None if they are values of a category."""
-    if any(isinstance(cell, bool) for cell in cells):
-        return None
-    try:
-        found = np.array([np.nan if cell is None else float(cell) for cell in cells])
-    except (TypeError, ValueError):
-        return None
-    return found if np.isfinite(found).any() else None
 
 
 def _numbers(ax: Any, x: np.ndarray, parts: np.ndarray) -> None:

@@ -15,9 +15,11 @@ from verosim.axes.groups import plain_label
 from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.explanation import Explanation
+from verosim.insight.importance import mean_sizes
 from verosim.insight.plots.canvas import (
     axes_of,
     framed,
+    ground,
     ink,
     room,
     row_note,
@@ -25,6 +27,7 @@ from verosim.insight.plots.canvas import (
     thinned,
 )
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
+from verosim.insight.plots.words import DrawnParts
 from verosim.insight.shown_cells import shown_value
 
 if TYPE_CHECKING:
@@ -123,7 +126,7 @@ def plot_evidence(
         ax.barh(
             i, ends[i] - starts[i], left=starts[i], height=0.62,
             color=QUIET if i == 0 else FOR if toward else AGAINST,
-            hatch=None if toward else "////", edgecolor=ax.get_facecolor(), lw=0, zorder=2,
+            hatch=None if toward else "////", edgecolor=ground(ax), lw=0, zorder=2,
         )  # fmt: skip
         ax.plot([ends[i]] * 2, [i - 0.31, i + 1.31], color=QUIET, lw=0.8, zorder=1)
     total, n = ends[-1], len(values)
@@ -184,7 +187,7 @@ def _write_values(ax: Any, values: list[float], starts: np.ndarray, ends: np.nda
         ax.annotate(
             _signed(value), (max(starts[i], ends[i]), i), xytext=(6, 0), va="center",
             textcoords="offset points", fontsize=small(ax), color=ink(ax), zorder=2.5,
-            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.8},
+            bbox={"facecolor": ground(ax), "edgecolor": "none", "pad": 0.8},
         )  # fmt: skip
 
 
@@ -202,8 +205,9 @@ def plot_evidence_summary(
 
         importance of column j = mean over the rows of |φ_jk − φ_jl|
 
-    which is written on the right. At most 5,000 rows are drawn, and the picture states it. Use
-    `explain(model, X, of=…, against=…)` to compare the same two classes in all rows.
+    which is written on the right. A text is drawn by its words. At most 5,000 rows are drawn, and
+    the picture states it. Use `explain(model, X, of=…, against=…)` to compare the same two classes
+    in all rows.
 
     Parameters
     ----------
@@ -242,11 +246,11 @@ def plot_evidence_summary(
     >>> ax.get_yticklabels()[0].get_text()
     'x3'
     """
-    every = check_explanation(found, "plot_evidence_summary").folded()
-    parts = every.differences  # (n, p)
-    usable = np.where(np.isfinite(parts), parts, np.nan)
-    with np.errstate(invalid="ignore"):
-        size = np.nan_to_num(np.nanmean(np.abs(usable), axis=0)) if len(usable) else usable[0]
+    every = check_explanation(found, "plot_evidence_summary")
+    drawn = DrawnParts.of(every)
+    usable = np.where(np.isfinite(drawn.parts), drawn.parts, np.nan)  # (n, p)
+    # A word that a row does not have contributes nothing to it.
+    size = mean_sizes(np.where(np.isnan(drawn.parts), 0.0, drawn.parts))[0]
     order = np.argsort(-size, kind="stable")
     shown = min(len(order), most)
     ax = axes_of(ax, (6.8, 1.3 + INCH_PER_BAR * (shown + 1)))
@@ -262,12 +266,13 @@ def plot_evidence_summary(
                 x[own], y[own], s=9 if len(x) < 800 else 4, color=colour, marker=marker, alpha=0.55,
                 linewidths=0.6 if marker == "x" else 0, zorder=2,
             )  # fmt: skip
+        text = f"{size[j]:.2f}" if np.isfinite(size[j]) else "∞"
         ax.annotate(
-            f"{size[j]:.2f}", (1.0, i), xycoords=("axes fraction", "data"), xytext=(6, 0),
+            text, (1.0, i), xycoords=("axes fraction", "data"), xytext=(6, 0),
             textcoords="offset points", va="center", fontsize=small(ax), annotation_clip=False,
         )  # fmt: skip
     ax.axvline(0, color=QUIET, lw=0.8, zorder=1)
-    names = [shortened(every.names[j]) for j in order[:shown].tolist()]
+    names = [shortened(drawn.names[j]) for j in order[:shown].tolist()]
     ax.set_yticks(range(shown), names, fontsize=small(ax))
     ax.set_ylim(shown - 0.4, -0.6)
     _trim(ax, usable[np.ix_(at, order[:shown])])
@@ -280,8 +285,9 @@ def plot_evidence_summary(
         about = f"{shortened(chosen)} against {shortened(other)}"
     ax.set_xlabel(f"contribution to the log-odds: {about}")
     note = [row_note(len(at), len(usable))] if len(at) < len(usable) else []
-    if shown < len(order):
-        note.append(f"{shown} of {len(order)} columns are drawn")
+    if shown < drawn.total:
+        what = "words" if every.parts.tokens else "columns"
+        note.append(f"{shown} of {drawn.total:,} {what} are drawn")
     ax.set_title(
         "; ".join(["right: mean absolute contribution", *note]), loc="left", fontsize="small"
     )

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from verosim.estimators.score_mixin import ScoreMixin
 
 MOST_NODES = 24
-SHORT_NAME = 13  # letters of a node
+SHORT_NAME = 18  # letters of a node
+INCH_PER_LETTER = 0.072  # of a name
 ACROSS = 6  # nodes in one line
 DASHED = (0, (4, 3))
 SMALLEST = 6.0  # letters, in points
@@ -126,10 +127,11 @@ def plot_graph(model: ScoreMixin, *, ax: PlotAxes | None = None) -> PlotAxes:
         p(k, x) = π_k Π_j p(x_j | k, parents of x_j)
 
     The class has an arrow to each column. If there are arrows between columns, as in `TAN` and
-    `KDB`, a column is to the right of its parents, and one arrow from the class to the frame around
-    all columns stands for the arrows to each of them. A frame, called a plate, stands for
-    repetition: over the n rows, and over the columns if there are more than 24 of them. Columns
-    that depend on each other without arrows are joined by a dashed frame.
+    `KDB`, a column is to the right of its parents. Then, and if the columns need several lines, one
+    arrow from the class to the frame around all columns stands for the arrows to each of them. A
+    frame, called a plate, stands for repetition: over the n rows, and over the columns if there are
+    more than 24 of them. Columns that depend on each other without arrows are joined by a dashed
+    frame.
 
     Parameters
     ----------
@@ -162,10 +164,11 @@ def plot_graph(model: ScoreMixin, *, ax: PlotAxes | None = None) -> PlotAxes:
     graph = ModelGraph.of(model, "plot_graph")
     plate = len(graph.columns) > MOST_NODES and not graph.edges
     names = {"": f"column j = 1, …, {len(graph.columns):,}"} if plate else _shown_names(graph)
-    place = _across(list(names)) if not graph.edges else _tree(graph)
+    longest = max(map(len, names.values()))
+    place = _across(list(names), longest) if not graph.edges else _tree(graph, longest)
     every = np.array(list(place.values()))
     (left, low), (right, high) = every.min(axis=0), every.max(axis=0)
-    half = max(0.62, 0.045 * max(map(len, names.values())))  # of a node, in inches
+    half = max(0.62, 0.045 * longest)  # of a node, in inches
     inner = (left - half - 0.1, low - 0.4), (right + half + 0.1, high + 0.3)
     middle = (inner[0][0] + inner[1][0]) / 2
     top = (left - half - 1.1, (low + high) / 2) if graph.edges else (middle, high + 1.15)
@@ -181,14 +184,16 @@ def plot_graph(model: ScoreMixin, *, ax: PlotAxes | None = None) -> PlotAxes:
     ax.set(xlim=(corner[0] - 0.1, end[0] + 0.1), ylim=(corner[1] - 0.1, end[1] + 0.1))
     boxes = _Boxes.on(ax, size)
     root = shortened(graph.target, SHORT_NAME)
-    if graph.edges:  # one arrow to the frame stands for one to each column
-        _frame(ax, *inner, "each column depends on the class", size)
-        boxes.arrow(ax, (top, root), ((inner[0][0], top[1]), ""), QUIET, 1.6)
+    if graph.edges or len(names) > ACROSS:  # one arrow to the frame: one to each column
+        edge = (inner[0][0], top[1]) if graph.edges else (middle, inner[1][1])
+        if not graph.groups:
+            _frame(ax, *inner, "each column depends on the class", size)
+        boxes.arrow(ax, (top, root), (edge, ""), QUIET, 1.6)
     else:
         for name, at in place.items():
             boxes.arrow(ax, (top, root), (at, names[name]), QUIET, 1.0)
     for one, name in graph.edges:
-        bend = _bend(place[one], place[name])
+        bend = _bend(place[one], place[name], 1.2 * _step(longest))
         start, stop = (place[one], names[one]), (place[name], names[name])
         boxes.arrow(ax, start, stop, ink(ax), 1.1, bend)
     _node(ax, top, root, AGAINST, size)
@@ -208,20 +213,20 @@ def _shown_names(graph: ModelGraph) -> dict[str, str]:
     return {name: shortened(name, SHORT_NAME) for name in graph.columns}
 
 
-def _across(names: list[str]) -> dict[str, tuple[float, float]]:
-    """Places in lines below the class, in inches; each second line is shifted."""
+def _across(names: list[str], longest: int) -> dict[str, tuple[float, float]]:
+    """Places in lines below the class, in inches."""
+    step = max(1.45, INCH_PER_LETTER * longest + 0.5)
     lines = -(-len(names) // ACROSS)
     per_line = -(-len(names) // lines)
     found = {}
     for i, name in enumerate(names):
         line = i // per_line
         own = min(per_line, len(names) - line * per_line)
-        shift = 0.35 if line % 2 else 0.0
-        found[name] = (1.45 * (i % per_line - (own - 1) / 2) + shift, -0.85 * line)
+        found[name] = (step * (i % per_line - (own - 1) / 2), -0.55 * line)
     return found
 
 
-def _tree(graph: ModelGraph) -> dict[str, tuple[float, float]]:
+def _tree(graph: ModelGraph, longest: int) -> dict[str, tuple[float, float]]:
     """Places from left to right by depth, in inches; a column is beside its first children."""
     depth = graph.depth()
     owned: dict[str, list[str]] = {name: [] for name in graph.columns}
@@ -242,16 +247,22 @@ def _tree(graph: ModelGraph) -> dict[str, tuple[float, float]]:
         else:
             height[name], line = -line, line + 0.42
     # A chain is a straight line, so every second column of a chain with several parents is moved.
+    step = _step(longest)
     several = any(len(found) > 1 for found in graph.parents.values())
     return {
-        name: (1.75 * depth[name], height[name] + (0.5 * (depth[name] % 2) if several else 0.0))
+        name: (step * depth[name], height[name] + (0.5 * (depth[name] % 2) if several else 0.0))
         for name in graph.columns
     }
 
 
-def _bend(start: tuple[float, float], stop: tuple[float, float]) -> float:
+def _step(longest: int) -> float:
+    """The distance between a column and its parent in a tree, in inches."""
+    return max(1.75, INCH_PER_LETTER * longest + 0.75)
+
+
+def _bend(start: tuple[float, float], stop: tuple[float, float], straight: float) -> float:
     """Arrows that skip a level are bent."""
-    return 0.0 if stop[0] - start[0] < 2.0 else 0.18 if stop[1] <= start[1] else -0.18
+    return 0.0 if stop[0] - start[0] < straight else 0.18 if stop[1] <= start[1] else -0.18
 
 
 def _node(ax: Any, at: tuple[float, float], text: str, colour: str, size: float) -> None:
