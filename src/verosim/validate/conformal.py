@@ -260,8 +260,8 @@ class Conformal(Wrapper):
         names = listed([str(label) for label in single.tolist()])
         warn(
             f"The classes {names} have one row each in {len(labels)} rows, so about {share:.1%} of "
-            "new rows may have a class that no row has, which no set contains, and the coverage may "
-            f"be only about {max(self.coverage - share, 0):.3g}. Add rows of rare classes, "
+            "new rows may have a class that no row has, which no set contains, and the coverage "
+            f"may be only about {max(self.coverage - share, 0):.3g}. Add rows of rare classes, "
             "or join rare classes.",
             VerosimWarning,
         )
