@@ -272,3 +272,12 @@ def test_text(data, loss):
         theirs = objective(np.append(w, b), X, t, cost, loss)
         assert model.objective_ == pytest.approx(theirs, rel=1e-6)
         assert (model.predict(X) == peer.predict(X)).all()
+
+
+def test_weights_that_are_negative_by_rounding_are_balanced():
+    from types import SimpleNamespace
+
+    from verosim.twins.solvers.intercept import balanced
+
+    problem = SimpleNamespace(signs=np.array([1.0, -1.0]), squared=True, cost=np.ones(2))
+    np.testing.assert_array_equal(balanced(problem, np.array([-1e-30, 0.0])), [0.0, 0.0])

@@ -61,6 +61,7 @@ def balanced(problem: Margin, alpha: np.ndarray) -> np.ndarray:
     not enough, the α of the class with the larger sum are scaled down.
     """
     sign = problem.signs
+    alpha = np.maximum(alpha, 0.0)  # a solver may leave it below 0 by a rounding error
     for _ in range(3):  # repeated because of rounding errors
         over = float(alpha @ sign)
         total = float(alpha.sum())
