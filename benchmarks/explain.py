@@ -68,7 +68,10 @@ def shap_lines(n: int, repeats: int) -> Iterator[str]:
     X = rng.normal(size=(n, COLUMNS)) @ rng.normal(size=(COLUMNS, COLUMNS))
     y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
     work = f"LDA, exact Shapley values of {n:,} rows × {COLUMNS} columns, with the fit"
-    ours: Call = lambda: verosim.explain(verosim.LDA().fit(X, y), X)  # noqa: E731
+
+    def ours() -> object:
+        return verosim.explain(verosim.LDA().fit(X, y), X)
+
     ours()  # warm-up
     try:
         import shap

@@ -115,6 +115,6 @@ def test_mixtures_never_lower_their_objective(covariance, regularisation, rng):
                 components=5, covariance=covariance, regularisation=regularisation, max_iter=100,
                 tol=0.0, random_state=seed,
             ).fit(X, y)  # fmt: skip
-        told = model.convergence_.log_likelihood
-        best = np.maximum.accumulate(told)
-        assert (told >= best - ROUNDING * np.maximum(np.abs(told), len(y))).all()
+        likelihood = model.convergence_.log_likelihood
+        best = np.maximum.accumulate(likelihood)
+        assert (likelihood >= best - ROUNDING * np.maximum(np.abs(likelihood), len(y))).all()

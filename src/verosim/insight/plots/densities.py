@@ -6,7 +6,6 @@ Reference: Cleveland (1985), The elements of graphing data.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +157,9 @@ def _draw(ax: Any, table: Any, marks: list[Mark]) -> bool:
     values = table.values[:, own]
     heads = [head for head, kept in zip(table.heads, own.tolist(), strict=True) if kept]
     name = shortened(f"{table.column} ({best})" if best else table.column)
-    edges = _edges(heads) if table.kind == of.HEIGHTS_TABLE else None
+    edges = np.array(table.edges) if table.kind == of.HEIGHTS_TABLE else None
+    if edges is not None and (len(edges) != values.shape[1] + 1 or not (np.diff(edges) > 0).all()):
+        edges = None  # the bin of a single value has no width, so it has no height to draw
     if table.kind == of.GAUSSIAN_TABLE:
         _gaussian(ax, values, marks)
     elif table.kind == of.RATE_TABLE:
@@ -212,24 +213,6 @@ def _counts(ax: Any, rates: np.ndarray, marks: list[Mark]) -> None:
         m = marks[k]
         ax.plot(x, poisson.pmf(x, rates[k]), color=m.colour, ls=m.dash, marker=m.marker, ms=3.5,
                 lw=1.2, label=m.label)  # fmt: skip
-
-
-def _edges(heads: list[Any]) -> np.ndarray | None:
-    """(K + 1,) the edges of bins that are written as '[2, 3.5)'; None if they are not."""
-    found = []
-    for head in heads:
-        texts = re.findall(r"[−-]?(?:∞|inf|\d[\d.,]*(?:e[+−-]?\d+)?)", str(head))
-        if len(texts) != 2:
-            return None
-        low, high = (float(t.rstrip(",.").replace("−", "-").replace("∞", "inf")) for t in texts)
-        found.append((low, high))
-    edges = np.array([found[0][0], *(high for _, high in found)])
-    inner = edges[np.isfinite(edges)]
-    if len(inner) < 2:
-        return None
-    edges[0] = edges[0] if np.isfinite(edges[0]) else inner[0] - (inner[1] - inner[0])
-    edges[-1] = edges[-1] if np.isfinite(edges[-1]) else inner[-1] + (inner[-1] - inner[-2])
-    return edges
 
 
 def _is_spiky(heights: np.ndarray, edges: np.ndarray) -> bool:
