@@ -19,14 +19,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import verosim
-from verosim.cli.demo import STEPS, demo_tables
+from verosim.cli.demo import DEMO_STEPS, demo_tables
 from verosim.cli.main import main
 
 SOURCE = Path(verosim.__file__).parents[1]
 HELP = Path(__file__).with_name("command_line_help")
 VERBS = [
     "look", "fit", "update", "validate", "predict", "explain", "sample", "merge", "forget",
-    "diagnose", "plot", "info", "demo",
+    "drift", "diagnose", "plot", "info", "demo",
 ]  # fmt: skip
 
 
@@ -265,6 +265,18 @@ def test_info_states_the_hash_of_the_file(folder):
     assert verosim.loads(raw).stats_.fingerprint() in text
 
 
+def test_drift_of_a_table_and_of_a_model_agree(folder):
+    first = folder / "visits.verosim"
+    by_rows = json.loads(run("drift", first, folder / "later.csv", "--json").stdout)
+    by_model = json.loads(run("drift", first, folder / "later.verosim", "--json").stdout)
+    assert by_rows == by_model
+    assert by_rows["rows"] == [300, 100]
+    same = json.loads(run("drift", first, first, "--json").stdout)
+    assert {column["psi"] for column in same["columns"].values()} == {0.0}
+    text = run("drift", first, folder / "later.verosim", "--on", folder / "later.csv").stdout
+    assert text.count("accuracy") == 2
+
+
 def test_diagnose_and_plot(folder, tmp_path):
     assert "rows per parameter" in run("diagnose", folder / "visits.verosim").stdout
     run("plot", folder / "visits.verosim", "--what", "nomogram", "-o", tmp_path / "n.svg")
@@ -278,7 +290,7 @@ def test_demo_shows_the_whole_life():
         out, err = process.communicate()
     assert process.returncode == 0, err
     assert [line for line in out.splitlines() if line.startswith("$ verosim ")] == [
-        f"$ verosim {command}" for _, command in STEPS
+        f"$ verosim {command}" for _, command in DEMO_STEPS
     ]
 
 

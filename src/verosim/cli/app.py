@@ -7,36 +7,27 @@ from typing import Annotated
 import typer
 
 import verosim
-from verosim.cli.demo import demo
-from verosim.cli.diagnose import diagnose
+from verosim.cli.demo import demo_command
+from verosim.cli.diagnose import diagnose_command
+from verosim.cli.drift import drift_command
 from verosim.cli.endings import ending_quietly
-from verosim.cli.explain import explain
-from verosim.cli.fit import fit
-from verosim.cli.forget import forget
-from verosim.cli.info import info
-from verosim.cli.look import look
-from verosim.cli.merge import merge
-from verosim.cli.plot import plot
-from verosim.cli.predict import predict
-from verosim.cli.sample import sample
-from verosim.cli.update import update
-from verosim.cli.validate import validate
+from verosim.cli.explain import explain_command
+from verosim.cli.fit import fit_command
+from verosim.cli.forget import forget_command
+from verosim.cli.info import info_command
+from verosim.cli.look import look_command
+from verosim.cli.merge import merge_command
+from verosim.cli.plot import plot_command
+from verosim.cli.predict import predict_command
+from verosim.cli.sample import sample_command
+from verosim.cli.update import update_command
+from verosim.cli.validate import validate_command
 
 VERBS = (
-    look,
-    fit,
-    update,
-    validate,
-    predict,
-    explain,
-    sample,
-    merge,
-    forget,
-    diagnose,
-    plot,
-    info,
-    demo,
-)
+    look_command, fit_command, update_command, validate_command, predict_command, explain_command,
+    sample_command, merge_command, forget_command, drift_command, diagnose_command, plot_command,
+    info_command, demo_command,
+)  # fmt: skip
 
 app = typer.Typer(
     name="verosim",
@@ -45,7 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for verb in VERBS:
-    app.command(name=verb.__name__)(ending_quietly(verb))
+    app.command(name=verb.__name__.removesuffix("_command"))(ending_quietly(verb))
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 from verosim.cli.console import CONSOLE
 from verosim.cli.options import Debug, Quiet
 
-STEPS = (
+DEMO_STEPS = (
     ("Look at the table.", "look visits.csv -t result --as customer=ignore -o schema.json"),
     (
         "Fit a model, chosen by its score on held-out rows.",
@@ -31,7 +31,7 @@ STEPS = (
 )
 
 
-def demo(
+def demo_command(
     folder: Annotated[
         str | None,
         typer.Option("--folder", metavar="FOLDER", help="Keep the files in this new folder."),
@@ -61,7 +61,7 @@ def demo(
         for name, text in demo_tables().items():
             (place / name).write_text(text)
         with chdir(place):
-            for title, command in STEPS:
+            for title, command in DEMO_STEPS:
                 print(f"\n# {title}\n" if title else "", end="")
                 print(f"$ verosim {command}", flush=True)
                 words = [*shlex.split(command), *(["--debug"] if debug else [])]

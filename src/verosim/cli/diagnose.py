@@ -11,18 +11,18 @@ from verosim.cli.options import (
     ModelFile,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SourceName,
     Target,
 )
 from verosim.cli.sources import opened
 
 
-def diagnose(
+def diagnose_command(
     model: ModelFile,
     source: SourceName = None,
     target: Target = None,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     json: Json = False,

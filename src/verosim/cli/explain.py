@@ -16,7 +16,7 @@ from verosim.cli.options import (
     Na,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SourceName,
     Spreadsheet,
     TableOutput,
@@ -26,7 +26,7 @@ from verosim.cli.tables import format_of, write_table
 from verosim.cli.whole_files import STDOUT
 
 
-def explain(
+def explain_command(
     model: ModelFile,
     source: SourceName = None,
     row: Annotated[
@@ -41,7 +41,7 @@ def explain(
     output: TableOutput = STDOUT,
     spreadsheet: Spreadsheet = False,
     na: Na = None,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     json: Json = False,

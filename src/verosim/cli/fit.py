@@ -17,7 +17,7 @@ from verosim.cli.options import (
     Na,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SkipUnlabelled,
     SourceName,
     Target,
@@ -28,10 +28,8 @@ from verosim.cli.options import (
 )
 from verosim.cli.sources import opened
 
-EFFORTS = ("fast", "default", "max")
 
-
-def fit(
+def fit_command(
     output: ModelOutput,
     source: SourceName = None,
     target: Target = None,
@@ -69,7 +67,7 @@ def fit(
     weight: Weight = None,
     skip_unlabelled: SkipUnlabelled = False,
     na: Na = None,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     json: Json = False,
@@ -86,6 +84,8 @@ def fit(
       verosim fit loans.csv --target default -o loans.verosim
       verosim fit loans.csv -t default --model lda --set shrinkage=0.1 -o loans.verosim
     """
+    from verosim.pool.spec import EFFORTS
+
     if effort not in EFFORTS:
         raise usage_error(f"--effort must be fast, default or max; got {effort!r}.")
     if model is None and settings:

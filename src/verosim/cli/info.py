@@ -9,7 +9,9 @@ from verosim.cli.models import read_model_and_notes, shown, summary
 from verosim.cli.options import Debug, Json, ModelFile, Quiet
 
 
-def info(model: ModelFile, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+def info_command(
+    model: ModelFile, json: Json = False, quiet: Quiet = False, debug: Debug = False
+) -> None:
     """Print what is in a model file: the model, its columns, its notes and its hashes.
 
     \b

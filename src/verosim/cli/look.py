@@ -15,7 +15,7 @@ from verosim.cli.options import (
     Na,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SourceName,
     Target,
     Weight,
@@ -24,7 +24,7 @@ from verosim.cli.options import (
 from verosim.cli.sources import opened
 
 
-def look(
+def look_command(
     source: SourceName = None,
     target: Target = None,
     kinds: Annotated[
@@ -39,7 +39,7 @@ def look(
     ] = None,
     weight: Weight = None,
     na: Na = None,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     json: Json = False,

@@ -14,7 +14,7 @@ from typing import Any
 
 from verosim.cli.console import CONSOLE, note
 
-DONE, REFUSED, WRONG_COMMAND, CHECK_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+SUCCESS, REFUSED, WRONG_COMMAND, CHECK_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _let_go_of_stdout()
-        return DONE
+        return SUCCESS
 
 
 def _run(arguments: list[str]) -> int:
@@ -56,7 +56,7 @@ def _run(arguments: list[str]) -> int:
     wrong_command: Any = typer.BadParameter.__bases__[0]  # all errors of usage
     try:
         code = app(arguments or ["--help"], prog_name="verosim", standalone_mode=False)
-        return code if isinstance(code, int) else DONE
+        return code if isinstance(code, int) else SUCCESS
     except typer.Exit as done:
         return int(done.exit_code)
     except (typer.Abort, Interrupted):

@@ -12,7 +12,7 @@ from verosim.cli.models import read_model_and_notes, shown, summary
 from verosim.cli.options import Debug, Json, ModelOutput, Quiet, usage_error
 
 
-def merge(
+def merge_command(
     models: Annotated[
         list[Path], typer.Argument(metavar="MODEL...", help="Two or more model files.")
     ],

@@ -57,7 +57,7 @@ Database = Annotated[
 Query = Annotated[
     str | None, typer.Option("--query", metavar="SQL", help="A SELECT statement for --db.")
 ]
-Read = Annotated[
+ReadSettings = Annotated[
     list[str] | None,
     typer.Option(
         "--read",

@@ -15,7 +15,7 @@ from verosim.cli.options import (
     ModelFile,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SourceName,
     Target,
     usage_error,
@@ -27,10 +27,10 @@ OF_LABELS = ("boundary", "pairs", "projection", "sample", "whitening")
 OF_EXPLANATIONS = ("evidence", "evidence_summary", "importance", "effect")
 OF_SCORES = ("confusion", "calibration")
 PICTURES = (*OF_MODEL, *OF_LABELS, *OF_EXPLANATIONS, *OF_SCORES)
-FORMATS = (".svg", ".png", ".pdf")
+PICTURE_FORMATS = (".svg", ".png", ".pdf")
 
 
-def plot(
+def plot_command(
     model: ModelFile,
     source: SourceName = None,
     what: Annotated[
@@ -45,7 +45,7 @@ def plot(
         typer.Option("--column", metavar="COLUMN", help="A column of the picture. Repeatable."),
     ] = None,
     row: Annotated[int, typer.Option("--row", min=0, help="The row of --what evidence.")] = 0,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     quiet: Quiet = False,
@@ -62,7 +62,7 @@ def plot(
     """
     if what not in PICTURES:
         raise usage_error(f"--what must be one of {', '.join(PICTURES)}; got {what!r}.")
-    if output.suffix.lower() not in FORMATS:
+    if output.suffix.lower() not in PICTURE_FORMATS:
         raise usage_error(f"A picture is a .svg, .png or .pdf file; got {str(output)!r}.")
     table = None
     if source is not None or db is not None or query is not None:
@@ -100,10 +100,10 @@ def _drawn(
     if what in OF_SCORES:
         from verosim.validate.new_rows import score_new_rows
 
-        found = score_new_rows(fitted, table, target)
+        scored = score_new_rows(fitted, table, target)
         if what == "confusion":
-            return draw(found.confusion, found.classes)
-        return draw(found.reliability)
+            return draw(scored.confusion, scored.classes)
+        return draw(scored.reliability)
     if what in OF_EXPLANATIONS:
         if what == "evidence":
             return draw(verosim.explain(fitted, row_of(table, row)))

@@ -16,7 +16,7 @@ from verosim.cli.options import (
     Na,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SourceName,
     Spreadsheet,
     TableOutput,
@@ -26,7 +26,7 @@ from verosim.cli.tables import format_of, write_table
 from verosim.cli.whole_files import STDOUT
 
 
-def predict(
+def predict_command(
     model: ModelFile,
     source: SourceName = None,
     keep: Annotated[
@@ -36,7 +36,7 @@ def predict(
     output: TableOutput = STDOUT,
     spreadsheet: Spreadsheet = False,
     na: Na = None,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     json: Json = False,

@@ -21,7 +21,7 @@ from verosim.cli.tables import format_of, write_table
 from verosim.cli.whole_files import STDOUT
 
 
-def sample(
+def sample_command(
     model: ModelFile,
     n: Annotated[int, typer.Option("-n", min=1, help="The number of rows.")] = 10,
     given: Annotated[

@@ -16,12 +16,12 @@ from verosim.cli.whole_files import STDOUT, whole_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMATS = {
+TABLE_FORMATS = {
     ".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
 }  # fmt: skip
 # A text that a spreadsheet may run: it starts like a formula and is not a number.
-FORMULA = r"^[=@\t\r]|^[+-](?:[^\d.,]|.*[^\d.,eE%+-])"
+CELL_FORMULA = r"^[=@\t\r]|^[+-](?:[^\d.,]|.*[^\d.,eE%+-])"
 NEEDS_QUOTES = '["\r\n]'
 
 
@@ -30,13 +30,13 @@ def format_of(name: str) -> str:
     if name == STDOUT:
         return "jsonl" if CONSOLE.json else "csv"
     extension = Path(name).suffix.lower()
-    if extension not in FORMATS:
+    if extension not in TABLE_FORMATS:
         if Path(name).exists() and not Path(name).is_file():  # a pipe or a device
             return "csv"
         raise usage_error(
-            f"A table is written to {', '.join(dict.fromkeys(FORMATS))}; got {name!r}."
+            f"A table is written to {', '.join(dict.fromkeys(TABLE_FORMATS))}; got {name!r}."
         )
-    return FORMATS[extension]
+    return TABLE_FORMATS[extension]
 
 
 def write_table(
@@ -110,7 +110,7 @@ class _Csv(_Open):
     def _safe_name(self, name: str) -> str:
         import re
 
-        if not re.search(FORMULA, name):
+        if not re.search(CELL_FORMULA, name):
             return name
         self.formulas += 1
         return f"'{name}" if self.spreadsheet else name
@@ -125,7 +125,7 @@ class _Csv(_Open):
             if pa.types.is_dictionary(column.type):
                 column = column.dictionary_decode()
             if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-                risky = pc.match_substring_regex(column, FORMULA)
+                risky = pc.match_substring_regex(column, CELL_FORMULA)
                 count = pc.sum(risky).as_py() or 0
                 self.formulas += count
                 if count and self.spreadsheet:

@@ -13,7 +13,7 @@ from verosim.cli.options import (
     ModelFile,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SkipUnlabelled,
     SourceName,
     Target,
@@ -23,14 +23,14 @@ from verosim.cli.options import (
 from verosim.cli.sources import opened
 
 
-def update(
+def update_command(
     model: ModelFile,
     source: SourceName = None,
     target: Target = None,
     weight: Weight = None,
     skip_unlabelled: SkipUnlabelled = False,
     wait: Wait = 10.0,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     json: Json = False,

@@ -17,7 +17,7 @@ from verosim.cli.options import (
     Na,
     Query,
     Quiet,
-    Read,
+    ReadSettings,
     SkipUnlabelled,
     SourceName,
     Target,
@@ -27,7 +27,7 @@ from verosim.cli.options import (
 from verosim.cli.sources import opened
 
 
-def validate(
+def validate_command(
     model: ModelFile,
     source: SourceName = None,
     target: Target = None,
@@ -54,7 +54,7 @@ def validate(
     weight: Weight = None,
     skip_unlabelled: SkipUnlabelled = False,
     na: Na = None,
-    read: Read = None,
+    read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
     json: Json = False,
