@@ -67,7 +67,12 @@ def test_a_class_that_is_new_has_no_drift_inside(rng):
     assert found.shares[:, 2].tolist() == [0.0, 0.25]
 
 
-def test_models_without_columns_are_refused():
-    model = verosim.TextNB().fit(["win cash", "call Ana"], ["spam", "ham"])
+@pytest.mark.parametrize("kind", ["text", "tan", "pool"])
+def test_models_without_sums_of_columns_are_refused(rng, kind):
+    old, _ = tables(rng)
+    if kind == "text":
+        model = verosim.TextNB().fit(["win cash", "call Ana"], ["spam", "ham"])
+    else:
+        model = (verosim.TAN() if kind == "tan" else verosim.Pool(effort="fast")).fit(old, "y")
     with pytest.raises(verosim.VerosimError, match="no columns to compare"):
         verosim.drift(model, model)

@@ -23,8 +23,9 @@ from verosim.axes.groups import plain_label
 from verosim.data.adapters import opened_as
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, StatisticClassifier
+from verosim.kinds.missing import MISSING
 from verosim.validate.cross_validation import check_generative
-from verosim.validate.diagnosis.model import kind_of_part
+from verosim.validate.diagnosis.model import LOOKED_AT_AS, kind_of_part
 
 if TYPE_CHECKING:
     from verosim.typing import FileOptions, Labels, Source
@@ -196,6 +197,11 @@ def drift(
     """
     check_generative(model, "drift")
     state = model.checked_state()
+    if not any(_is_comparable(name, part) for name, part in state.statistic.named_parts()):
+        raise VerosimError(
+            f"The sums of {type(model).__name__} have no columns to compare.",
+            "Use a model with independent columns, such as NaiveBayes.",
+        )
     if isinstance(other, StatisticClassifier):
         theirs = other.checked_state()
         after = theirs.statistic
@@ -210,17 +216,10 @@ def drift(
     left_out = []
     part: Any
     for name, part in state.statistic.named_parts():
-        kind = kind_of_part(name, part)
-        if not part.has_sums or kind not in ("numbers", "codes", "bins"):
-            if kind != "gaps":
-                left_out.append(name)
-        elif name in parts_after:
-            found.append(_compared(kind, part, parts_after[name]))
-    if not found:
-        raise VerosimError(
-            f"The sums of {type(model).__name__} have no columns to compare.",
-            "Use a model with independent columns, such as NaiveBayes.",
-        )
+        if _is_comparable(name, part) and name in parts_after:
+            found.append(_compared(kind_of_part(name, part), part, parts_after[name]))
+        elif name != MISSING.name:
+            left_out.append(name)
     nats, index, free = (
         np.concatenate([getattr(one, field) for one in found])
         for field in ("nats", "index", "free")
@@ -233,9 +232,17 @@ def drift(
     return Drift(
         tuple(names[j] for j in order), nats[order], index[order],
         (chi2.ppf(0.95, np.maximum(free, 1)) * (1 / n + 1 / m))[order], classes,
-        np.array([before_share / n, after_share / m]), np.sum([one.class_nats for one in found], axis=0),
+        np.array([before_share / n, after_share / m]),
+        np.sum([one.class_nats for one in found], axis=0),
         float(((q - p) * np.log(q / p)).sum()), (float(n), float(m)), tuple(left_out),
     )  # fmt: skip
+
+
+def _is_comparable(name: str, part: Any) -> bool:
+    """Whether the columns of a part have sums of their own. Those of a pool do not."""
+    if part.sums_of not in LOOKED_AT_AS or not part.has_sums:
+        return False
+    return kind_of_part(name, part) in ("numbers", "codes", "bins")
 
 
 @dataclass(frozen=True)
