@@ -97,7 +97,7 @@ GROUPS = (
         "Scores on held-out rows, without fitting again. How to "
         "[cross-validate](../howto/cross_validate.md), [tune](../howto/tune.md), "
         "[select columns](../howto/select_columns.md) and [diagnose](../howto/diagnose.md).",
-        names_in("verosim", "cross_validate search path select diagnose"),
+        names_in("verosim", "cross_validate search path select diagnose drift"),
     ),
     Group(
         "decisions",
@@ -151,7 +151,7 @@ GROUPS = (
         names_in(
             "verosim.validate", "CrossValidation GroupScores Search Selection Step Reliability"
         )
-        + names_in("verosim.validate", "Diagnosis Finding")
+        + names_in("verosim.validate", "Diagnosis Finding Drift")
         + names_in("verosim.pool", "Choice Candidates Candidate ExpertScores")
         + names_in("verosim.twins", "Comparison Difference Crossing Failure Gap")
         + names_in("verosim.bayes", "Quadratic Conic ConicPiece Ellipse Covariance")

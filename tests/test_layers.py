@@ -28,6 +28,7 @@ ORDER = [
     {"pool"},
     {"insight", "files"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 FREE = {"__init__", "testing"}  # the list of public names, and the published laws

@@ -84,6 +84,7 @@ from verosim.validate.conformal import conformal as conformal
 from verosim.validate.cross_validation import cross_validate as cross_validate
 from verosim.validate.decide import decide as decide
 from verosim.validate.diagnose import diagnose as diagnose
+from verosim.validate.drift import drift as drift
 from verosim.validate.reject import Reject as Reject
 from verosim.validate.reject import reject as reject
 from verosim.validate.reliability import reliability as reliability

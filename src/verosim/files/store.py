@@ -149,7 +149,7 @@ def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
     >>> verosim.loads(verosim.dumps(verosim.LDA(shrinkage=0.1)))
     LDA(shrinkage=0.1)
     """
-    model, _ = _opened(raw, max_bytes)
+    model, _ = opened_file(raw, max_bytes)
     return model
 
 
@@ -257,7 +257,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> 
     return loads(raw, max_bytes=max_bytes)
 
 
-def _opened(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]:
+def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]:
     """The model and the description of a file."""
     if not isinstance(raw, bytes | bytearray | memoryview):
         raise VerosimError(
@@ -328,7 +328,7 @@ def replace_file(path: Path, raw: bytes) -> None:
     """
     beside = path.with_name(f".{path.name}.part")
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
-    handle = _locked(beside, mode)
+    handle = locked_file(beside, mode)
     try:
         with os.fdopen(handle, "wb") as file:
             file.truncate(0)
@@ -347,7 +347,7 @@ def replace_file(path: Path, raw: bytes) -> None:
             os.close(at)
 
 
-def _locked(path: Path, mode: int) -> int:
+def locked_file(path: Path, mode: int) -> int:
     """An open file that no other process writes to."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), mode)

@@ -1,0 +1,61 @@
+"""`verosim forget`: remove rows from a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verosim.cli.console import show
+from verosim.cli.models import change_model, shown_change
+from verosim.cli.options import (
+    Database,
+    Debug,
+    Json,
+    ModelFile,
+    Query,
+    Quiet,
+    ReadSettings,
+    SkipUnlabelled,
+    SourceName,
+    Target,
+    Wait,
+    Weight,
+)
+from verosim.cli.sources import opened
+
+
+def forget_command(
+    model: ModelFile,
+    source: SourceName = None,
+    target: Target = None,
+    weight: Weight = None,
+    skip_unlabelled: SkipUnlabelled = False,
+    wait: Wait = 10.0,
+    read: ReadSettings = None,
+    db: Database = None,
+    query: Query = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Remove rows from a model file. The result is the model that never saw them.
+
+    The rows must be those of the fit, with their labels.
+
+    The file is replaced whole or not at all. The rows, the correct digits that are left and the
+    fingerprint are printed, before and after.
+
+    \b
+    Example:
+      verosim forget loans.verosim erased.csv
+    """
+    table = opened(source, db, query, read)
+
+    def change(fitted: Any) -> Any:
+        from verosim.cli.capabilities import check_can
+
+        check_can(fitted, "forget")
+        unlabelled = "skip" if skip_unlabelled else "error"
+        return fitted.forget(table, target, sample_weight=weight, unlabelled=unlabelled)
+
+    found = change_model(model, wait, change)
+    show(found, shown_change(found))

@@ -1,0 +1,132 @@
+"""The entry point: runs a verb and turns errors into one or two lines and an exit code.
+
+0 done · 1 data or model refused · 2 wrong command · 3 a check failed · 130 interrupted
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from verosim.cli.console import CONSOLE, note
+
+SUCCESS, REFUSED, WRONG_COMMAND, CHECK_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None, default=None
+        The words after `verosim`. None takes those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = _run(sys.argv[1:] if arguments is None else list(arguments))
+            sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        _let_go_of_stdout()
+        note("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        return SUCCESS
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
+    from verosim.cli.app import app
+    from verosim.cli.checks import CheckFailed
+    from verosim.cli.endings import Interrupted, PipeClosed
+    from verosim.errors import VerosimError
+
+    wrong_command: Any = typer.BadParameter.__bases__[0]  # all errors of usage
+    try:
+        code = app(arguments or ["--help"], prog_name="verosim", standalone_mode=False)
+        return code if isinstance(code, int) else SUCCESS
+    except typer.Exit as done:
+        return int(done.exit_code)
+    except (typer.Abort, Interrupted):
+        raise KeyboardInterrupt from None
+    except PipeClosed:
+        raise BrokenPipeError from None
+    except wrong_command as error:
+        return _fail(error.format_message(), _help_hint(error), WRONG_COMMAND)
+    except CheckFailed as error:
+        return _fail(error.what, error.hint, CHECK_FAILED)
+    except VerosimError as error:
+        return _fail(error.what, error.hint, REFUSED)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except OSError as error:
+        where = "" if error.filename is None else f"{os.fspath(error.filename)!r}: "
+        return _fail(f"{where}{error.strerror or error}.", "Check the path.", REFUSED)
+    except MemoryError:
+        return _fail("There is not enough memory.", "Use fewer rows or columns.", REFUSED)
+    except Exception as error:
+        if type(error).__name__ == "ArrowCancelled":  # Ctrl-C while Arrow reads a file
+            raise KeyboardInterrupt from None
+        lines = str(error).splitlines() or [""]
+        what = f"Unexpected {type(error).__name__}: {lines[0]}"
+        return _fail(what, "Repeat the command with --debug, and report the error.", REFUSED)
+
+
+def _fail(what: str, hint: str | None, code: int) -> int:
+    """Print an error in one or two lines; with --debug, the traceback first."""
+    if CONSOLE.debug:
+        import traceback
+
+        traceback.print_exc()
+    print(f"error: {what}", file=sys.stderr)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
+    return code
+
+
+def _help_hint(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    return f"See: {'verosim' if context is None else context.command_path} --help"
+
+
+def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+    """One line for a warning of verosim. The warnings of other libraries need --debug."""
+    ours = any(kind.__module__ == "verosim.errors" for kind in category.__mro__)
+    if ours or CONSOLE.debug:
+        note(f"warning: {message}")
+
+
+def _let_go_of_stdout() -> None:
+    """Point stdout to nowhere, so that the rest of the buffer is not written at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+    finally:
+        os.close(nowhere)
+
+
+def run_process() -> None:
+    """Run the command line of this process, and end it with the exit code."""
+    try:
+        code = main()
+    except KeyboardInterrupt:  # a second one
+        code = INTERRUPTED
+    if code == INTERRUPTED:  # work in other threads is not waited for
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -1,0 +1,50 @@
+"""`verosim merge`: one model of the rows of several models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from verosim.cli.console import aligned, show
+from verosim.cli.models import read_model_and_notes, shown, summary
+from verosim.cli.options import Debug, Json, ModelOutput, Quiet, usage_error
+
+
+def merge_command(
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL...", help="Two or more model files.")
+    ],
+    output: ModelOutput,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Merge models that were fitted on different rows with the same schema.
+
+    The result is the model of all rows. It has the notes of the first model, without its scores.
+
+    \b
+    Example:
+      verosim merge north.verosim south.verosim -o all.verosim
+    """
+    if len(models) < 2:
+        raise usage_error("Give two or more model files.")
+    from verosim.cli.capabilities import check_can
+    from verosim.files.store import save
+
+    total, notes = read_model_and_notes(models[0])
+    check_can(total, "merge")
+    found = {str(models[0]): summary(total)}
+    for path in models[1:]:
+        other, _ = read_model_and_notes(path)
+        found[str(path)] = summary(other)
+        total = total.merge(other)
+    kept = {name: value for name, value in (notes or {}).items() if name != "scores"}
+    save(total, output, notes=kept or None)
+    after = summary(total)
+    lines = {name: f"{one['rows']:,.10g} rows" for name, one in found.items()}
+    text = aligned({**lines, str(output): f"{after['rows']:,.10g} rows"})
+    rest = {name: value for name, value in shown(after).items() if name != "rows"}
+    show({"models": found, "file": str(output), **after}, f"{text}\n\n{aligned(rest)}")

@@ -1,0 +1,141 @@
+"""Model files of a command: read, describe, and replace under a lock."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from verosim.errors import VerosimError
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
+SECONDS_BETWEEN_TRIES = 0.05
+
+
+def read_model(path: Path) -> Any:
+    """The model of a file."""
+    from verosim.files.store import load
+
+    return load(path)
+
+
+def read_model_and_notes(path: Path) -> tuple[Any, dict[str, Any] | None]:
+    """The model of a file and its notes."""
+    from verosim.files.store import MAX_BYTES, load, opened_file
+
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return load(path), None  # raises the error of a file that cannot be read
+    model, content = opened_file(raw, MAX_BYTES)
+    return model, content["notes"]
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Rows, correct digits and fingerprint of the sums of a model, as far as it has them."""
+    state = getattr(model, "checked_state", None)
+    if state is None:
+        return {}
+    statistic = state().statistic
+    out: dict[str, Any] = {"rows": float(statistic.rows.sum())}
+    leaves = list(statistic.leaves())
+    if all(leaf.has_sums for leaf in leaves):
+        found = [digits for leaf in leaves if (digits := leaf.digits()) is not None]
+        least = [float(digits.min()) for digits in found if digits.size]
+        out["digits"] = round(max(min(least), 0.0), 1) if least else None
+        out["fingerprint"] = statistic.fingerprint()
+    return out
+
+
+def shown(found: dict[str, Any]) -> dict[str, str]:
+    """The summary as texts."""
+    out = {}
+    if "rows" in found:
+        out["rows"] = f"{found['rows']:,.10g}"
+    if "fingerprint" in found:
+        digits = found["digits"]
+        out["digits left"] = "all" if digits is None else f"{digits:.1f}"
+        out["fingerprint"] = found["fingerprint"]
+    return out
+
+
+def change_model(path: Path, wait: float, change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Replace a model file by a changed model. Returns the summaries before and after."""
+    from verosim.files.store import save
+
+    path = Path(os.path.realpath(path))
+    with locked_model(path, wait):
+        model, notes = read_model_and_notes(path)
+        before = summary(model)
+        model = change(model)
+        save(model, path, notes=notes)
+    return {"model": str(path), "before": before, "after": summary(model)}
+
+
+def shown_change(found: dict[str, Any]) -> str:
+    """The summaries before and after, side by side."""
+    before, after = shown(found["before"]), shown(found["after"])
+    lines = [("", "before", "after")]
+    lines += [(name, before.get(name, ""), after.get(name, "")) for name in after]
+    widths = [max(len(line[at]) for line in lines) for at in range(3)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+@contextmanager
+def locked_model(path: Path, wait: float) -> Iterator[None]:
+    """Hold the lock of a model file from reading to writing, so that no change is lost.
+
+    The operating system frees the lock of a process that ends, also if it is killed.
+    """
+    if not path.exists():
+        read_model(path)  # raises the error of a missing file
+    beside = path.with_name(f".{path.name}.lock")
+    end = time.monotonic() + wait
+    while (handle := _try_lock(beside)) is None:
+        if time.monotonic() > end:
+            raise VerosimError(
+                f"Another process is changing the file {str(path)!r}.",
+                "Try again later, or wait longer with --wait.",
+            )
+        time.sleep(SECONDS_BETWEEN_TRIES)
+    try:
+        yield
+    finally:
+        beside.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _try_lock(path: Path) -> int | None:
+    """The open lock file, or None if another process has it."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    if fcntl is None:
+        flags |= os.O_EXCL
+    try:
+        handle = os.open(path, flags, 0o666)
+    except FileExistsError:
+        return None
+    except OSError as error:
+        raise VerosimError(
+            f"The folder {str(path.parent)!r} cannot be written to: {error.strerror or error}.",
+            "Use a folder that can be written to.",
+        ) from error
+    if fcntl is None:
+        return handle
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.stat(path).st_ino == os.fstat(handle).st_ino:
+            return handle
+    except (BlockingIOError, FileNotFoundError):
+        pass  # it is locked, or its owner has just removed it
+    os.close(handle)
+    return None

@@ -1,0 +1,60 @@
+"""`verosim predict`: the class and the probabilities of each row, in little memory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from verosim.cli.console import note
+from verosim.cli.models import read_model
+from verosim.cli.options import (
+    Database,
+    Debug,
+    Json,
+    ModelFile,
+    Na,
+    Query,
+    Quiet,
+    ReadSettings,
+    SourceName,
+    Spreadsheet,
+    TableOutput,
+)
+from verosim.cli.sources import opened
+from verosim.cli.tables import format_of, write_table
+from verosim.cli.whole_files import STDOUT
+
+
+def predict_command(
+    model: ModelFile,
+    source: SourceName = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COLUMN", help="A column to copy. Repeatable."),
+    ] = None,
+    output: TableOutput = STDOUT,
+    spreadsheet: Spreadsheet = False,
+    na: Na = None,
+    read: ReadSettings = None,
+    db: Database = None,
+    query: Query = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Predict rows: the class, the probability of each class, and the log density.
+
+    The rows are read and written in pieces, so a table can be larger than memory.
+
+    \b
+    Example:
+      verosim predict loans.verosim new.csv --keep id -o scored.parquet
+      cat new.csv | verosim predict loans.verosim - --keep id
+    """
+    format_of(output)  # a wrong name is found before the work
+    table = opened(source, db, query, read, again=False)
+    reader = read_model(model).predict_table(table, keep or (), na=tuple(na or ()))
+    rows = write_table(reader.schema, reader, output, spreadsheet)
+    if output != STDOUT:
+        note(f"{rows:,} rows: {output}")
