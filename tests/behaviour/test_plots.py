@@ -504,3 +504,16 @@ def test_the_gallery_draws_each_public_plot(tmp_path):
             assert f"verosim.{name})" in page, f"{name} has no picture"
     (path,) = gallery.main(["--only", "nomogram", "--out", str(tmp_path)])
     assert path.stat().st_size > 10_000
+
+
+def test_many_classes_have_smaller_ellipses():
+    """Ten ellipses that hold 95% of their classes would hide each other."""
+    X10, y10 = load_digits(return_X_y=True)
+    X10 = X10[:, [20, 28, 36]] + np.random.default_rng(0).normal(size=(len(X10), 3))
+    model = verosim.LDA().fit(X10, y10)
+    ax = verosim.plot_boundary(model, X10, y10, columns=(0, 1), points=False, regions=False)
+    expected = model.ellipse(0, ("x0", "x1"), level=0.5).points(200)
+    outlines = [line.get_xydata()[:-1] for line in ax.lines]  # the last point closes the curve
+    outlines = [one for one in outlines if len(one) == len(expected)]
+    assert len(outlines) == 10
+    assert any(np.allclose(one, expected) for one in outlines)

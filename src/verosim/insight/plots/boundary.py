@@ -16,7 +16,7 @@ import numpy as np
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, framed, ink, is_dark, legend, mixed, scatter
 from verosim.insight.plots.palette import QUIET, Mark, marks_of, shortened
-from verosim.insight.plots.plane import Plane
+from verosim.insight.plots.plane import Plane, ellipse_level
 from verosim.insight.plots.rows import check_fitted, plot_rows
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def plot_boundary(
     *,
     others: Literal["marginal"] | Mapping[str | int, Any] = "marginal",
     box: ArrayLike | None = None,
-    level: float = 0.95,
+    level: float | None = None,
     regions: bool = True,
     densities: bool = False,
     ellipses: bool = True,
@@ -75,8 +75,9 @@ def plot_boundary(
         and shows the slice at these values.
     box : array-like of shape (2, 2) or None, default=None
         The interval (low, high) of each column. None covers the rows and the ellipses.
-    level : float, default=0.95
-        The share of a class inside its ellipse.
+    level : float or None, default=None
+        The share of a class inside its ellipse. None uses 0.95 for up to 8 classes, and 0.5 for
+        more classes.
     regions : bool, default=True
         Whether to colour the regions.
     densities : bool, default=False
@@ -121,6 +122,7 @@ def plot_boundary(
     plane = Plane.of(fitted, columns, others)
     marks = marks_of(fitted.classes_)
     rows = plot_rows(fitted, X, y, plane.names) if X is not None else None
+    level = ellipse_level(level, len(marks))
     found = {k: plane.ellipse(k, level) for k in plane.classes_with_rows}
     box = _box(box, None if rows is None else rows.values, list(found.values()))
     ax = axes_of(ax, (6.4, 4.4))

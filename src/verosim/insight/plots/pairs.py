@@ -14,7 +14,7 @@ from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import MOST_IN_LEGEND, figure_of, framed, scatter
 from verosim.insight.plots.palette import QUIET, marks_of, shortened
-from verosim.insight.plots.plane import Plane
+from verosim.insight.plots.plane import Plane, ellipse_level
 from verosim.insight.plots.rows import check_fitted, plot_rows
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def plot_pairs(
     columns: Sequence[str | int] | None = None,
     *,
     ellipses: bool = True,
-    level: float = 0.95,
+    level: float | None = None,
     figure: PlotFigure | None = None,
 ) -> PlotFigure:
     """Draw each pair of number columns as points, and each column as histograms by class.
@@ -56,8 +56,9 @@ def plot_pairs(
         At least two number columns. None draws the first number columns, at most six.
     ellipses : bool, default=True
         Whether to draw the ellipses of a Gaussian model.
-    level : float, default=0.95
-        The share of a class inside its ellipse.
+    level : float or None, default=None
+        The share of a class inside its ellipse. None uses 0.95 for up to 8 classes, and 0.5 for
+        more classes.
     figure : matplotlib figure, subfigure or None, default=None
         The figure for the panels. None makes a new one.
 
@@ -93,6 +94,7 @@ def plot_pairs(
             "Name more columns.",
         )
     marks = marks_of(fitted.classes_)
+    level = ellipse_level(level, len(marks))
     side = float(np.clip(1.9 * d, 5.0, 11.0))
     figure = figure_of(figure, (side + 1.0, side))
     grid = figure.add_gridspec(d, d)

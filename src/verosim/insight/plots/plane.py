@@ -16,6 +16,13 @@ from scipy.special import log_softmax, logsumexp
 from verosim.errors import VerosimError
 from verosim.insight.plots.rows import column_names, position
 
+FEW_CLASSES = 8  # with ellipses that hold nearly all rows
+
+
+def ellipse_level(level: float | None, classes: int) -> float:
+    """The share of a class in its ellipse: as given, or smaller ellipses for many classes."""
+    return level if level is not None else 0.95 if classes <= FEW_CLASSES else 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Plane:

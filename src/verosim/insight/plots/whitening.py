@@ -16,14 +16,13 @@ from verosim.errors import VerosimError
 from verosim.estimators.whiten import Whiten
 from verosim.insight.plots.canvas import figure_of, framed, legend, panels, scatter
 from verosim.insight.plots.palette import QUIET, Mark, marks_of, shortened
+from verosim.insight.plots.plane import ellipse_level
 from verosim.insight.plots.rows import check_fitted, plot_rows, position
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotFigure
     from verosim.estimators.score_mixin import ScoreMixin
     from verosim.typing import Labels, Source
-
-RADIUS = float(np.sqrt(-2 * np.log(0.05)))  # of the ellipse that holds 95% of a class
 
 
 def plot_whitening(
@@ -39,9 +38,9 @@ def plot_whitening(
 
         z = W (x − μ),   W Σ Wᵀ = I
 
-    where Σ is the covariance within classes. The ellipses hold 95% of each class, if all classes
-    share Σ. After whitening they are circles, so that the nearest mean is the most probable class
-    if the priors are equal.
+    where Σ is the covariance within classes. The ellipses hold 95% of each class (50% if there are
+    more than 8 classes), if all classes share Σ. After whitening they are circles, so that the
+    nearest mean is the most probable class if the priors are equal.
 
     Parameters
     ----------
@@ -123,7 +122,8 @@ def _panel(
     t = np.linspace(0, 2 * np.pi, 200)
     values, vectors = np.linalg.eigh(sigma)
     root = vectors * np.sqrt(np.maximum(values, 0))
-    outline = RADIUS * np.column_stack([np.cos(t), np.sin(t)]) @ root.T
+    radius = np.sqrt(-2 * np.log1p(-ellipse_level(None, len(marks))))
+    outline = radius * np.column_stack([np.cos(t), np.sin(t)]) @ root.T
     for mark, centre in zip(marks, centres, strict=True):
         if np.isfinite(centre).all():
             ax.plot(*(centre + outline).T, color=mark.colour, ls=mark.dash, lw=1.5, zorder=4)
