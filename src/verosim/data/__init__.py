@@ -1,21 +1,5 @@
 """Converts the user's data to batches that statistics can absorb. Input is validated only here."""
 
-from verosim.data.arrays import SparseRows, as_matrix
-from verosim.data.batch import Batch
-from verosim.data.labels import encode_labels
-from verosim.data.sources import ArraySource, Parts
-from verosim.data.text import Documents
-from verosim.data.tokens import Tokenizer
-from verosim.data.weights import as_weights
+from verosim.lazy import lazy_names
 
-__all__ = [
-    "ArraySource",
-    "Batch",
-    "Documents",
-    "Parts",
-    "SparseRows",
-    "Tokenizer",
-    "as_matrix",
-    "as_weights",
-    "encode_labels",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

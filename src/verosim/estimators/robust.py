@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, solve_triangular
 from scipy.stats import chi2, f, norm, t
-from sklearn.covariance import MinCovDet
 
 from verosim.axes import Groups
 from verosim.data import ArraySource, SparseRows
@@ -187,6 +186,8 @@ def _near_by_cell(Z: np.ndarray, copies: np.ndarray) -> np.ndarray:
 
 def _near_by_mcd(Z: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
     """(n,) rows within the cut-off of the MCD distance; None if it cannot be computed."""
+    from sklearn.covariance import MinCovDet  # slow to import, and only for robust=True
+
     complete = ~np.isnan(Z).any(axis=1)
     rows = np.repeat(Z[complete], copies[complete], axis=0)
     n, d = rows.shape

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import get_scorer
 
 from verosim.errors import VerosimError
 from verosim.linalg import EPS
@@ -251,6 +250,8 @@ def scores_by_name(scoring: Any, probable: bool = True) -> dict[str, Score]:
                 raise _needs_probabilities(one)
             out[name] = MEANS[one]
         elif isinstance(one, str):
+            from sklearn.metrics import get_scorer  # slow to import, and rarely needed
+
             try:
                 out[name] = ScikitScore(get_scorer(one), one, probable)
             except ValueError:

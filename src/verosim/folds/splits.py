@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold
 
 from verosim.data import ArraySource, encode_labels
 from verosim.data.batch import UNWEIGHTED
@@ -76,6 +75,8 @@ def array_folds(
             )
         if groups is None:
             return _stratified(y, count), count
+        from sklearn.model_selection import StratifiedGroupKFold  # slow to import, rarely needed
+
         pairs = _pairs(StratifiedGroupKFold(count), y, groups, X)
     elif isinstance(cv, str):
         raise VerosimError(f"cv={cv!r} is not a column, because X is an array.", ASK)

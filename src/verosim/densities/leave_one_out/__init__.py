@@ -5,7 +5,6 @@
 There is one file per closed form.
 """
 
-from verosim.densities.leave_one_out.removal import Removal, Scorer
-from verosim.densities.leave_one_out.scorer import left_out_scorer, log_density_left_out
+from verosim.lazy import lazy_names
 
-__all__ = ["Removal", "Scorer", "left_out_scorer", "log_density_left_out"]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,0 +1,9 @@
+from verosim.data.arrays import SparseRows as SparseRows
+from verosim.data.arrays import as_matrix as as_matrix
+from verosim.data.batch import Batch as Batch
+from verosim.data.labels import encode_labels as encode_labels
+from verosim.data.sources import ArraySource as ArraySource
+from verosim.data.sources import Parts as Parts
+from verosim.data.text import Documents as Documents
+from verosim.data.tokens import Tokenizer as Tokenizer
+from verosim.data.weights import as_weights as as_weights

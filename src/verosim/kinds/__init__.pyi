@@ -1,0 +1,16 @@
+from verosim.data.schema import Schema as Schema
+from verosim.kinds.base import Kind as Kind
+from verosim.kinds.base import Member as Member
+from verosim.kinds.base import Part as Part
+from verosim.kinds.base import PartKind as PartKind
+from verosim.kinds.base import Settings as Settings
+from verosim.kinds.base import View as View
+from verosim.kinds.product import density as density
+from verosim.kinds.product import plan as plan
+from verosim.kinds.reader import MixedReader as MixedReader
+from verosim.kinds.registry import column_kinds as column_kinds
+from verosim.kinds.registry import column_labels as column_labels
+from verosim.kinds.registry import part_kinds as part_kinds
+from verosim.kinds.registry import registered as registered
+from verosim.kinds.sampling import as_table as as_table
+from verosim.kinds.sampling import gap_rates as gap_rates

@@ -1,0 +1,16 @@
+from verosim.models.learning import add_rows as add_rows
+from verosim.models.learning import decay as decay
+from verosim.models.learning import forget_rows as forget_rows
+from verosim.models.learning import learn as learn
+from verosim.models.learning import merge as merge
+from verosim.models.learning import prune as prune
+from verosim.models.opening import Inputs as Inputs
+from verosim.models.opening import Opened as Opened
+from verosim.models.opening import open_rows as open_rows
+from verosim.models.opening import open_to_score as open_to_score
+from verosim.models.opening import reads_table as reads_table
+from verosim.models.spec import Spec as Spec
+from verosim.models.spec import share_statistic as share_statistic
+from verosim.models.state import State as State
+from verosim.models.state import derive as derive
+from verosim.models.state import derive_rules as derive_rules
