@@ -140,3 +140,26 @@ def test_a_changed_kernel_that_others_call_is_compiled_again(tmp_path):
     assert source_stamp(first) != before
     kernels = SOURCE / "verosim" / "kernels"
     assert {kernels / "vocabulary.py", kernels / "split.py"} < sources(kernels / "text.py")
+
+
+def test_code_that_ships_with_the_package_is_used(tmp_path):
+    """A loop that is not in the cache is loaded from the folder for the kind of processor."""
+    library, level = tmp_path / "library", "x86-64-v3"
+    skipped = {"__pycache__", "compiled"}
+    shutil.copytree(SOURCE / "verosim", library / "verosim", ignore=lambda *_: skipped)
+    built = environment(
+        library, NUMBA_CACHE_DIR=tmp_path / "built", NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES=""
+    )
+    assert output(ADD + "run()", built) == f"{ADDED} hits 0 cached True"
+    folder = library / "verosim" / "kernels" / "compiled" / level
+    folder.mkdir(parents=True)
+    for file in (tmp_path / "built").rglob("*.nb[ic]"):
+        shutil.copy(file, folder)
+    cold = environment(library, NUMBA_CACHE_DIR=tmp_path / "cold")
+    ask = "from verosim.kernels.ready import level_of_this_machine as f; print(f())"
+    if output(ask, cold) != level:
+        pytest.skip("this processor does not have the features of x86-64-v3")
+    assert output(ADD + "run()", cold) == f"{ADDED} hits 1 cached True"
+    for file in folder.glob("*.nbc"):  # damaged code is compiled again
+        file.write_bytes(b"")
+    assert output(ADD + "run()", cold) == f"{ADDED} hits 0 cached True"

@@ -16,14 +16,14 @@ import verosim
 N = 60  # rows of each small table
 
 
-def numbers() -> tuple[np.ndarray, np.ndarray]:
+def small_numbers() -> tuple[np.ndarray, np.ndarray]:
     """Rows of three classes in four columns."""
     rng = np.random.default_rng(0)
     y = np.arange(N) % 3
     return rng.normal(size=(N, 4)) + y[:, None], y
 
 
-def table() -> dict[str, list[Any]]:
+def small_table() -> dict[str, list[Any]]:
     """A table with numbers, categories, dates, texts, missing cells and two classes."""
     rng = np.random.default_rng(0)
     return {
@@ -31,25 +31,25 @@ def table() -> dict[str, list[Any]]:
         "count": [int(v) for v in rng.integers(0, 40, N)],
         "colour": [None if i % 11 == 3 else ("red", "blue", "green")[i * i % 3] for i in range(N)],
         "day": [f"2024-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(N)],
-        "note": texts(),
+        "note": small_texts(),
         "class": ["yes" if i % 2 else "no" for i in range(N)],
     }  # fmt: skip
 
 
-def texts() -> list[str]:
+def small_texts() -> list[str]:
     """Short texts of two kinds, with letters outside ASCII."""
     kinds = ("sun and sea, a good día {} again", "rain on the road: bad news {} today")
     return [kinds[i % 2].format(f"word{i % 7} Ä{i % 5}") for i in range(N)]
 
 
-def labels() -> list[str]:
+def small_labels() -> list[str]:
     """The labels of the texts."""
     return ["good" if i % 2 == 0 else "bad" for i in range(N)]
 
 
 def gaussians() -> None:
     """Models of numbers, from arrays of both types and orders."""
-    X, y = numbers()
+    X, y = small_numbers()
     for make in (verosim.LDA, verosim.QDA, verosim.RDA, verosim.GaussianNB, verosim.NaiveLDA):
         for rows, classes in ((X, y), (np.asfortranarray(X), y.astype(str)), (X.astype("f4"), y)):
             model = make().fit(rows, classes)
@@ -61,7 +61,7 @@ def gaussians() -> None:
 
 def validations() -> None:
     """Held-out scores of models of numbers."""
-    X, y = numbers()
+    X, y = small_numbers()
     for make in (verosim.LDA, verosim.QDA, verosim.GaussianNB):
         verosim.cross_validate(make(), X, y, cv=3)
         verosim.cross_validate(make(), X, y, cv="loo")
@@ -72,7 +72,7 @@ def counts() -> None:
     """Models of categories and counts, from dense and sparse rows."""
     from scipy.sparse import csr_matrix
 
-    X, y = numbers()
+    X, y = small_numbers()
     whole = np.abs(X * 2).astype(int)
     verosim.CategoricalNB().fit(whole, y).predict_proba(whole)
     verosim.HistogramNB().fit(X, y).predict_proba(X)
@@ -86,9 +86,9 @@ def counts() -> None:
             make().fit(rows, y).predict_proba(rows)
 
 
-def tables() -> None:
+def mixed_tables() -> None:
     """Tables with columns of all kinds."""
-    rows = table()
+    rows = small_table()
     model = verosim.NaiveBayes().fit(rows, "class")
     model.predict_proba(rows)
     model.forget({name: cells[:5] for name, cells in rows.items()}, "class")
@@ -99,28 +99,28 @@ def tables() -> None:
 def text_models() -> None:
     """Models of texts, by words and by letters."""
     for settings in ({}, {"ngrams": (1, 2)}, {"analyzer": "char_wb"}):
-        model = verosim.TextNB(**settings).fit(texts(), labels())
-        model.predict_proba(texts())
-    verosim.cross_validate(verosim.TextNB(), texts(), labels(), cv=3)
+        model = verosim.TextNB(**settings).fit(small_texts(), small_labels())
+        model.predict_proba(small_texts())
+    verosim.cross_validate(verosim.TextNB(), small_texts(), small_labels(), cv=3)
 
 
 def text_pools() -> None:
     """The pool for texts and its ridge."""
-    verosim.TextRidge().fit(texts(), labels()).predict_proba(texts())
-    verosim.TextPool().fit(texts(), labels()).predict_proba(texts())
+    verosim.TextRidge().fit(small_texts(), small_labels()).predict_proba(small_texts())
+    verosim.TextPool().fit(small_texts(), small_labels()).predict_proba(small_texts())
 
 
 def dependence() -> None:
     """Models of dependent columns."""
-    rows = {name: cells for name, cells in table().items() if name != "note"}
+    rows = {name: cells for name, cells in small_table().items() if name != "note"}
     for make in (verosim.TAN, verosim.KDB, verosim.AODE):
         make().fit(rows, "class").predict_proba(rows)
 
 
 def pools() -> None:
     """`auto` on numbers and on a table, with all experts and with one."""
-    X, y = numbers()
-    rows = {name: cells for name, cells in table().items() if name != "note"}
+    X, y = small_numbers()
+    rows = {name: cells for name, cells in small_table().items() if name != "note"}
     for simple in (False, True):
         verosim.auto(X, y, simple=simple)[0].predict_proba(X)
         verosim.auto(rows, "class", simple=simple)[0].predict_proba(rows)
@@ -128,7 +128,7 @@ def pools() -> None:
 
 def twins() -> None:
     """Linear models that are fitted step by step."""
-    X, y = numbers()
+    X, y = small_numbers()
     gradient = verosim.LogisticRegression(solver="sgd")
     exact = (verosim.LogisticRegression(), verosim.LinearSVM(), verosim.LeastSquares())
     for model in (gradient, *exact, verosim.Perceptron()):
@@ -138,7 +138,7 @@ def twins() -> None:
 
 def holes() -> None:
     """Missing cells in models of numbers, mixtures, and rows without labels."""
-    X, y = numbers()
+    X, y = small_numbers()
     with_holes = X.copy()
     with_holes[::7, 1] = np.nan
     for make in (verosim.LDA, verosim.QDA):
@@ -150,7 +150,7 @@ def holes() -> None:
 
 
 TASKS: tuple[Callable[[], None], ...] = (
-    text_pools, pools, text_models, tables, gaussians, dependence, counts, twins, validations,
+    text_pools, pools, text_models, mixed_tables, gaussians, dependence, counts, twins, validations,
     holes,
 )  # fmt: skip
 

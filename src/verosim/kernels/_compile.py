@@ -22,6 +22,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import Event, Listener, register
 from numba.core.registry import CPUDispatcher
 
+from verosim.kernels.ready import ready_code
 from verosim.terminal import watched
 
 COMPILING = "verosim is compiling its numerical loops for this machine. This happens only once."
@@ -65,10 +66,20 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code from the cache, or None if there is none that can be read."""
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception:  # unpickling a damaged file can raise any exception
             with suppress(OSError):
                 self.flush()  # an empty index makes saving possible again
+            found = None
+        return found if found is not None else self._load_ready(sig, target_context)
+
+    def _load_ready(self, sig: Any, target_context: Any) -> Any:
+        """The code that ships with the package for this kind of processor, or None."""
+        key = self._index_key(sig, target_context.codegen())
+        try:
+            data = ready_code(self._impl.filename_base, self._cache_file._source_stamp, key)
+            return None if data is None else self._impl.rebuild(target_context, data)
+        except Exception:  # made by another version of a library: the loop is compiled
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
