@@ -66,6 +66,21 @@ def draw_line(ax: Any, w: np.ndarray, b: float, **how: Any) -> None:
     ax.axline(foot, foot + np.array([w[1], -w[0]]) / np.linalg.norm(w), **how)
 
 
+def draw_regions(ax: Any, model: Any, box: Any) -> None:
+    """Colour the region of each class, with a pale form of the colours of `plot_boundary`."""
+    from matplotlib.colors import ListedColormap, to_rgb
+
+    cells = grid(*box)
+    steps = round(len(cells) ** 0.5)
+    known = {label: k for k, label in enumerate(model.classes_.tolist())}
+    best = np.array([known[label] for label in model.predict(cells).tolist()])
+    pale = [tuple(0.8 + 0.2 * np.array(to_rgb(colour))) for colour in COLOURS[: len(known)]]
+    ax.imshow(
+        best.reshape(steps, steps), cmap=ListedColormap(pale), vmin=0, vmax=len(known) - 1,
+        origin="lower", extent=(*box[0], *box[1]), interpolation="nearest", zorder=0,
+    )  # fmt: skip
+
+
 def plain_numbers(axis: Any) -> None:
     """Write tick labels as 0.01 and 1,000 instead of powers of ten."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
