@@ -77,8 +77,8 @@ class Lesson:
             curve = model.boundary(0, 1).curve(BOX)
             joint = model.log_joint(np.vstack(curve.points()))
             gap = np.abs(joint[:, 0] - joint[:, 1]).max()
-            pieces = "1 piece " if len(curve.pieces) == 1 else f"{len(curve.pieces)} pieces"
-            lines.append(f"  {kind:<24} {pieces}: {'< 1e-11' if gap < 1e-11 else f'{gap:.0e}'}")
+            pieces = "1 piece" if len(curve.pieces) == 1 else f"{len(curve.pieces)} pieces"
+            lines.append(f"  {kind:<24} {pieces:<9} {'< 1e-11' if gap < 1e-11 else f'{gap:.0e}'}")
         lines.append("LDA and the nearest mean after whitening, less log π")
         for name, one in self.linear.items():
             n, d = one.X.shape
