@@ -5,7 +5,7 @@ READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs quick test soak lint types bench clean
+.PHONY: help demo docs lessons quick test soak lint types bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
@@ -18,6 +18,10 @@ docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(READY) ## the documentation site, in site/
 	$(BIN)/mkdocs build --strict
 	@echo "Open site/index.html"
+
+lessons: $(READY) ## the numbers and pictures of all lessons, in English and Spanish, and their notebooks
+	$(BIN)/python -m examples.lessons --all
+	$(BIN)/python -m examples.lessons --notebooks build/notebooks
 
 # Each worker has a core, so its BLAS gets one thread.
 quick: export OPENBLAS_NUM_THREADS = 1

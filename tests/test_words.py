@@ -12,6 +12,7 @@ PAGES = [
     path
     for pattern in ("src/**/*.py", "src/**/*.pyi", "docs/**/*.md", "examples/**/*.py", "*.md")
     for path in sorted(ROOT.glob(pattern))
+    if ROOT / "docs" / "es" not in path.parents  # the list is of English words
 ]
 QUOTES = "ignore-words"  # a line with this mark shows a user's data, or a title
 

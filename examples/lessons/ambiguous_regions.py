@@ -6,22 +6,21 @@
 
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.2, figure 4.2.
 
-    python -m examples.lessons.ambiguous_regions
+    python -m examples.lessons ambiguous_regions
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from examples.lessons import style
+from examples.lessons.style import PALE, draw_line, draw_rows, gaussian, grid, plane
 from verosim.twins.logistic import LogisticRegression
 from verosim.twins.multiclass import OneVsOne, OneVsRest
 
-NAME = "ambiguous_regions"
+SIZE = (9.0, 3.6)  # of the picture, in inches
 SIDE = (-8.0, 8.0)
 TURN, LONG, WIDE = 50.0, 6.0, 0.3  # angle of a class in degrees, and its two variances
 GREY = "#8A8A8A"
@@ -37,7 +36,7 @@ class Lesson:
 
     @property
     def cells(self) -> np.ndarray:
-        return style.grid(SIDE, SIDE)
+        return grid(SIDE, SIDE)
 
     def ambiguous(self, name: str, X: np.ndarray) -> np.ndarray:
         """(n,) bool; for one function per class, whether several have the largest value."""
@@ -69,7 +68,7 @@ def pinwheel(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
         out, along = np.radians([90 + 120 * k, 90 + 120 * k + TURN])
         axes = np.array([[np.cos(along), -np.sin(along)], [np.sin(along), np.cos(along)]])
         mean = 3.5 * np.array([np.cos(out), np.sin(out)])
-        X.append(style.gaussian(rng, n, mean, axes @ np.diag([LONG, WIDE]) @ axes.T))
+        X.append(gaussian(rng, n, mean, axes @ np.diag([LONG, WIDE]) @ axes.T))
     return np.vstack(X), np.repeat(np.arange(3), n)
 
 
@@ -95,12 +94,12 @@ def draw(found: Lesson, figure: Any) -> None:
         ambiguous = found.ambiguous(name, cells)
         regions = np.where(ambiguous, 3, model.predict(cells)).reshape(steps, steps)
         ax.imshow(
-            regions, cmap=ListedColormap([*style.PALE, GREY]), vmin=0, vmax=3,
+            regions, cmap=ListedColormap([*PALE, GREY]), vmin=0, vmax=3,
             origin="lower", extent=(*SIDE, *SIDE), interpolation="nearest",
         )  # fmt: skip
         if hasattr(model, "estimators_"):
             for part in model.estimators_:
-                style.boundary(ax, part.coef_[0], part.intercept_[0], color="black", lw=1.0)
+                draw_line(ax, part.coef_[0], part.intercept_[0], color="black", lw=1.0)
         else:
             distance = model.signed_distance(cells)  # (cells, 3), zero on the boundary of a region
             for k in range(3):
@@ -108,13 +107,13 @@ def draw(found: Lesson, figure: Any) -> None:
                     *cells.reshape(steps, steps, 2).T, distance[:, k].reshape(steps, steps).T,
                     [0], colors="black", linewidths=1.0,
                 )  # fmt: skip
-        style.rows(ax, found.X, found.y, s=12)
-        style.plane(ax, SIDE, SIDE)
+        draw_rows(ax, found.X, found.y, s=12)
+        plane(ax, SIDE, SIDE)
         share = f"{ambiguous.mean():.1%} ambiguous" if ambiguous.any() else "nothing ambiguous"
         ax.set_title(f"{name}: {share}")
     _count_claims(panels[0], found.models["one-versus-rest"], cells)
     figure.legend(
-        handles=[Patch(color=pale, label=f"class {k + 1}") for k, pale in enumerate(style.PALE)]
+        handles=[Patch(color=pale, label=f"class {k + 1}") for k, pale in enumerate(PALE)]
         + [Patch(color=GREY, label="ambiguous")],
         loc="outside lower center", ncols=4,
     )  # fmt: skip
@@ -127,11 +126,3 @@ def _count_claims(ax: Any, model: OneVsRest, cells: np.ndarray) -> None:
         middle = cells[(claims == some).all(axis=1)].mean(axis=0)
         word = ("no\nclass", "", "two\nclasses", "three\nclasses")[some.sum()]
         ax.text(*middle, word, color="white", ha="center", va="center", fontsize=8)
-
-
-def main(argv: Sequence[str] | None = None) -> Lesson:
-    return style.run(NAME, learn, draw, (9.0, 3.6), argv)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,23 +7,22 @@ mean and increase the covariance. For two classes, the boundary of LDA always ha
 least squares. The robust estimate of LDA ignores the far rows.
 Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.3, figure 4.4.
 
-    python -m examples.lessons.far_points
+    python -m examples.lessons far_points
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from examples.lessons import style
+from examples.lessons.style import DARK, PINK, RED, draw_line, draw_rows, gaussian, plane
 from verosim import LDA
 from verosim.twins.least_squares import LeastSquares
 from verosim.twins.logistic import LogisticRegression
 
-NAME = "far_points"
+SIZE = (7.6, 4.2)  # of the picture, in inches
 MODELS = {
     "least squares": LeastSquares(),
     "LDA": LDA(),
@@ -31,9 +30,9 @@ MODELS = {
     "logistic regression": LogisticRegression(),
 }
 LOOKS = {
-    "least squares": {"color": style.RED, "ls": "-", "lw": 2.6},
-    "LDA": {"color": style.DARK, "ls": (0, (1, 1.5)), "lw": 1.8},
-    "LDA, robust": {"color": style.PINK, "ls": (0, (4, 2)), "lw": 1.6},
+    "least squares": {"color": RED, "ls": "-", "lw": 2.6},
+    "LDA": {"color": DARK, "ls": (0, (1, 1.5)), "lw": 1.8},
+    "LDA, robust": {"color": PINK, "ls": (0, (4, 2)), "lw": 1.6},
     "logistic regression": {"color": "black", "ls": "-", "lw": 1.6},
 }
 COVARIANCE = [[1.0, 0.6], [0.6, 1.0]]
@@ -86,9 +85,9 @@ class Lesson:
 def learn() -> Lesson:
     """Fit each model with and without the far rows, and test it on rows that are not far."""
     rng = np.random.default_rng(4)
-    near = np.vstack([style.gaussian(rng, 60, mean, COVARIANCE) for mean in MEANS])
-    far = style.gaussian(rng, 15, [7, -9], 0.25 * np.eye(2))
-    fresh = np.vstack([style.gaussian(rng, 20_000, mean, COVARIANCE) for mean in MEANS])
+    near = np.vstack([gaussian(rng, 60, mean, COVARIANCE) for mean in MEANS])
+    far = gaussian(rng, 15, [7, -9], 0.25 * np.eye(2))
+    fresh = np.vstack([gaussian(rng, 20_000, mean, COVARIANCE) for mean in MEANS])
     X, y = np.vstack([near, far]), np.repeat([0, 1, 1], [60, 60, 15])
     truth = np.repeat([0, 1], 20_000)
 
@@ -110,17 +109,19 @@ def draw(found: Lesson, figure: Any) -> None:
         (left, found.without, n, "without far points"),
         (right, found.with_far, len(found.y), f"with {found.far} far points on the correct side"),
     ):
-        style.rows(ax, found.X[:rows], found.y[:rows])
+        draw_rows(ax, found.X[:rows], found.y[:rows])
         for name, fit in fits.items():
-            style.boundary(ax, fit.w, fit.b, label=name, **LOOKS[name])
-        style.plane(ax, (-5.2, 9.2), (-10.6, 4.6))
+            draw_line(ax, fit.w, fit.b, label=name, **LOOKS[name])
+        plane(ax, (-5.2, 9.2), (-10.6, 4.6))
         ax.set_title(title)
     left.legend(loc="lower left")
 
 
-def main(argv: Sequence[str] | None = None) -> Lesson:
-    return style.run(NAME, learn, draw, (7.6, 4.2), argv)
-
-
-if __name__ == "__main__":
-    main()
+SPANISH = {
+    "without far points": "sin puntos lejanos",
+    "with 15 far points on the correct side": "con 15 puntos lejanos en el lado correcto",
+    "least squares": "mínimos cuadrados",
+    "LDA": "LDA",
+    "LDA, robust": "LDA robusto",
+    "logistic regression": "regresión logística",
+}

@@ -8,22 +8,30 @@ like 1/√n. Otherwise the two have different limits, because logistic regressio
 Reference: Efron (1975), The efficiency of logistic regression compared to normal discriminant
 analysis.
 
-    python -m examples.lessons.lda_logistic
+    python -m examples.lessons lda_logistic
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from examples.lessons import style
+from examples.lessons.style import (
+    BLUE,
+    QUIET,
+    RED,
+    draw_line,
+    draw_rows,
+    gaussian,
+    plain_numbers,
+    plane,
+)
 from verosim import LDA
 from verosim.twins.logistic import LogisticRegression
 
-NAME = "lda_logistic"
+SIZE = (9.4, 3.7)  # of the picture, in inches
 COVARIANCE = np.array([[1.0, 0.5], [0.5, 1.5]])
 MEANS = np.array([[-0.8, 0.3], [0.8, -0.3]])
 AWAY = np.array([6.0, 3.0])  # the shift of a fifth of class 1, if the class has two groups
@@ -35,7 +43,7 @@ WORLDS = {"Gaussian classes": False, "one class in two groups": True}
 def rows(rng: np.random.Generator, n: int, groups: bool) -> tuple[np.ndarray, np.ndarray]:
     """n rows of two equally probable classes; with `groups`, a fifth of class 1 is shifted."""
     y = rng.integers(0, 2, n)
-    X = style.gaussian(rng, n, [0, 0], COVARIANCE) + MEANS[y]
+    X = gaussian(rng, n, [0, 0], COVARIANCE) + MEANS[y]
     X[(y == 1) & (rng.random(n) < 0.2) & groups] += AWAY
     return X, y
 
@@ -119,31 +127,23 @@ def learn() -> Lesson:
 
 def draw(found: Lesson, figure: Any) -> None:
     curve, *planes = figure.subplots(1, 3)
-    looks = ((style.BLUE, "o", "-"), (style.RED, "s", (0, (4, 1.5))))
+    looks = ((BLUE, "o", "-"), (RED, "s", (0, (4, 1.5))))
     for (name, world), (colour, marker, dash) in zip(found.worlds.items(), looks, strict=True):
         curve.loglog(SIZES, world.between, color=colour, marker=marker, ms=4, ls=dash, label=name)
     first = found.worlds["Gaussian classes"].between[0]
     guide = first * 0.6 * np.sqrt(SIZES[0] / np.array(SIZES))
-    curve.loglog(SIZES, guide, color=style.QUIET, lw=0.8, ls=":", label="slope of $1/\\sqrt{n}$")
+    curve.loglog(SIZES, guide, color=QUIET, lw=0.8, ls=":", label="slope of $1/\\sqrt{n}$")
     curve.set(xlabel="rows", title="$‖a_{LDA} − a_{logistic}‖ / ‖a‖$", box_aspect=1)
-    style.plain_numbers(curve.xaxis)
-    style.plain_numbers(curve.yaxis)
+    plain_numbers(curve.xaxis)
+    plain_numbers(curve.yaxis)
     curve.legend(loc="lower left")
     for ax, (name, world) in zip(planes, found.worlds.items(), strict=True):
-        style.rows(ax, world.X, world.y, s=9, alpha=0.6)
+        draw_rows(ax, world.X, world.y, s=9, alpha=0.6)
         for model, label, how in (
             (world.logistic, "logistic regression", {"color": "black", "lw": 1.4}),
-            (world.lda, "LDA", {"color": style.RED, "lw": 1.8, "ls": (0, (3, 2))}),
+            (world.lda, "LDA", {"color": RED, "lw": 1.8, "ls": (0, (3, 2))}),
         ):
-            style.boundary(ax, model.coef_[0], model.intercept_[0], label=label, **how)
-        style.plane(ax, (-4.2, 9.2), (-5.7, 7.7))
+            draw_line(ax, model.coef_[0], model.intercept_[0], label=label, **how)
+        plane(ax, (-4.2, 9.2), (-5.7, 7.7))
         ax.set_title(name)
     planes[0].legend(loc="lower right")
-
-
-def main(argv: Sequence[str] | None = None) -> Lesson:
-    return style.run(NAME, learn, draw, (9.4, 3.7), argv)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,24 +5,23 @@
 Here φ = (x, 1), ‖φ‖ ≤ R, and γ is the margin with which a unit vector θ separates the classes.
 Reference: Novikoff (1962), On convergence proofs for perceptrons.
 
-    python -m examples.lessons.perceptron
+    python -m examples.lessons perceptron
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from examples.lessons import style
+from examples.lessons.style import RED, draw_line, draw_rows, plane
 from verosim import ConvergenceWarning
 from verosim.twins.perceptron import Perceptron
 from verosim.twins.svm import LinearSVM
 
-NAME = "perceptron"
+SIZE = (9.0, 5.2)  # of the picture, in inches
 EPOCHS = 60
 LATE = slice(EPOCHS // 2, None)  # the epochs in which the mean is stable
 MEAN = np.array([1.2, 0.8])
@@ -110,20 +109,20 @@ def _course(learnt: Any, fresh: Any, averaged: bool) -> Course:
 def draw(found: Lesson, figure: Any) -> None:
     upper, lower = figure.subplots(2, 3, width_ratios=(1, 1.1, 1.1))
     ended, cycling = found.ended, found.last.model
-    style.rows(upper[0], *found.parted)
-    style.boundary(upper[0], ended.coef_[0], ended.intercept_[0], color="black")
-    style.plane(upper[0], (-3.4, 3.4), (-3.0, 3.0))
+    draw_rows(upper[0], *found.parted)
+    draw_line(upper[0], ended.coef_[0], ended.intercept_[0], color="black")
+    plane(upper[0], (-3.4, 3.4), (-3.0, 3.0))
     upper[0].set_title("separable: learning ends")
     epochs = np.arange(1, ended.n_iter_ + 1)
     _per_epoch(upper[1], epochs, ended.criterion_, "criterion $J$, 0 at the end", marker="o")
     _per_epoch(upper[2], epochs, ended.mistakes_, "mistakes, 0 at the end", marker="o")
 
-    style.rows(lower[0], *found.mixed, s=9, alpha=0.6)
+    draw_rows(lower[0], *found.mixed, s=9, alpha=0.6)
     for w1, w2, b in found.last.lines[-12:]:
-        style.boundary(lower[0], np.array([w1, w2]), b, color=style.RED, lw=0.7, alpha=0.6)
+        draw_line(lower[0], np.array([w1, w2]), b, color=RED, lw=0.7, alpha=0.6)
     w1, w2, b = found.mean.lines[-1]
-    style.boundary(lower[0], np.array([w1, w2]), b, color="black", lw=2.0)
-    style.plane(lower[0], (-6.2, 6.2), (-5.5, 5.5))
+    draw_line(lower[0], np.array([w1, w2]), b, color="black", lw=2.0)
+    plane(lower[0], (-6.2, 6.2), (-5.5, 5.5))
     lower[0].set_title("not separable: it does not end")
     epochs = np.arange(1, EPOCHS + 1)
     _per_epoch(lower[1], epochs, cycling.criterion_, "criterion $J$, never 0")
@@ -135,16 +134,8 @@ def draw(found: Lesson, figure: Any) -> None:
 def _per_epoch(ax: Any, epochs: np.ndarray, values: np.ndarray, title: str, **how: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    ax.plot(epochs, values, color=style.RED, lw=1.2, ms=4, clip_on=False, **how)
+    ax.plot(epochs, values, color=RED, lw=1.2, ms=4, clip_on=False, **how)
     ax.set(xlabel="epoch", ylim=(0, 1.05 * values.max()))
     ax.set_title(title)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
-
-
-def main(argv: Sequence[str] | None = None) -> Lesson:
-    return style.run(NAME, learn, draw, (9.0, 5.2), argv)
-
-
-if __name__ == "__main__":
-    main()

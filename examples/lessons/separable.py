@@ -7,24 +7,23 @@ errors, a larger w always has a lower loss. The direction of w converges to the 
 models have no intercept, so that ‖w‖ describes the whole model.
 Reference: Soudry et al. (2018), The implicit bias of gradient descent on separable data.
 
-    python -m examples.lessons.separable
+    python -m examples.lessons separable
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from examples.lessons import style
+from examples.lessons.style import BLUE, DARK, GREEN, PINK, QUIET, RED, draw_line, draw_rows, plane
 from verosim import ConvergenceWarning
 from verosim.twins.logistic import LogisticRegression
 from verosim.twins.svm import LinearSVM
 
-NAME = "separable"
+SIZE = (8.8, 3.9)  # of the picture, in inches
 PASSES = 5_000
 PENALTIES = (1.0, 10.0, 100.0)  # C
 MEAN = np.array([1.5, 1.0])
@@ -124,30 +123,30 @@ def learn() -> Lesson:
 
 
 def draw(found: Lesson, figure: Any) -> None:
-    plane, curve = figure.subplots(1, 2, width_ratios=(1, 1.35))
-    style.rows(plane, found.X, found.y)
+    left, curve = figure.subplots(1, 2, width_ratios=(1, 1.35))
+    draw_rows(left, found.X, found.y)
     for side in (-1, 1):
-        style.boundary(plane, found.widest, side, color=style.QUIET, lw=0.8, ls=(0, (6, 3)))
+        draw_line(left, found.widest, side, color=QUIET, lw=0.8, ls=(0, (6, 3)))
     dashes = (":", (0, (4, 2)), "-")
     for (passes, model), dash in zip(found.free.items(), dashes, strict=True):
         label = f"{passes:,} pass" + "es" * (passes > 1)
-        style.boundary(plane, model.coef_[0], 0.0, color="black", ls=dash, lw=1.4, label=label)
-    plane.plot([], [], color=style.QUIET, lw=0.8, ls=(0, (6, 3)), label="widest margin")
-    style.plane(plane, (-3.6, 3.6), (-3.6, 3.6))
-    plane.set_title("the boundary converges …")
+        draw_line(left, model.coef_[0], 0.0, color="black", ls=dash, lw=1.4, label=label)
+    left.plot([], [], color=QUIET, lw=0.8, ls=(0, (6, 3)), label="widest margin")
+    plane(left, (-3.6, 3.6), (-3.6, 3.6))
+    left.set_title("the boundary converges …")
     figure.legend(loc="outside lower left", ncols=4)
 
-    _norms(curve, found.norms, style.RED, "-", "no penalty")
-    colours = (style.BLUE, style.GREEN, style.PINK)
+    _norms(curve, found.norms, RED, "-", "no penalty")
+    colours = (BLUE, GREEN, PINK)
     for (C, model), colour in zip(found.penalised.items(), colours, strict=True):
         _norms(curve, model.norm_curve_, colour, "-", f"$C$ = {C:g}")
     overlapping = found.overlapping.norm_curve_
-    _norms(curve, overlapping, style.DARK, (0, (1, 1)), "no penalty, classes overlap", -5)
+    _norms(curve, overlapping, DARK, (0, (1, 1)), "no penalty, classes overlap", -5)
     kept = float(np.linalg.norm(found.kept.coef_))
-    curve.axhline(kept, color=style.QUIET, lw=0.8, ls=(0, (6, 3)))
+    curve.axhline(kept, color=QUIET, lw=0.8, ls=(0, (6, 3)))
     curve.annotate(
         "C=inf, default solver", (1, kept), xytext=(2, 3), textcoords="offset points",
-        color=style.DARK, fontsize=8,
+        color=DARK, fontsize=8,
     )  # fmt: skip
     curve.set(xscale="log", xlabel="passes over the rows", ylim=(0, 1.12 * kept), xlim=(1, 9e4))
     curve.set_xticks([1, 10, 100, 1_000, PASSES], ["1", "10", "100", "1,000", f"{PASSES:,}"])
@@ -165,11 +164,3 @@ def _norms(ax: Any, norms: list[float], colour: str, dash: Any, name: str, by: i
         name, end, xytext=(6, by), textcoords="offset points", va="center", color=colour,
         fontsize=8,
     )  # fmt: skip
-
-
-def main(argv: Sequence[str] | None = None) -> Lesson:
-    return style.run(NAME, learn, draw, (8.8, 3.9), argv)
-
-
-if __name__ == "__main__":
-    main()

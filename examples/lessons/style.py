@@ -1,4 +1,4 @@
-"""The style of the pictures in the lessons, and the function that runs a lesson.
+"""The look of the pictures in the lessons.
 
     class → colour and marker,   model → colour and dash
 
@@ -9,21 +9,17 @@ Reference: Tufte (2001), The visual display of quantitative information.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from verosim.insight.plots.palette import COLOURS, QUIET
 
-PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 BLUE, RED, GREEN, PINK, SKY, AMBER = COLOURS[:6]
 DARK = "#555555"
 CLASSES = ((BLUE, "o"), (AMBER, "s"), (GREEN, "^"))  # colour and marker
 PALE = ("#CFE3F1", "#FBEBCC", "#CCECE2")  # the regions of the classes
-Found = TypeVar("Found")
 STYLE: Any = {
     "figure.dpi": 150,
     "savefig.dpi": 150,
@@ -49,34 +45,7 @@ STYLE: Any = {
 }
 
 
-def run(
-    name: str,
-    learn: Callable[[], Found],
-    draw: Callable[[Found, Any], None],
-    size: tuple[float, float],
-    argv: Sequence[str] | None = None,
-) -> Found:
-    """Run `python -m examples.lessons.<name> [--out PNG]`: print the results and draw them."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    parser = argparse.ArgumentParser(f"python -m examples.lessons.{name}")
-    parser.add_argument("--out", type=Path, default=PICTURES / f"lesson_{name}.png")
-    path = parser.parse_args(argv).out
-    found = learn()
-    print(found)
-    with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=size, layout="constrained")
-        draw(found, figure)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, metadata={"Software": None}, pil_kwargs={"optimize": True})
-        plt.close(figure)
-    return found
-
-
-def rows(ax: Any, X: np.ndarray, y: np.ndarray, names: Sequence[str] = (), **how: Any) -> None:
+def draw_rows(ax: Any, X: np.ndarray, y: np.ndarray, names: Sequence[str] = (), **how: Any) -> None:
     """Draw rows as points, with one colour and one marker per class."""
     how = {"s": 13, "alpha": 0.85, "linewidths": 0.4, "edgecolors": "white"} | how
     for k, (colour, marker) in enumerate(CLASSES[: int(y.max()) + 1]):
@@ -91,10 +60,25 @@ def plane(ax: Any, xlim: tuple[float, float], ylim: tuple[float, float]) -> None
     ax.set_ylabel("$x_2$", labelpad=2)
 
 
-def boundary(ax: Any, w: np.ndarray, b: float, **how: Any) -> None:
+def draw_line(ax: Any, w: np.ndarray, b: float, **how: Any) -> None:
     """Draw the line wᵀx + b = 0."""
     foot = -b * w / (w @ w)
     ax.axline(foot, foot + np.array([w[1], -w[0]]) / np.linalg.norm(w), **how)
+
+
+def draw_regions(ax: Any, model: Any, box: Any) -> None:
+    """Colour the region of each class, with a pale form of the colours of `plot_boundary`."""
+    from matplotlib.colors import ListedColormap, to_rgb
+
+    cells = grid(*box)
+    steps = round(len(cells) ** 0.5)
+    known = {label: k for k, label in enumerate(model.classes_.tolist())}
+    best = np.array([known[label] for label in model.predict(cells).tolist()])
+    pale = [tuple(0.8 + 0.2 * np.array(to_rgb(colour))) for colour in COLOURS[: len(known)]]
+    ax.imshow(
+        best.reshape(steps, steps), cmap=ListedColormap(pale), vmin=0, vmax=len(known) - 1,
+        origin="lower", extent=(*box[0], *box[1]), interpolation="nearest", zorder=0,
+    )  # fmt: skip
 
 
 def plain_numbers(axis: Any) -> None:

@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 
 import numpy as np
 import pytest
+from examples.lessons import NAMES
+from examples.lessons.run import LANGUAGES, picture_of, save, texts_of
 
-pytestmark = pytest.mark.slow  # five scripts, each with its picture
+from tests.lessons import lesson
 
-NAMES = ("far_points", "ambiguous_regions", "perceptron", "separable", "lda_logistic")
-
-
-@pytest.fixture(scope="module")
-def lessons(tmp_path_factory):
-    """Each lesson as its script runs it, once."""
-    folder, known = tmp_path_factory.mktemp("pictures"), {}
-
-    def lesson(name):
-        if name not in known:
-            path = folder / f"{name}.png"
-            found = import_module(f"examples.lessons.{name}").main(["--out", str(path)])
-            known[name] = found, path
-        return known[name]
-
-    return lesson
-
-
-@pytest.fixture
-def lesson(lessons):
-    return lambda name: lessons(name)[0]
+pytestmark = pytest.mark.slow  # each lesson and its pictures
+FORMULA = re.compile(r"\$[^$]*\$")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_draws_a_picture(lessons, name):
-    found, path = lessons(name)
-    picture = path.read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    assert 10_000 < len(picture) < 200_000
-    assert len(str(found).splitlines()) > 2
+def test_draws_a_picture(name, tmp_path):
+    for language in LANGUAGES:
+        path = picture_of(name, language, tmp_path)
+        save(name, lesson(name), path, language)
+        picture = path.read_bytes()
+        assert picture.startswith(b"\x89PNG")
+        assert 10_000 < len(picture) < 200_000
+    assert len(str(lesson(name)).splitlines()) > 2
 
 
-def test_far_points(lesson):
+@pytest.mark.parametrize("name", NAMES)
+def test_every_text_has_a_spanish_form(name):
+    """Every word of a picture is in the list of Spanish texts, except in formulas."""
+    from matplotlib.figure import Figure
+
+    module = import_module(f"examples.lessons.{name}")
+    figure = Figure(figsize=module.SIZE)
+    module.draw(lesson(name), figure)
+    for artist in texts_of(figure):
+        text = FORMULA.sub("", artist.get_text())
+        for phrase in sorted(module.SPANISH, key=len, reverse=True):
+            text = text.replace(FORMULA.sub("", phrase), "")
+        assert re.findall(r"[A-Za-z]{3,}", text) == [], artist.get_text()
+
+
+def test_far_points():
     """They turn least squares and LDA, and leave logistic regression and robust LDA."""
     found = lesson("far_points")
     for name in ("least squares", "LDA"):
@@ -56,7 +57,7 @@ def test_far_points(lesson):
         assert fit.angle == pytest.approx(lda.angle, abs=1e-6)  # the direction is always LDA's
 
 
-def test_ambiguous_regions(lesson):
+def test_ambiguous_regions():
     """One-versus-rest and one-versus-one have them, K functions do not."""
     found = lesson("ambiguous_regions")
     share = {name: found.ambiguous(name, found.cells).mean() for name in found.models}
@@ -71,7 +72,7 @@ def test_ambiguous_regions(lesson):
     np.testing.assert_array_equal(alike, found.ambiguous("one-versus-one", found.cells))
 
 
-def test_perceptron(lesson):
+def test_perceptron():
     """It ends where a line parts the classes, within Novikoff's bound; elsewhere it does not."""
     found = lesson("perceptron")
     assert found.ended.converged_
@@ -87,7 +88,7 @@ def test_perceptron(lesson):
     assert found.mean.errors[half].max() < found.last.errors[half].min()
 
 
-def test_separable(lesson):
+def test_separable():
     """‖w‖ grows like log t at nearly 1/margin without a penalty, and levels off with one."""
     found = lesson("separable")
     norms = np.array(found.norms)
@@ -108,7 +109,7 @@ def test_separable(lesson):
     assert cosine > 0.99
 
 
-def test_lda_logistic(lesson):
+def test_lda_logistic():
     """The weights meet like 1/√n where classes are Gaussian, and part where they are not."""
     found = lesson("lda_logistic")
     gaussian, groups = found.worlds.values()
