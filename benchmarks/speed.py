@@ -1,7 +1,8 @@
 """The speed table: verosim against its peers in one run, with alternating calls and medians.
 
 python -m benchmarks.speed            prints the table, writes it to
-                                      docs/benchmarks/speed.md and a part of it to README.md
+                                      docs/benchmarks/speed.md, and a part of it to README.md
+                                      and docs/es/README.md
 python -m benchmarks.speed --quick    smaller data, prints only
 """
 
@@ -231,7 +232,8 @@ def keep_pages(lines: list[str], repeats: int) -> None:
             peer = peer.removeprefix(name)
         if cells[0].startswith(shown_first) and peer != cells[2] and "lsqr" not in peer:
             short.append(f"| {cells[0]} | {cells[1]} | {peer} | {cells[3]} |")
-    keep("README.md", "speed", "\n".join(short))
+    for page in ("README.md", "docs/es/README.md"):
+        keep(page, "speed", "\n".join(short))
 
 
 if __name__ == "__main__":

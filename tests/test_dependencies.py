@@ -24,9 +24,9 @@ DISTRIBUTION = {  # where the two names differ
 }
 # Imported only where a user asks for one of their tables, so installing them is the user's choice.
 TABLE_LIBRARIES = {"duckdb", "pandas", "polars"}
-TOOLS = {  # run by the Makefile and by commits
-    "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python", "mypy",
-    "pre-commit", "pyright", "pytest-xdist", "ruff",
+TOOLS = {  # run by the Makefile, by commits and by notebooks
+    "ipykernel", "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python",
+    "mypy", "pre-commit", "pyright", "pytest-xdist", "ruff",
 }  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def shown() -> set[str]:
 
 
 REQUIRED = names(PROJECT["dependencies"])
-EXTRAS = PROJECT["optional-dependencies"].keys() - {"dev", "docs", "bench"}
+EXTRAS = PROJECT["optional-dependencies"].keys() - {"dev", "docs", "notebooks", "bench"}
 OPTIONAL = set().union(*map(declared, EXTRAS)) | TABLE_LIBRARIES
 
 

@@ -21,6 +21,7 @@ PAIRS = {  # the Spanish page → the English one
 CODE = re.compile(r"^```.*?^```", re.M | re.S)
 PICTURE = re.compile(r"!\[[^]]*\]\(([^)]*)\)")
 HEADING = re.compile(r"^(#+) ", re.M)
+MEASURED = re.compile(r"^<!-- (\w+) -->\n(.*?)^<!-- end \1 -->", re.M | re.S)
 
 
 def test_every_page_has_its_pair():
@@ -39,6 +40,7 @@ def test_code_and_figures_are_the_same(page):
     assert figures[0] == figures[1]
     depths = [[len(marks) for marks in HEADING.findall(text)] for text in bare]
     assert depths[0] == depths[1]
+    assert MEASURED.findall(ours) == MEASURED.findall(theirs)
 
 
 @pytest.mark.parametrize("name", NAMES)

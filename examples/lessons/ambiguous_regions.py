@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from examples.lessons.style import PALE, draw_line, draw_rows, gaussian, grid, plane
-from verosim.twins.logistic import LogisticRegression
-from verosim.twins.multiclass import OneVsOne, OneVsRest
+from verosim import LogisticRegression, OneVsOne, OneVsRest
 
 SIZE = (9.0, 3.6)  # of the picture, in inches
 SIDE = (-8.0, 8.0)
@@ -126,3 +125,15 @@ def _count_claims(ax: Any, model: OneVsRest, cells: np.ndarray) -> None:
         middle = cells[(claims == some).all(axis=1)].mean(axis=0)
         word = ("no\nclass", "", "two\nclasses", "three\nclasses")[some.sum()]
         ax.text(*middle, word, color="white", ha="center", va="center", fontsize=8)
+
+
+SPANISH = {
+    "one-versus-rest": "uno contra el resto",
+    "one-versus-one": "uno contra uno",
+    "K functions": "K funciones",
+    "nothing ambiguous": "nada ambiguo",
+    "ambiguous": "ambiguo",
+    "no\nclass": "ninguna\nclase",
+    "two\nclasses": "dos\nclases",
+    "class": "clase",
+}

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from examples.lessons.style import DARK, PINK, RED, draw_line, draw_rows, gaussian, plane
-from verosim import LDA
-from verosim.twins.least_squares import LeastSquares
-from verosim.twins.logistic import LogisticRegression
+from verosim import LDA, LeastSquares, LogisticRegression
 
 SIZE = (7.6, 4.2)  # of the picture, in inches
 MODELS = {

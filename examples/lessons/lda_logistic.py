@@ -28,8 +28,7 @@ from examples.lessons.style import (
     plain_numbers,
     plane,
 )
-from verosim import LDA
-from verosim.twins.logistic import LogisticRegression
+from verosim import LDA, LogisticRegression
 
 SIZE = (9.4, 3.7)  # of the picture, in inches
 COVARIANCE = np.array([[1.0, 0.5], [0.5, 1.5]])
@@ -147,3 +146,14 @@ def draw(found: Lesson, figure: Any) -> None:
         plane(ax, (-4.2, 9.2), (-5.7, 7.7))
         ax.set_title(name)
     planes[0].legend(loc="lower right")
+
+
+SPANISH = {
+    "Gaussian classes": "clases gaussianas",
+    "one class in two groups": "una clase en dos grupos",
+    "logistic regression": "regresión logística",
+    "{logistic}": "{logística}",
+    "slope of": "pendiente de",
+    "LDA": "LDA",
+    "rows": "filas",
+}

@@ -32,6 +32,7 @@ with plt.rc_context(STYLE):
     draw(found, figure)
     plt.show()"""
 TRANSLATION = ("def translate(", "def texts_of(")  # the functions of run.py for Spanish pictures
+OWN_IMPORT = re.compile(r"(from|import) examples\b")
 
 
 def page_of(name: str, language: str = "en") -> Path:
@@ -78,38 +79,50 @@ def notebook(name: str, language: str = "en") -> dict[str, object]:
 
 
 def _parts(page: str) -> list[tuple[str, str]]:
-    """The texts and code blocks of a page in their order; the first part is a text."""
+    """The texts and code blocks of a page in their order; the first part is a text.
+
+    A cell of a notebook shows only its last result, so a cell ends at each result.
+    """
     found = []
     for i, part in enumerate(CODE_BLOCK.split(page)):
-        if i % 2:
-            sources = [example.source for example in DocTestParser().get_examples(part)]
-            found.append(("code", "".join(sources)))
-        else:
+        if i % 2 == 0:
             found.append(("markdown", LINK.sub(r"\1", PICTURE.sub("", part))))
+            continue
+        sources = ""
+        for example in DocTestParser().get_examples(part):
+            sources += example.source
+            if example.want:
+                found.append(("code", sources))
+                sources = ""
+        found.append(("code", sources))
     return found
 
 
 def _own_names(text: str, name: str) -> str:
-    """The code of a page without the import of the lesson: the notebook defines its names."""
-    known = (f"import {name}", f"found = {name}.learn()")
-    lines = [line for line in text.splitlines() if not line.endswith(known)]
-    return re.sub(rf"\b{name}\.", "", "\n".join(lines))
+    """The code of a page without what the notebook already has: the lesson and its table."""
+    known = {f"found = {name}.learn()", "print(found)"}
+    lines = [line for line in text.splitlines() if line not in known]
+    lines = [line for line in lines if not OWN_IMPORT.match(line)]
+    return re.sub(rf"\b{name}\.(?=[A-Za-z])", "", "\n".join(lines))
 
 
 def _code_of(path: Path) -> list[str]:
-    """The blocks of a script, without imports from the other scripts."""
-    source = path.read_text("utf-8")
-    tree = ast.parse(source)
+    """The blocks of a script with their comments, without imports from the other scripts.
+
+    The first block has the imports and constants.
+    """
+    source = path.read_text("utf-8").replace("  # fmt: skip", "")
     lines = source.splitlines()
-    head, blocks = [], []
-    for i, node in enumerate(tree.body):
+    head, blocks, end = [], [], 0
+    for i, node in enumerate(ast.parse(source).body):
+        text = "\n".join(lines[end : node.end_lineno])
+        end = node.end_lineno or 0
         if i == 0 or (isinstance(node, ast.ImportFrom) and _left_out(node)):
             continue
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-        text = "\n".join(lines[first - 1 : node.end_lineno])
         is_definition = isinstance(node, ast.FunctionDef | ast.ClassDef)
         (blocks if is_definition else head).append(text)
-    return ["\n".join(head), *blocks]
+    top = re.sub(r"\n{3,}", "\n\n", "\n".join(head))
+    return [top.strip(), *(block.strip() for block in blocks)]
 
 
 def _left_out(node: ast.ImportFrom) -> bool:

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from examples.lessons.style import RED, draw_line, draw_rows, plane
-from verosim import ConvergenceWarning
-from verosim.twins.perceptron import Perceptron
-from verosim.twins.svm import LinearSVM
+from verosim import ConvergenceWarning, LinearSVM, Perceptron
 
 SIZE = (9.0, 5.2)  # of the picture, in inches
 EPOCHS = 60
@@ -139,3 +137,16 @@ def _per_epoch(ax: Any, epochs: np.ndarray, values: np.ndarray, title: str, **ho
     ax.set_title(title)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
+
+
+SPANISH = {
+    "separable: learning ends": "separables: el aprendizaje termina",
+    "not separable: it does not end": "no separables: nunca termina",
+    "criterion $J$, 0 at the end": "criterio $J$, 0 al final",
+    "criterion $J$, never 0": "criterio $J$, nunca 0",
+    "mistakes, 0 at the end": "errores, 0 al final",
+    "error on new rows, %": "error en filas nuevas, %",
+    "last θ": "último θ",
+    "mean of θ": "media de θ",
+    "epoch": "época",
+}

@@ -19,9 +19,7 @@ from typing import Any
 import numpy as np
 
 from examples.lessons.style import BLUE, DARK, GREEN, PINK, QUIET, RED, draw_line, draw_rows, plane
-from verosim import ConvergenceWarning
-from verosim.twins.logistic import LogisticRegression
-from verosim.twins.svm import LinearSVM
+from verosim import ConvergenceWarning, LinearSVM, LogisticRegression
 
 SIZE = (8.8, 3.9)  # of the picture, in inches
 PASSES = 5_000
@@ -164,3 +162,17 @@ def _norms(ax: Any, norms: list[float], colour: str, dash: Any, name: str, by: i
         name, end, xytext=(6, by), textcoords="offset points", va="center", color=colour,
         fontsize=8,
     )  # fmt: skip
+
+
+SPANISH = {
+    "the boundary converges …": "la frontera converge …",
+    "… but $‖w‖$ grows like log t, ": "… pero $‖w‖$ crece como log t ",
+    "unless there is a penalty": "si no hay penalización",
+    "passes over the rows": "pasadas por las filas",
+    "passes": "pasadas",
+    "pass": "pasada",
+    "widest margin": "margen máximo",
+    "no penalty, classes overlap": "sin penalización, clases traslapadas",
+    "no penalty": "sin penalización",
+    "C=inf, default solver": "C=inf, algoritmo por defecto",
+}

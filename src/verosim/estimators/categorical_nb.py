@@ -77,8 +77,8 @@ class CategoricalNB(GenerativeClassifier):
     ----------
     alpha : float or "cv", default=1.0
         The pseudo-count α that is added to the count of every value. With 0, a value that a class
-        does not have gets the probability 0.001. "cv" chooses α by the log-loss on held-out rows,
-        see `alpha_`.
+        never had gets the share `never`. "cv" chooses α by the log-loss on held-out rows, see
+        `alpha_`.
     priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
