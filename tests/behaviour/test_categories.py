@@ -137,7 +137,7 @@ def test_joint_histogram_refuses_the_hopeless(rng):
     assert "1.0e+30 cells" in text
     assert "1.0e+31 rows" in text
     assert "there are 200" in text
-    assert "HistogramNB, which needs about 3,000 rows" in text
+    assert "HistogramNB, which needs about 100 rows" in text
 
 
 def test_joint_histogram_hope_depends_on_the_rows(rng):
