@@ -1,8 +1,11 @@
-"""Learning curves of naive Bayes and logistic regression on the sets of Ng & Jordan (2002).
+"""Learning curves of naive Bayes and logistic regression, as Ng & Jordan (2002) studied them.
 
 python -m benchmarks.ng_jordan            prints the tables and writes them to
-                                          docs/benchmarks/quality.md, with the picture
+                                          docs/benchmarks/quality.md, with the pictures
 python -m benchmarks.ng_jordan --quick    a few repeats; nothing is written
+
+The sets that scikit-learn contains and the simulated sets need no data folder. The sets of the
+paper are added if the folder VEROSIM_DATA has them.
 
 Continuous columns with Gaussian naive Bayes (one variance per column, shared by the classes, so
 that both models are linear), the same columns cut into bins, and discrete columns with Laplace's
@@ -22,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn import datasets
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -33,7 +37,8 @@ from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
 from verosim.twins.logistic import LogisticRegression
 
-PAGE, PICTURE = "docs/benchmarks/quality.md", "docs/pictures/ng_jordan.png"
+PAGE = "docs/benchmarks/quality.md"
+PICTURE, OWN_PICTURE = "docs/pictures/ng_jordan.png", "docs/pictures/ng_jordan_bundled.png"
 NAIVE, LOGISTIC = "naive Bayes", "logistic regression"
 OWN, FLOORED = "naive Bayes, variances by class", "naive Bayes, variances floored"
 FLOOR = 0.1  # of a column's variance over all training rows
@@ -45,6 +50,7 @@ TEST = 0.25  # share of test rows, up to the maximum below
 MOST_TEST = 5_000
 MOST_TRAIN = 10_000
 CONTINUOUS, CUT, DISCRETE = "Continuous columns", "The same columns in bins", "Discrete columns"
+BUNDLED, SIMULATED = "Sets that scikit-learn contains", "Simulated sets"
 
 
 @dataclass(frozen=True)
@@ -83,16 +89,53 @@ WORDS = [
 ]
 
 
+# The folder is the name of a set of scikit-learn, or the correlation of pairs of columns.
+BUNDLED_SETS = [
+    Study("breast cancer", "breast_cancer", "target", BUNDLED),
+    Study("digits (0 or 1)", "digits", "target", BUNDLED, only=(0, 1)),
+    Study("digits (2 or 3)", "digits", "target", BUNDLED, only=(2, 3)),
+    Study("digits (odd or even)", "digits", "target", BUNDLED, merged=(1, 3, 5, 7, 9)),
+    Study("iris (1 or 2)", "iris", "target", BUNDLED, only=(1, 2)),
+    Study("wine (0 or 1)", "wine", "target", BUNDLED, only=(0, 1)),
+    Study("wine (1 or 2)", "wine", "target", BUNDLED, only=(1, 2)),
+]
+SIMULATED_SETS = [
+    Study("independent columns", "0", "target", SIMULATED),
+    Study("correlation 0.5", "0.5", "target", SIMULATED),
+    Study("correlation 0.9", "0.9", "target", SIMULATED),
+]
+SIMULATED_ROWS, SIMULATED_COLUMNS = 4_000, 16
+
+
 def studies() -> list[Study]:
+    """The sets of the paper that the data folder has."""
     cut = [
         Study(s.name, s.folder, s.target, CUT, s.only, s.merged, s.drop, s.types) for s in NUMBERS
     ]
     return [s for s in [*NUMBERS, *cut, *WORDS] if (DATA / s.folder).is_dir() and path_of(s.folder)]
 
 
+def simulated(correlation: float) -> pd.DataFrame:
+    """Two Gaussian classes with one covariance, in which pairs of columns have a correlation."""
+    d = SIMULATED_COLUMNS
+    covariance = np.eye(d) + correlation * np.kron(np.eye(d // 2), [[0, 1], [1, 0]])
+    mean = np.tile([0.3, 0.05], d // 2)
+    y = np.arange(SIMULATED_ROWS) % 2
+    noise = np.random.default_rng(0).multivariate_normal(np.zeros(d), covariance, len(y))
+    return pd.DataFrame(noise + np.where(y[:, None], mean, -mean)).assign(target=y)
+
+
+def table_of(study: Study) -> pd.DataFrame:
+    if study.kind == SIMULATED:
+        return simulated(float(study.folder))
+    if study.kind == BUNDLED:
+        return getattr(datasets, f"load_{study.folder}")(as_frame=True).frame
+    return read(study.folder)
+
+
 def rows(study: Study) -> tuple[np.ndarray, np.ndarray]:
     """Columns and labels of two classes. Discrete columns contain the numbers of their values."""
-    frame = read(study.folder).drop(columns=list(study.drop))
+    frame = table_of(study).drop(columns=list(study.drop))
     if study.only:
         frame = frame[frame[study.target].isin(study.only)]
     y = frame.pop(study.target)
@@ -100,7 +143,7 @@ def rows(study: Study) -> tuple[np.ndarray, np.ndarray]:
     if study.types != "all":
         numeric = study.types == "numbers"
         frame = frame[[c for c in frame if pd.api.types.is_numeric_dtype(frame[c]) == numeric]]
-    if study.kind != CONTINUOUS:
+    if study.kind in (CUT, DISCRETE):
         frame = frame.apply(codes)
         frame = frame.loc[:, frame.nunique() > 1]
     return frame.to_numpy(dtype=float), np.unique(y.to_numpy().astype(str), return_inverse=True)[1]
@@ -114,7 +157,7 @@ def codes(column: pd.Series) -> pd.Series:
 
 
 def models(study: Study, X: np.ndarray) -> dict[str, Any]:
-    if study.kind == CONTINUOUS:
+    if study.kind not in (CUT, DISCRETE):
         return {
             NAIVE: verosim.NaiveLDA(),
             LOGISTIC: make_pipeline(StandardScaler(), LogisticRegression(C=C)),
@@ -207,14 +250,14 @@ HEADER = [
 
 
 def page(all_found: dict[Study, Comparison]) -> Iterator[str]:
-    for kind in (CONTINUOUS, CUT, DISCRETE):
+    for kind in dict.fromkeys(study.kind for study in all_found):
         some = {study: found for study, found in all_found.items() if study.kind == kind}
         yield f"**{kind}**\n\n" + "\n".join([*HEADER, *(line(s, f) for s, f in some.items())])
     kinds = Counter(conclusion(found).split(":")[0].strip("*") for found in all_found.values())
     counted = "; ".join(f"{kind}: {count}" for kind, count in kinds.most_common())
     yield f"Conclusions of the {len(all_found)} studies: {counted}."
-    some = {study: found for study, found in all_found.items() if study.kind == CONTINUOUS}
-    yield variants(some)
+    if some := {study: found for study, found in all_found.items() if study.kind == CONTINUOUS}:
+        yield variants(some)
 
 
 def variants(some: dict[Study, Comparison]) -> str:
@@ -245,7 +288,7 @@ def variants(some: dict[Study, Comparison]) -> str:
 COLOURS = {NAIVE: "#0072B2", LOGISTIC: "#D55E00", OWN: "#AAAAAA"}
 
 
-def picture(all_found: dict[Study, Comparison]) -> None:
+def picture(all_found: dict[Study, Comparison], path: str) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -281,29 +324,35 @@ def picture(all_found: dict[Study, Comparison]) -> None:
         curves.values(), curves.keys(), loc="outside upper center", ncols=3, frameon=False,
         fontsize=10, title="Error on held-out rows against training rows",
     )  # fmt: skip
-    (ROOT / PICTURE).parent.mkdir(exist_ok=True)
-    figure.savefig(ROOT / PICTURE, dpi=100, pil_kwargs={"optimize": True})
+    (ROOT / path).parent.mkdir(exist_ok=True)
+    figure.savefig(ROOT / path, dpi=100, pil_kwargs={"optimize": True})
 
 
 def main() -> None:
     options = options_of(__doc__)
     repeats = 10 if options.quick else 200
-    start, todo = time.perf_counter(), studies()
-    if not todo:
-        raise SystemExit(f"No data sets in {DATA}: VEROSIM_DATA names their folder.")
-    all_found: dict[Study, Comparison] = {}
-    print("\n".join(HEADER))
+    start = time.perf_counter()
+    groups = {
+        ("ng_jordan_bundled", OWN_PICTURE): [*BUNDLED_SETS, *SIMULATED_SETS],
+        ("ng_jordan", PICTURE): studies() if DATA.is_dir() else [],
+    }
     with ProcessPoolExecutor(verosim.threads()) as pool:
-        futures = {study: pool.submit(measured, study, repeats) for study in todo}
-        for study, future in futures.items():
-            all_found[study] = future.result()
-            print(line(study, all_found[study]), flush=True)
-    text = "\n\n".join(page(all_found))
-    print(text)
+        for (mark, path), todo in groups.items():
+            if not todo:
+                print(f"The folder {DATA} has no sets of the paper. VEROSIM_DATA names the folder.")
+                continue
+            print("\n".join(HEADER))
+            futures = {study: pool.submit(measured, study, repeats) for study in todo}
+            all_found: dict[Study, Comparison] = {}
+            for study, future in futures.items():
+                all_found[study] = future.result()
+                print(line(study, all_found[study]), flush=True)
+            text = "\n\n".join(page(all_found))
+            print(text)
+            if not options.quick:
+                picture(all_found, path)
+                keep(PAGE, mark, text)
     print(f"{time.perf_counter() - start:.0f} s")
-    if not options.quick:
-        picture(all_found)
-        keep(PAGE, "ng_jordan", text)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,9 @@ def texts_of(figure: Any) -> list[Any]:
     ticks = {
         label
         for ax in figure.axes
-        for label in (*ax.get_xticklabels(which="both"), *ax.get_yticklabels(which="both"))
+        for axis in (ax.xaxis, ax.yaxis)
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+        for label in (tick.label1, tick.label2)
     }
     found = [artist for artist in figure.findobj(Text) if artist not in ticks]
     return [artist for artist in found if any(letter.isalpha() for letter in artist.get_text())]

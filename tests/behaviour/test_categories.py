@@ -52,6 +52,25 @@ def test_never_zero_for_all_classes():
         np.testing.assert_allclose(model.predict_proba([["x", "q"]])[0], [0.5, 0.5])
 
 
+@pytest.mark.parametrize("table", [False, True])
+def test_the_odds_of_a_value_that_no_class_had_are_stated(table, recwarn):
+    """With α = 0 they are 0/0: the cell is left out, with a warning. Laplace needs no warning."""
+    X, y = [["x", "p"], ["x", "q"], ["y", "q"]], ["a", "b", "b"]
+    rows = [["z", "q"]]
+    if table:
+        X, rows = ({"c0": [r[0] for r in s], "c1": [r[1] for r in s]} for s in (X, rows))
+        model = verosim.NaiveBayes(alpha=0).fit(X, y)
+    else:
+        model = verosim.CategoricalNB(alpha=0).fit(X, y)
+    with pytest.warns(verosim.VerosimWarning, match="odds 0/0.*unseen value in column '[xc]0'"):
+        proba = model.predict_proba(rows)
+    np.testing.assert_allclose(proba, [[0.0, 1.0]])
+    model.set_params(alpha=1)
+    recwarn.clear()
+    assert 0 < model.predict_proba(rows)[0, 0] < 1
+    assert not recwarn.list
+
+
 def test_new_values_mid_stream(rng):
     values = np.array(["u", "v", "w", "x"], dtype=object)
     X, y = values[rng.integers(0, 4, (200, 3))], rng.integers(0, 2, 200)
@@ -137,7 +156,7 @@ def test_joint_histogram_refuses_the_hopeless(rng):
     assert "1.0e+30 cells" in text
     assert "1.0e+31 rows" in text
     assert "there are 200" in text
-    assert "HistogramNB, which needs about 3,000 rows" in text
+    assert "HistogramNB, which needs about 100 rows" in text
 
 
 def test_joint_histogram_hope_depends_on_the_rows(rng):

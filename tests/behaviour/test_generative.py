@@ -157,10 +157,38 @@ def test_rows_that_are_enough(rng):
     assert off.mean() <= 0.1
     assert verosim.theory.rows_for_gaussian(10, 0.1) == 10_000
     assert verosim.theory.rows_for_histogram(5, 10) == 10**6
-    assert verosim.theory.rows_for_histogram(5, 10, naive=True) == 500
-    for epsilon, delta, n_classes in ((0, 0.1, 2), (0.1, 2, 2), (0.1, 0.1, 0)):
+    assert verosim.theory.rows_for_histogram(5, 10, naive=True) == 100
+    assert verosim.theory.rows_for_histogram(50, 10, naive=True) == 100  # for any number of columns
+    assert verosim.theory.rows_for_priors(1, 0.1, 2) == 2  # an error of 1 is allowed
+    assert verosim.theory.rows_for_gaussian(10, 1) == 100
+    for epsilon, delta, n_classes in ((0, 0.1, 2), (1.01, 0.1, 2), (0.1, 2, 2), (0.1, 0.1, 0)):
         with pytest.raises(verosim.VerosimError):
             verosim.theory.rows_for_priors(epsilon, delta, n_classes)
+    for delta in (0, 1, -0.1):
+        with pytest.raises(verosim.VerosimError, match="delta must be between 0 and 1"):
+            verosim.theory.rows_for_histogram(5, 10, delta=delta)
+
+
+@pytest.mark.parametrize("naive", [True, False])
+@pytest.mark.parametrize(("d", "bins", "m"), [(3, 4, 10), (2, 6, 1), (4, 3, 50)])
+def test_rows_that_fill_every_cell(rng, naive, d, bins, m):
+    """With delta, all cells contain m rows at least this often; the bound is not far too large."""
+    n = verosim.theory.rows_for_histogram(d, bins, m, naive=naive, delta=0.1)
+    average = verosim.theory.rows_for_histogram(d, bins, m, naive=naive)
+    per_row = [bins] * d if naive else [bins**d]
+    repeats = 400
+
+    def some_cell_is_short(n):
+        least = [rng.multinomial(n, np.full(B, 1 / B), repeats).min(axis=1) for B in per_row]
+        return (np.min(least, axis=0) < m).mean()
+
+    assert some_cell_is_short(n) <= 0.1
+    assert some_cell_is_short(average) > 0.5
+    assert some_cell_is_short(n // 3) > 0.1
+    more = verosim.theory.rows_for_histogram(10 * d, bins, m, naive=True, delta=0.1)
+    naive_rows = verosim.theory.rows_for_histogram(d, bins, m, naive=True, delta=0.1)
+    assert naive_rows < more < 1.7 * naive_rows  # columns count by their logarithm
+    assert verosim.theory.rows_for_histogram(2000, 10, naive=False, delta=0.1) > 10**2000
 
 
 def test_lda_is_nearest_mean_after_whitening():

@@ -185,15 +185,24 @@ class Decision:
         n = X.shape[0]
         out = np.empty((n, len(self.log_prior)))  # (n, C)
         evidence = np.zeros(n)  # (n,)
+        undefined: list[tuple[int, str]] = []  # block, cell
 
         def work(start: int, stop: int) -> None:
             block, part = self.params.read(X[start:stop]), out[start:stop]
             with np.errstate(over="ignore", invalid="ignore"):  # `check` names the bad cell
                 score(block, part)
             self.params.check(block, part, self.columns, start)
+            if cell := self.params.undefined_cell(block, self.columns):
+                undefined.append((start, cell))
             kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
 
         map_rows(work, X)
+        if undefined:
+            warn(
+                f"With alpha=0, a value that no class had has the odds 0/0, so its cells are left "
+                f"out; the first is {min(undefined)[1]}. Use alpha above 0 to give it a share.",
+                VerosimWarning,
+            )
         impossible = np.flatnonzero(evidence == -np.inf)
         if len(impossible):
             self._warn_of_impossible(X, impossible)

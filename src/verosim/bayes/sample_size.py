@@ -28,7 +28,7 @@ def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
     Parameters
     ----------
     epsilon : float
-        The largest error of a prior, between 0 and 1.
+        The largest error of a prior, above 0 and at most 1.
     delta : float
         The probability that some prior has a larger error, between 0 and 1.
     n_classes : int
@@ -59,7 +59,8 @@ def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
     >>> rows_for_priors(0.01, 0.05, n_classes=3)
     23938
     """
-    _between(epsilon=epsilon, delta=delta)
+    _error(epsilon)
+    _between(delta=delta)
     _whole(n_classes=n_classes)
     return math.ceil(math.log(2 * n_classes / delta) / (2 * epsilon**2))
 
@@ -129,7 +130,7 @@ def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int
     n_columns : int
         The number of columns d, at least 1.
     epsilon : float
-        The total variation distance ε, between 0 and 1.
+        The total variation distance ε, above 0 and at most 1.
     n_classes : int, default=1
         The number of classes C, at least 1.
 
@@ -159,23 +160,39 @@ def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int
     >>> rows_for_gaussian(10, 0.1)
     10000
     """
-    _between(epsilon=epsilon)
+    _error(epsilon)
     _whole(n_columns=n_columns, n_classes=n_classes)
     return math.ceil(round(n_classes * n_columns**2 / epsilon**2, 6))
 
 
 def rows_for_histogram(
-    n_columns: int, bins: int, per_cell: int = 10, *, naive: bool = False
+    n_columns: int,
+    bins: int,
+    per_cell: int = 10,
+    *,
+    naive: bool = False,
+    delta: float | None = None,
 ) -> int:
     """How many rows put a given number of rows into each cell of a histogram.
 
     A joint histogram has one cell for each combination of bins. Naive Bayes has one histogram per
-    column, so it needs far fewer rows:
+    column, and each row fills one bin of every column. So the number of columns does not change the
+    number of rows of naive Bayes:
 
-        n = B^d · m   (joint)       n = d · B · m   (naive Bayes)
+        n = B^d · m   (joint)       n = B · m   (naive Bayes)
 
     where B is the number of bins per column, d the number of columns and m the number of rows per
-    cell.
+    cell. These are averages: if all cells of a histogram have the same probability, each cell
+    contains m rows on average. With `delta`, every cell contains at least m rows with probability
+    1 − δ. This follows from the inequality of Chernoff for one cell and a union bound over all
+    cells:
+
+        n = B^d · ⌈μ⌉,  L = log(B^d / δ)   (joint)
+        n = B · ⌈μ⌉,    L = log(d B / δ)   (naive Bayes)
+        μ = m + L + √(L² + 2 m L)
+
+    where μ is the average number of rows per cell. Here d enters naive Bayes, but only through the
+    logarithm.
 
     Parameters
     ----------
@@ -186,8 +203,11 @@ def rows_for_histogram(
     per_cell : int, default=10
         The number of rows m per cell, at least 1.
     naive : bool, default=False
-        If True, count the cells of one histogram per column. If False, count the cells of one
+        If True, count the rows for one histogram per column. If False, count the rows for one
         joint histogram.
+    delta : float or None, default=None
+        The probability δ that some cell contains fewer than m rows, between 0 and 1. None counts
+        the rows for m rows per cell on average.
 
     Returns
     -------
@@ -202,21 +222,31 @@ def rows_for_histogram(
     See Also
     --------
     rows_for_gaussian : The number of rows for full Gaussians.
+    rows_for_priors : The number of rows for shares within ε. With `n_classes` = d B it is the bound
+        for the shares of all bins of naive Bayes, log(2dB/δ) / (2ε²).
 
     References
     ----------
     Bellman (1961), Adaptive Control Processes: A Guided Tour, Princeton University Press.
     Bishop (2006), Pattern Recognition and Machine Learning, §1.4.
+    Mitzenmacher & Upfal (2005), Probability and Computing, Cambridge University Press, theorem 4.5.
 
     Examples
     --------
     >>> from verosim.theory import rows_for_histogram
     >>> rows_for_histogram(6, bins=10), rows_for_histogram(6, bins=10, naive=True)
-    (10000000, 600)
+    (10000000, 100)
+    >>> rows_for_histogram(6, bins=10, naive=True, delta=0.05)
+    310
     """
     _whole(n_columns=n_columns, bins=bins, per_cell=per_cell)
-    cells = n_columns * bins if naive else bins**n_columns
-    return cells * per_cell
+    share = bins if naive else bins**n_columns  # each cell has the probability 1/share
+    if delta is None:
+        return share * per_cell
+    _between(delta=delta)
+    cells = n_columns * bins if naive else share
+    L = math.log(cells) - math.log(delta)
+    return share * math.ceil(per_cell + L + math.sqrt(L * L + 2 * per_cell * L))
 
 
 def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10) -> dict[str, int]:
@@ -293,3 +323,12 @@ def _between(**shares: float) -> None:
             raise VerosimError(
                 f"{name} must be between 0 and 1; got {value}.", f"Use, for example, {name}=0.05."
             )
+
+
+def _error(epsilon: float) -> None:
+    """Raise an error if an error of probabilities is not above 0 and at most 1."""
+    if not 0 < epsilon <= 1:
+        raise VerosimError(
+            f"epsilon must be above 0 and at most 1; got {epsilon}.",
+            "Use, for example, epsilon=0.05.",
+        )

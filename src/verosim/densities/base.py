@@ -212,6 +212,25 @@ class ClassScores(ABC):
         """
         return ""
 
+    def undefined_cell(self, block: Any, columns: Columns) -> str:
+        """A cell with a value that no class had, with α = 0, for a message.
+
+        The odds of such a value are 0/0, so the cell is left out.
+
+        Parameters
+        ----------
+        block : array or sparse rows or texts, n rows
+            The rows, in the form that `read` returns.
+        columns : Columns
+            The names of the columns.
+
+        Returns
+        -------
+        str
+            The column and its value; an empty text if there is no such cell.
+        """
+        return ""
+
 
 def not_a_number(block: Any, columns: Columns, start: int, nan: bool = True) -> VerosimError | None:
     """The error for the first infinite cell of these rows, or for the first NaN; None if there is

@@ -67,12 +67,23 @@ class CodeParams(Params):
 
     def impossible_cell(self, block: Any, columns: Columns) -> str:
         at = self.codes.encode(block)[0][0]  # (d,)
-        bad = at[(at >= 0) & (self.table[at] == -np.inf).any(axis=1)]
-        if not len(bad):
+        return self._named(at[(at >= 0) & (self.table[at] == -np.inf).any(axis=1)], columns)
+
+    def undefined_cell(self, block: Any, columns: Columns) -> str:
+        if self.skipped is None:
             return ""
-        if bad[0] >= self.codes.size:  # the last rows of the table are those of unseen values
-            return f"an unseen value in column {columns.name(int(bad[0]) - self.codes.size)!r}"
-        column, value = self.codes.label(int(bad[0]), columns)
+        at = self.codes.encode(block)[0]  # (n, d)
+        unseen = (self.table[self.codes.size :] == 0).all(axis=1)  # (d,)
+        nowhere = np.concatenate([self.skipped, unseen])
+        return self._named(at[(at >= 0) & nowhere[at]], columns)
+
+    def _named(self, codes: np.ndarray, columns: Columns) -> str:
+        """The column and the value of the first of some codes; an empty text if there is none."""
+        if not len(codes):
+            return ""
+        if codes[0] >= self.codes.size:  # the last rows of the table are those of unseen values
+            return f"an unseen value in column {columns.name(int(codes[0]) - self.codes.size)!r}"
+        column, value = self.codes.label(int(codes[0]), columns)
         return f"column {column!r}, value {value}"
 
     def log_mass(self) -> np.ndarray:

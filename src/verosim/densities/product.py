@@ -98,6 +98,13 @@ class ProductParams(Params):
         )
         return next(filter(None, cells), "")
 
+    def undefined_cell(self, block: Any, columns: Columns) -> str:
+        cells = (
+            part.undefined_cell(block[name], self.columns[name])
+            for name, part in self.parts.items()
+        )
+        return next(filter(None, cells), "")
+
     @property
     def is_gaussian(self) -> bool:
         return any(part.is_gaussian for part in self.parts.values())
