@@ -38,7 +38,7 @@ def small_table() -> dict[str, list[Any]]:
 
 def small_texts() -> list[str]:
     """Short texts of two kinds, with letters outside ASCII."""
-    kinds = ("sun and sea, a good día {} again", "rain on the road: bad news {} today")
+    kinds = ("sun and sea, a good día {} again", "rain in the street: bad news {} today")
     return [kinds[i % 2].format(f"word{i % 7} Ä{i % 5}") for i in range(N)]
 
 
@@ -136,7 +136,7 @@ def twins() -> None:
         model.fit(X[y < 2], y[y < 2]).predict(X)
 
 
-def holes() -> None:
+def missing_cells() -> None:
     """Missing cells in models of numbers, mixtures, and rows without labels."""
     X, y = small_numbers()
     with_holes = X.copy()
@@ -151,7 +151,7 @@ def holes() -> None:
 
 TASKS: tuple[Callable[[], None], ...] = (
     text_pools, pools, text_models, mixed_tables, gaussians, dependence, counts, twins, validations,
-    holes,
+    missing_cells,
 )  # fmt: skip
 
 
