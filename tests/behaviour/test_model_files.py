@@ -157,10 +157,26 @@ def test_a_model_that_is_not_fitted_can_be_saved():
     assert repr(verosim.loads(verosim.dumps(model))) == repr(model)
 
 
+@pytest.mark.parametrize("features", ["polynomial", "fourier"])
+def test_built_in_features_come_back(features):
+    X, y = load_iris(return_X_y=True)
+    model = Perceptron(features=features, random_state=0).fit(X, y)
+    raw = verosim.dumps(model)
+    again = verosim.loads(raw)
+    assert verosim.dumps(again) == raw
+    assert repr(again.features_) == repr(model.features_)
+    assert_equal(answers(again, X), answers(model, X))
+    for one in (model, again):
+        one.partial_fit(X, y)
+    assert_equal(answers(again, X), answers(model, X))
+    np.testing.assert_array_equal(again.features_.transform(X), model.features_.transform(X))
+
+
 def test_labels_and_names_of_any_kind_come_back():
     X = np.arange(12.0).reshape(6, 2) % 5
     for labels in ([1, 2, 3] * 2, [True, False] * 3, ["é", "\ud800", "長い"] * 2,
-                   np.array(["2024-01-01", "2024-01-02"] * 3, dtype="M8[D]")):  # fmt: skip
+                   np.array(["2024-01-01", "2024-01-02"] * 3, dtype="M8[D]"), [b"a", b"bc"] * 3,
+                   np.array([1, 2] * 3, dtype="m8[s]")):  # fmt: skip
         model = verosim.GaussianNB().fit(X, labels)
         again = verosim.loads(verosim.dumps(model))
         assert again.classes_.dtype == model.classes_.dtype

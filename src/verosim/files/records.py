@@ -66,6 +66,7 @@ from verosim.estimators.table import TableSpec
 from verosim.estimators.tan import TreeSpec
 from verosim.estimators.text import TextSpec
 from verosim.estimators.text_ridge import TextRidgeSpec
+from verosim.files.feature_maps import FourierMap, PolynomialMap
 from verosim.files.fits import fits
 from verosim.files.held_out_scores import HeldOutScores
 from verosim.files.shapes import check_shapes
@@ -100,7 +101,7 @@ RECORDS: dict[str, type] = {
         OneHotScores, PoolParams, PairScores, MarginScores, Convergence,
         # Features of twins
         FeatureScores, Deviations, Squares, SquaresAndProducts, Amounts, Presence, Indicators,
-        TokenAmounts, SideBySide, PerceptronCourse,
+        TokenAmounts, SideBySide, PerceptronCourse, PolynomialMap, FourierMap,
         # Settings
         OneDependenceSpec, BernoulliSpec, CategoricalSpec, ComplementSpec, FullSpec, LDASpec,
         RDASpec, EncodedLDASpec, EncodedRDASpec, EncodedSpec, DiagonalSpec, HistogramSpec,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ SCALARS = {np.dtype(kind).name: np.dtype(kind).type for kind in ARRAY_TYPES}
 SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))
 LARGEST_INTEGER = 1 << 128
-TIMES = {f"<M8[{unit}]" for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")}
+TIME_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
+TIMES = {f"<{kind}8[{unit}]" for kind in "Mm" for unit in TIME_UNITS}
 
 # A hook gives a tag and a tree for an object that is not plain data, or None to refuse it.
 Hook = Callable[[Any], tuple[str, Any] | None]
@@ -84,6 +85,8 @@ class _Packing:
             return one
         if kind is date or kind is datetime:
             return {"is": kind.__name__, "of": one.isoformat()}
+        if kind is timedelta:
+            return {"is": "timedelta", "of": [one.days, one.seconds, one.microseconds]}
         if kind is bytes:
             return {"is": "bytes", "of": self._add(at, np.frombuffer(one, dtype=np.uint8))}
         if kind is list or kind is tuple:
@@ -153,7 +156,11 @@ class _Packing:
         if one.dtype == object:
             of = self.node(one.ravel().tolist(), at, depth + 1)
             return {"is": "objects", "of": of, "shape": list(one.shape)}
-        if one.dtype.kind == "M":
+        if one.dtype.kind == "S" and one.dtype.itemsize:
+            cells = np.ascontiguousarray(one).reshape(-1).view(np.uint8)
+            whole = self._array(cells.reshape(*one.shape, one.dtype.itemsize), at, depth)
+            return {"is": "bytestrings", "of": whole}
+        if one.dtype.kind in "Mm":
             whole = self._array(one.view(np.int64), at, depth)
             return {"is": "times", "type": one.dtype.str, "of": whole}
         if one.dtype.newbyteorder("<") not in STORED or one.dtype.byteorder == ">":
@@ -237,7 +244,8 @@ NODE_FIELDS = {
     "map": {"keys", "of"}, "texts": {"of", "as"}, "numbers": {"of", "as"},
     "labels": {"of", "width", "shape"}, "objects": {"of", "shape"}, "array": {"of", "order"},
     "sparse": {"of", "shape", "order"}, "scalar": {"type", "of"},
-    "date": {"of"}, "datetime": {"of"}, "times": {"type", "of"},
+    "date": {"of"}, "datetime": {"of"}, "timedelta": {"of"}, "times": {"type", "of"},
+    "bytestrings": {"of"},
 }  # fmt: skip
 OPTIONAL_FIELDS = {"as", "order"}
 
@@ -383,6 +391,24 @@ class _Unpacking:
             return datetime.fromisoformat(node["of"])
         except (TypeError, ValueError):
             raise damaged("a time is not a time") from None
+
+    def _timedelta(self, node: Any, depth: int) -> timedelta:
+        of = node["of"]
+        if not isinstance(of, list) or len(of) != 3 or not all(type(one) is int for one in of):
+            raise damaged("a duration is not a duration")
+        try:
+            return timedelta(*of)
+        except OverflowError:
+            raise damaged("a duration is too long") from None
+
+    def _bytestrings(self, node: Any, depth: int) -> np.ndarray:
+        cells = self.tree(node["of"], depth)
+        wrong = not isinstance(cells, np.ndarray) or cells.dtype != np.uint8
+        if wrong or not cells.ndim or not 1 <= cells.shape[-1] <= 1 << 20:
+            raise damaged("byte strings are not bytes")
+        flat = np.ascontiguousarray(cells).reshape(-1).view(f"S{cells.shape[-1]}")
+        found: np.ndarray = flat.reshape(cells.shape[:-1])
+        return found
 
     def _times(self, node: Any, depth: int) -> np.ndarray:
         whole = self.tree(node["of"], depth)
