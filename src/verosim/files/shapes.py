@@ -38,6 +38,9 @@ SHAPES: dict[str, dict[str, str]] = {
         "pivot": "f C d", "offset": "f C d", "covariance_": "f k d d", "whitener": "f k d d",
         "log_det": "f k", "share": "f C", "used": "b d",
     },
+    "Covariances": {
+        "pivot": "f C d", "offset": "f C d", "covariance": "f k d d", "share": "f C", "used": "b d",
+    },
     "PoissonParams": {"rate": "f C d"},
     "CodeParams": {"codes": ". K d", "table": "f T C", "kinds": "* d", "skipped": "b K"},
     "BinParams": {"codes": ". K d", "table": "f T C", "kinds": "* d", "skipped": "b K"},
@@ -146,6 +149,7 @@ FURTHER_CHECKS: dict[str, Any] = {
     or len(one.params.form.bias) in ((1, 2) if n["C"] == 2 else (n["C"],)),
     "ColumnParams": lambda one, n: n["a"] in (0, n["d"]),
     "ComplementParams": lambda one, n: n["a"] in (0, n["d"]),
+    "Covariances": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
     "FullParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
     "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"],
     "BinParams": lambda one, n: n["T"] >= n["K"],

@@ -23,7 +23,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.one_state import snapshot
 from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
-from verosim.files.records import built_record, record_tree
+from verosim.files.records import RECORDS, built_record, record_tree
 from verosim.stats.codec import DATA_ERRORS, checked_statistic
 from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.state import is_restorable
@@ -61,9 +61,10 @@ def dumps(
         or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
         change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
-        Whether the sums of the training rows are saved. Without them, the bytes are fewer and say
-        less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
-        change its settings or be validated.
+        Whether the sums of the training rows are saved. Without them, the bytes say less about the
+        rows. They are fewer too, except for models of counts, which need more bytes for their
+        probabilities than for their counts. The model predicts the same, but it cannot merge,
+        forget, add rows or change its settings.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def dumps(
             return "model", model_tree(one, statistics)
         found = record_tree(one)
         if found is not None:
-            return "record", found
+            return found
         if callable(one) or hasattr(one, "fit"):
             raise foreign(one, "A part of the model")
         return None
@@ -190,9 +191,10 @@ def save(
         or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
         change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
-        Whether the sums of the training rows are saved. Without them, the file is smaller and says
-        less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
-        change its settings or be validated.
+        Whether the sums of the training rows are saved. Without them, the file says less about the
+        rows. It is smaller too, except for models of counts, which need more bytes for their
+        probabilities than for their counts. The model predicts the same, but it cannot merge,
+        forget, add rows or change its settings.
 
     Raises
     ------
@@ -320,8 +322,8 @@ def counted_rows(model: Any) -> float | None:
 
 def _built(tag: str, tree: Any) -> Any:
     """The object of a tree. The kinds of objects are those of the code."""
-    if tag == "record":
-        return built_record(tree)
+    if tag in RECORDS:
+        return built_record(tag, tree)
     if tag == "model":
         return built_model(tree)
     if tag == "statistic":
