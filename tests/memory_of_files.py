@@ -70,13 +70,14 @@ def hostile_files() -> list[bytes]:
 
     empty = {"dtype": "F64", "shape": [0], "data_offsets": [0, 0]}
     many = 1 << 20
+    dense = "[]," * 5_000_000
     out = [
-        header(b"[" + b"[]," * 5_000_000 + b"[]]"),
+        header(f"[{dense}[]]".encode()),
         header(b"[" + b"{}," * 5_000_000 + b"{}]"),
         header(b"[" + b"1e9," * 4_000_000 + b"1]"),
         header(json.dumps({f"t{i}": empty for i in range(100_000)}).encode()),
         header(json.dumps({"__metadata__": {"verosim": "[" * 15_000_000}}).encode()),
-        header(json.dumps({"__metadata__": {"verosim": '{"sha256":"' + 5 * many * "[],"}}).encode()),
+        header(json.dumps({"__metadata__": {"verosim": '{"sha256":"' + dense}}).encode()),
         # Small tensors that become large
         with_notes({"is": "sparse", "of": "x", "shape": [1 << 22]}, x=np.zeros(0),
                    **{"x.places": np.zeros(0, dtype=np.int64)}),
