@@ -130,6 +130,7 @@ def hints_of(kind: type) -> dict[str, Any]:
     return {name: Any if name == "model" else found[name] for name in field_names(kind)}
 
 
+@cache
 def field_names(kind: type) -> list[str]:
     """The fields of a record that its constructor has."""
     if not is_dataclass(kind):
