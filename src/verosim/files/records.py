@@ -141,7 +141,7 @@ def field_names(kind: type) -> list[str]:
 def record_tree(one: Any) -> tuple[str, dict[str, Any]] | None:
     """The name and the values of a record, or None if it is not in the list."""
     one = compact(one)
-    kind = type(one)
+    kind: type = type(one)
     if RECORDS.get(kind.__name__) is not kind:
         return None
     one = one.fixed() if kind is Lift else one
