@@ -332,6 +332,49 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["model.verosim"]
 
 
+FULL = """
+import resource, sys
+import verosim
+from verosim import VerosimError
+size = len(verosim.dumps(verosim.LDA()))
+verosim.save(verosim.LDA(), sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50, size + 50))
+large = verosim.LDA().fit([[float(i), i % 3] for i in range(20)], [0, 1] * 10)
+try:
+    verosim.save(large, sys.argv[1])
+except VerosimError as error:
+    print(error.what)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of the size of files")
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.verosim"
+    out = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True
+    )
+    assert "cannot be written: File too large" in out.stdout
+    assert repr(verosim.load(path)) == "LDA()"
+    assert os.listdir(tmp_path) == ["model.verosim"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
+def test_links_modes_and_devices_stay_as_they_are(tmp_path):
+    path, link = tmp_path / "model.verosim", tmp_path / "newest"
+    verosim.save(LDA(), path)
+    path.chmod(0o660)
+    link.symlink_to(path)
+    verosim.save(verosim.QDA(), link)
+    assert link.is_symlink()
+    assert repr(verosim.load(path)) == "QDA()"
+    assert path.stat().st_mode & 0o777 == 0o660
+    verosim.save(LDA(), os.devnull)
+    assert not os.path.isfile(os.devnull)
+    with pytest.raises(VerosimError, match="cannot be written"):
+        verosim.save(LDA(), tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["model.verosim", "newest"]
+
+
 def killed_savers(folder: Any, times: int) -> None:
     """Kill processes while they save in turn two models; there is always one of the two."""
     path = folder / "model.verosim"

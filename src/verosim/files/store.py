@@ -357,13 +357,21 @@ def _built_state(tree: Any) -> SavedState:
 def replace_file(path: Path, raw: bytes) -> None:
     """Write a file beside the old one, sync it, and rename it. Nothing is left of a failure.
 
-    The name of the new file is fixed, so a file that a killed process left is written over.
+    The name of the new file is fixed, so a file that a killed process left is written over. A link
+    keeps its place, and its target is replaced. A device or a pipe is written directly.
     """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.write(raw)
+        return
     beside = path.with_name(f".{path.name}.part")
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
-    handle = locked_file(beside, mode)
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    handle = locked_file(beside, 0o666 if mode is None else mode)
     try:
         with os.fdopen(handle, "wb") as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)  # the mask of the process may have removed some
             file.truncate(0)
             file.write(raw)
             file.flush()

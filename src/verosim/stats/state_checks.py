@@ -99,7 +99,7 @@ def _check_products(name: str, arrays: list[np.ndarray], budget: np.ndarray) -> 
     """Sums of products are symmetric up to rounding, and their diagonal is not negative."""
     diagonal = np.diagonal(arrays[0], axis1=-2, axis2=-1)
     require((diagonal >= -budget).all(), f"a sum of squares in {name!r} is negative")
-    root = np.sqrt(budget)
+    root = np.sqrt(np.maximum(budget, 0.0))  # a negative peak is refused by its own check
     for array in arrays:
         with np.errstate(over="ignore"):
             apart = np.abs(array - np.swapaxes(array, -1, -2))
