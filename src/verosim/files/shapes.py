@@ -14,6 +14,7 @@ import numpy as np
 from verosim.axes import Codes, Columns
 from verosim.axes.contexts import ContextCodes
 from verosim.data.tokens import WEIGHTINGS
+from verosim.densities.mixture import MixtureParams
 from verosim.stats.plain_trees import damaged
 from verosim.stats.state_checks import check_options
 
@@ -37,6 +38,9 @@ SHAPES: dict[str, dict[str, str]] = {
         "pivot": "f C d", "offset": "f C d", "covariance_": "f k d d", "whitener": "f k d d",
         "log_det": "f k", "share": "f C", "used": "b d",
     },
+    "Covariances": {
+        "pivot": "f C d", "offset": "f C d", "covariance": "f k d d", "share": "f C", "used": "b d",
+    },
     "PoissonParams": {"rate": "f C d"},
     "CodeParams": {"codes": ". K d", "table": "f T C", "kinds": "* d", "skipped": "b K"},
     "BinParams": {"codes": ". K d", "table": "f T C", "kinds": "* d", "skipped": "b K"},
@@ -54,7 +58,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "TermScores": {"coef": "f C K", "bias": "f C", "vocabulary": ". K"},
     "MarginScores": {"coef": "f C K", "bias": "f C", "idf": "f K", "vocabulary": ". K"},
     "LiftedScores": {"form": ". C"},
-    "MixtureParams": {"owner": "i G", "log_share": "f G"},
+    "MixtureParams": {"components": ". d", "owner": "i G", "log_share": "f G"},
     "PoolParams": {"log_shares": "f C", "rules": ". C"},
     "ProductParams": {"parts": ". C"},
     "PairedParams": {"parts": ". C", "interactions": ". C"},
@@ -65,6 +69,9 @@ SHAPES: dict[str, dict[str, str]] = {
     "TokenAmounts": {"coef": "f C m", "bias": "f C", "scale": "f m"},
     "SideBySide": {"coef": "f C m", "bias": "f C", "scale": "f m"},
     "PerceptronCourse": {"theta": "f k e", "late": "f k l"},
+    "FourierMap": {
+        "mean": "f d", "variance": "f d", "scale": "f d", "frequencies": "f d D", "offsets": "f D",
+    },
     "ColumnWeights": {"weights": "f d", "offsets": "f C", "pair_weights": "f P"},
     "Mixing": {"temperatures": "f E", "exponents": "f E", "weights": "f E", "offsets": "f C"},
     "NonconformityScores": {"sorted": "f m", "above": "f n"},
@@ -90,7 +97,7 @@ def sizes_of(one: Any) -> dict[str, int]:
     shapes = SHAPES.get(type(one).__name__)
     if shapes is None:
         return {}
-    sizes: dict[str, int] = {}
+    sizes: dict[str, int] = {"C": one.classes} if isinstance(one, MixtureParams) else {}
     for name, text in shapes.items():
         value = getattr(one, name)
         if value is None:
@@ -142,6 +149,7 @@ FURTHER_CHECKS: dict[str, Any] = {
     or len(one.params.form.bias) in ((1, 2) if n["C"] == 2 else (n["C"],)),
     "ColumnParams": lambda one, n: n["a"] in (0, n["d"]),
     "ComplementParams": lambda one, n: n["a"] in (0, n["d"]),
+    "Covariances": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
     "FullParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
     "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"],
     "BinParams": lambda one, n: n["T"] >= n["K"],

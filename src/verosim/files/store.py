@@ -21,8 +21,9 @@ from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.one_state import snapshot
+from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
-from verosim.files.records import built_record, record_tree
+from verosim.files.records import RECORDS, built_record, record_tree
 from verosim.stats.codec import DATA_ERRORS, checked_statistic
 from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.state import is_restorable
@@ -35,11 +36,15 @@ except ImportError:  # on Windows
 
 FILE_FORMAT = 1
 MAX_BYTES = 4 << 30
-FILE_FIELDS = {"format", "class", "model", "notes", "baseline"}
+FILE_FIELDS = {"format", "class", "model", "notes", "scores"}
 
 
 def dumps(
-    model: BaseEstimator, *, notes: Mapping[str, Any] | None = None, statistics: bool = True
+    model: BaseEstimator,
+    *,
+    notes: Mapping[str, Any] | None = None,
+    scores: SavedScores | None = None,
+    statistics: bool = True,
 ) -> bytes:
     """Write a model to bytes that contain data and no code.
 
@@ -51,10 +56,15 @@ def dumps(
         A model of verosim, fitted or not.
     notes : dict or None, default=None
         Anything that you want to keep with the model: texts, numbers, lists and dicts.
+    scores : CrossValidation, Choice, Candidates, HeldOutScores, dict or None, default=None
+        The scores of held-out rows to keep with the model: a result of `cross_validate` or `auto`,
+        or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
+        change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
-        Whether the sums of the training rows are saved. Without them, the bytes are fewer and say
-        less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
-        change its settings or be validated.
+        Whether the sums of the training rows are saved. Without them, the bytes say less about the
+        rows. They are fewer too, except for models of counts, which need more bytes for their
+        probabilities than for their counts. The model predicts the same, but it cannot merge,
+        forget, add rows or change its settings.
 
     Returns
     -------
@@ -99,7 +109,7 @@ def dumps(
             return "model", model_tree(one, statistics)
         found = record_tree(one)
         if found is not None:
-            return "record", found
+            return found
         if callable(one) or hasattr(one, "fit"):
             raise foreign(one, "A part of the model")
         return None
@@ -108,12 +118,15 @@ def dumps(
         raise VerosimError(
             f"notes must be a dict; got {type(notes).__name__}.", "Use notes={'source': 'loans'}."
         )
-    tree = {"model": snapshot(model), "notes": None if notes is None else dict(notes)}
+    tree = {
+        "model": snapshot(model), "notes": None if notes is None else dict(notes),
+        "scores": None if scores is None else held_out_scores(scores, counted_rows(model) or 0.0),
+    }  # fmt: skip
     node, tensors = packed_tree(tree, hook)
     parts = dict(node["of"])
     content = {
         "format": FILE_FORMAT, "class": type(model).__name__, "model": parts["model"],
-        "notes": parts["notes"], "baseline": None,
+        "notes": parts["notes"], "scores": parts["scores"],
     }  # fmt: skip
     return tensor_file(content, tensors)
 
@@ -158,6 +171,7 @@ def save(
     path: str | os.PathLike[str],
     *,
     notes: Mapping[str, Any] | None = None,
+    scores: SavedScores | None = None,
     statistics: bool = True,
 ) -> None:
     """Write a model to a file that contains data and no code.
@@ -172,10 +186,15 @@ def save(
         The file to write, such as "loans.verosim".
     notes : dict or None, default=None
         Anything that you want to keep with the model: texts, numbers, lists and dicts.
+    scores : CrossValidation, Choice, Candidates, HeldOutScores, dict or None, default=None
+        The scores of held-out rows to keep with the model: a result of `cross_validate` or `auto`,
+        or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
+        change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
-        Whether the sums of the training rows are saved. Without them, the file is smaller and says
-        less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
-        change its settings or be validated.
+        Whether the sums of the training rows are saved. Without them, the file says less about the
+        rows. It is smaller too, except for models of counts, which need more bytes for their
+        probabilities than for their counts. The model predicts the same, but it cannot merge,
+        forget, add rows or change its settings.
 
     Raises
     ------
@@ -196,7 +215,7 @@ def save(
     >>> verosim.load(path).predict(X[:2])
     array([0, 0])
     """
-    raw = dumps(model, notes=notes, statistics=statistics)
+    raw = dumps(model, notes=notes, scores=scores, statistics=statistics)
     try:
         replace_file(Path(path), raw)
     except OSError as error:
@@ -240,6 +259,11 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> 
     >>> verosim.load(path)
     GaussianNB()
     """
+    return loads(file_bytes(path, max_bytes), max_bytes=max_bytes)
+
+
+def file_bytes(path: str | os.PathLike[str], max_bytes: int | None) -> bytes:
+    """The bytes of a file that is not too large."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -248,13 +272,12 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> 
                     f"The file has {size:,} bytes, and max_bytes is {max_bytes:,}.",
                     "Use a larger max_bytes if you trust the file.",
                 )
-            raw = file.read()
+            return file.read()
     except OSError as error:
         raise VerosimError(
             f"The file {os.fspath(path)!r} cannot be read: {error.strerror or error}.",
             "Check the path of the file.",
         ) from error
-    return loads(raw, max_bytes=max_bytes)
 
 
 def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]:
@@ -274,7 +297,8 @@ def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]
         )
     if content["format"] < 1 or content.keys() != FILE_FIELDS:
         raise damaged("its description has unknown fields")
-    tree = {"is": "dict", "of": [["model", content["model"]], ["notes", content["notes"]]]}
+    inside = ("model", "notes", "scores")
+    tree = {"is": "dict", "of": [[name, content[name]] for name in inside]}
     try:
         parts = unpacked_tree(tree, tensors, _built)
     except VerosimError:
@@ -284,13 +308,22 @@ def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]
     model = parts["model"]
     if type(model) not in SAVED_MODELS or type(model).__name__ != content["class"]:
         raise damaged("it is not a model")
-    return model, {**content, "notes": parts["notes"]}
+    kinds = {"notes": dict | None, "scores": HeldOutScores | None}
+    if not all(isinstance(parts[name], kind) for name, kind in kinds.items()):
+        raise damaged("its notes or its scores have a wrong type")
+    return model, {"format": content["format"], "notes": parts["notes"], "scores": parts["scores"]}
+
+
+def counted_rows(model: Any) -> float | None:
+    """The number of rows that a model has counted, if it counts rows."""
+    state = getattr(getattr(model, "model_", model), "state_", None)
+    return None if state is None else float(state.statistic.rows.sum())
 
 
 def _built(tag: str, tree: Any) -> Any:
     """The object of a tree. The kinds of objects are those of the code."""
-    if tag == "record":
-        return built_record(tree)
+    if tag in RECORDS:
+        return built_record(tag, tree)
     if tag == "model":
         return built_model(tree)
     if tag == "statistic":
@@ -324,13 +357,21 @@ def _built_state(tree: Any) -> SavedState:
 def replace_file(path: Path, raw: bytes) -> None:
     """Write a file beside the old one, sync it, and rename it. Nothing is left of a failure.
 
-    The name of the new file is fixed, so a file that a killed process left is written over.
+    The name of the new file is fixed, so a file that a killed process left is written over. A link
+    keeps its place, and its target is replaced. A device or a pipe is written directly.
     """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.write(raw)
+        return
     beside = path.with_name(f".{path.name}.part")
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
-    handle = locked_file(beside, mode)
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    handle = locked_file(beside, 0o666 if mode is None else mode)
     try:
         with os.fdopen(handle, "wb") as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)  # the mask of the process may have removed some
             file.truncate(0)
             file.write(raw)
             file.flush()
