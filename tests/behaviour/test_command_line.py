@@ -15,6 +15,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -273,8 +274,28 @@ def test_drift_of_a_table_and_of_a_model_agree(folder):
     assert by_rows["rows"] == [300, 100]
     same = json.loads(run("drift", first, first, "--json").stdout)
     assert {column["psi"] for column in same["columns"].values()} == {0.0}
-    text = run("drift", first, folder / "later.verosim", "--on", folder / "later.csv").stdout
-    assert text.count("accuracy") == 2
+
+
+def test_drift_on_rows_pairs_the_scores(folder):
+    words = ["drift", folder / "visits.verosim", folder / "later.verosim", "--on"]
+    rows = folder / "later.csv"
+    found = json.loads(run(*words, rows, "--json").stdout)["on"]
+    first, second = (verosim.load(folder / f"{name}.verosim") for name in ("visits", "later"))
+    labels = [row["result"] for row in csv.DictReader(rows.open())]
+    losses = []
+    for model in (first, second):
+        p = model.predict_proba(rows)
+        at = [model.classes_.tolist().index(label) for label in labels]
+        losses.append(-np.log(p[np.arange(len(p)), at]))
+    d = losses[1] - losses[0]
+    assert found["rows"] == 100
+    assert found["scores"]["log_loss"]["first"] == pytest.approx(losses[0].mean())
+    assert found["scores"]["log_loss"]["difference"] == pytest.approx(d.mean())
+    assert found["scores"]["log_loss"]["standard_error"] == pytest.approx(
+        d.std(ddof=1) / 10, rel=1e-9
+    )
+    assert "second − first" in run(*words, rows).stdout
+    run("drift", folder / "visits.verosim", rows, "--on", rows, code=2)
 
 
 def test_diagnose_and_plot(folder, tmp_path):
