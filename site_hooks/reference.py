@@ -20,6 +20,7 @@ MODULES = (
     "verosim.twins",
     "verosim.pool",
     "verosim.insight",
+    "verosim.files",
     "verosim.bayes",
     "verosim.theory",
     "verosim.testing",
@@ -142,7 +143,7 @@ GROUPS = (
         "Data and schema",
         "How to [read data](../howto/read_data.md), [choose columns](../howto/choose_columns.md) "
         "and use threads for [large files](../howto/large_files.md).",
-        names_in("verosim", "look Schema read query threads use_threads save load dumps loads"),
+        names_in("verosim", "look Schema read query threads use_threads save load dumps loads info"),
     ),
     Group(
         "results",
@@ -153,6 +154,7 @@ GROUPS = (
         )
         + names_in("verosim.validate", "Diagnosis Finding Drift")
         + names_in("verosim.pool", "Choice Candidates Candidate ExpertScores")
+        + names_in("verosim.files", "ModelInfo HeldOutScores")
         + names_in("verosim.twins", "Comparison Difference Crossing Failure Gap")
         + names_in("verosim.bayes", "Quadratic Conic ConicPiece Ellipse Covariance")
         + names_in("verosim.bayes", "Learned LearnedTable"),
@@ -211,7 +213,7 @@ INDEX = (
     "# Reference\n\n"
     "Every public name, with its parameters and results. Classifiers and functions are names of "
     "`verosim`. The classes of results are in `verosim.validate`, `verosim.twins`, `verosim.pool`, "
-    "`verosim.insight` and `verosim.bayes`. `verosim.__version__` is the version.\n"
+    "`verosim.insight`, `verosim.files` and `verosim.bayes`. `verosim.__version__` is the version.\n"
 )
 # The methods that most users need come first, then the others in the order of the source.
 FIRST = [

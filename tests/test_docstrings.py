@@ -22,6 +22,7 @@ MODULES = [
     verosim.twins,
     verosim.pool,
     verosim.insight,
+    verosim.files,
     verosim.bayes,
     verosim.theory,
 ]

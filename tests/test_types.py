@@ -16,7 +16,9 @@ import verosim.typing
 
 HERE = Path(__file__).parent / "typed"
 GOOD, WRONG = HERE / "user_script.py", HERE / "wrong_script.py"
-PACKAGES = [verosim, verosim.validate, verosim.twins, verosim.pool, verosim.insight]
+PACKAGES = [
+    verosim, verosim.validate, verosim.twins, verosim.pool, verosim.insight, verosim.files,
+]  # fmt: skip
 MOST_ANY = 12  # parameters and results of public names that are `Any`, all together
 
 

@@ -8,8 +8,8 @@
 array([0])
 
 Classifiers and functions are here. The classes of their results are in `verosim.validate`,
-`verosim.twins`, `verosim.pool`, `verosim.insight` and `verosim.bayes`, sample sizes in
-`verosim.theory`.
+`verosim.twins`, `verosim.pool`, `verosim.insight`, `verosim.files` and `verosim.bayes`, sample
+sizes in `verosim.theory`.
 """
 
 from __future__ import annotations

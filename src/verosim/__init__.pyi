@@ -1,4 +1,5 @@
 from verosim import bayes as bayes
+from verosim import files as files
 from verosim import insight as insight
 from verosim import pool as pool
 from verosim import theory as theory
@@ -34,6 +35,7 @@ from verosim.estimators import NaiveLDA as NaiveLDA
 from verosim.estimators import TextNB as TextNB
 from verosim.estimators import TextRidge as TextRidge
 from verosim.estimators.whiten import Whiten as Whiten
+from verosim.files.model_info import info as info
 from verosim.files.store import dumps as dumps
 from verosim.files.store import load as load
 from verosim.files.store import loads as loads

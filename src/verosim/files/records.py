@@ -8,7 +8,8 @@ the shapes of their arrays are checked, because compiled loops trust them.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
+import math
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -66,6 +67,7 @@ from verosim.estimators.tan import TreeSpec
 from verosim.estimators.text import TextSpec
 from verosim.estimators.text_ridge import TextRidgeSpec
 from verosim.files.fits import fits
+from verosim.files.held_out_scores import HeldOutScores
 from verosim.files.shapes import check_shapes
 from verosim.linalg import Inverse
 from verosim.pool.experts import Expert
@@ -109,7 +111,7 @@ RECORDS: dict[str, type] = {
         FoundMixture, MixtureSettings, Tried, Amount, Expert, Mixing, Candidate, Candidates,
         # Corrections of wrappers
         Temperature, Isotonic, LengthMap, ColumnWeights, CalibratedRule, NonconformityScores,
-        Reliability,
+        Reliability, HeldOutScores,
     )
 }  # fmt: skip
 BASES = {
@@ -139,6 +141,7 @@ def record_tree(one: Any) -> dict[str, Any] | None:
     if RECORDS.get(kind.__name__) is not kind:
         return None
     one = one.fixed() if kind is Lift else one
+    one = replace(one, seconds=math.nan) if kind is Candidate else one  # a file has no times
     return {
         "record": kind.__name__, "values": {name: getattr(one, name) for name in field_names(kind)}
     }  # fmt: skip

@@ -21,6 +21,7 @@ from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.one_state import snapshot
+from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
 from verosim.files.records import built_record, record_tree
 from verosim.stats.codec import DATA_ERRORS, checked_statistic
@@ -35,11 +36,15 @@ except ImportError:  # on Windows
 
 FILE_FORMAT = 1
 MAX_BYTES = 4 << 30
-FILE_FIELDS = {"format", "class", "model", "notes", "baseline"}
+FILE_FIELDS = {"format", "class", "model", "notes", "scores"}
 
 
 def dumps(
-    model: BaseEstimator, *, notes: Mapping[str, Any] | None = None, statistics: bool = True
+    model: BaseEstimator,
+    *,
+    notes: Mapping[str, Any] | None = None,
+    scores: SavedScores | None = None,
+    statistics: bool = True,
 ) -> bytes:
     """Write a model to bytes that contain data and no code.
 
@@ -51,6 +56,10 @@ def dumps(
         A model of verosim, fitted or not.
     notes : dict or None, default=None
         Anything that you want to keep with the model: texts, numbers, lists and dicts.
+    scores : CrossValidation, Choice, Candidates, HeldOutScores, dict or None, default=None
+        The scores of held-out rows to keep with the model: a result of `cross_validate` or `auto`,
+        or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
+        change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
         Whether the sums of the training rows are saved. Without them, the bytes are fewer and say
         less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
@@ -108,12 +117,15 @@ def dumps(
         raise VerosimError(
             f"notes must be a dict; got {type(notes).__name__}.", "Use notes={'source': 'loans'}."
         )
-    tree = {"model": snapshot(model), "notes": None if notes is None else dict(notes)}
+    tree = {
+        "model": snapshot(model), "notes": None if notes is None else dict(notes),
+        "scores": None if scores is None else held_out_scores(scores, counted_rows(model) or 0.0),
+    }  # fmt: skip
     node, tensors = packed_tree(tree, hook)
     parts = dict(node["of"])
     content = {
         "format": FILE_FORMAT, "class": type(model).__name__, "model": parts["model"],
-        "notes": parts["notes"], "baseline": None,
+        "notes": parts["notes"], "scores": parts["scores"],
     }  # fmt: skip
     return tensor_file(content, tensors)
 
@@ -158,6 +170,7 @@ def save(
     path: str | os.PathLike[str],
     *,
     notes: Mapping[str, Any] | None = None,
+    scores: SavedScores | None = None,
     statistics: bool = True,
 ) -> None:
     """Write a model to a file that contains data and no code.
@@ -172,6 +185,10 @@ def save(
         The file to write, such as "loans.verosim".
     notes : dict or None, default=None
         Anything that you want to keep with the model: texts, numbers, lists and dicts.
+    scores : CrossValidation, Choice, Candidates, HeldOutScores, dict or None, default=None
+        The scores of held-out rows to keep with the model: a result of `cross_validate` or `auto`,
+        or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
+        change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
         Whether the sums of the training rows are saved. Without them, the file is smaller and says
         less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
@@ -196,7 +213,7 @@ def save(
     >>> verosim.load(path).predict(X[:2])
     array([0, 0])
     """
-    raw = dumps(model, notes=notes, statistics=statistics)
+    raw = dumps(model, notes=notes, scores=scores, statistics=statistics)
     try:
         replace_file(Path(path), raw)
     except OSError as error:
@@ -240,6 +257,11 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> 
     >>> verosim.load(path)
     GaussianNB()
     """
+    return loads(file_bytes(path, max_bytes), max_bytes=max_bytes)
+
+
+def file_bytes(path: str | os.PathLike[str], max_bytes: int | None) -> bytes:
+    """The bytes of a file that is not too large."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -248,13 +270,12 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> 
                     f"The file has {size:,} bytes, and max_bytes is {max_bytes:,}.",
                     "Use a larger max_bytes if you trust the file.",
                 )
-            raw = file.read()
+            return file.read()
     except OSError as error:
         raise VerosimError(
             f"The file {os.fspath(path)!r} cannot be read: {error.strerror or error}.",
             "Check the path of the file.",
         ) from error
-    return loads(raw, max_bytes=max_bytes)
 
 
 def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]:
@@ -274,7 +295,8 @@ def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]
         )
     if content["format"] < 1 or content.keys() != FILE_FIELDS:
         raise damaged("its description has unknown fields")
-    tree = {"is": "dict", "of": [["model", content["model"]], ["notes", content["notes"]]]}
+    inside = ("model", "notes", "scores")
+    tree = {"is": "dict", "of": [[name, content[name]] for name in inside]}
     try:
         parts = unpacked_tree(tree, tensors, _built)
     except VerosimError:
@@ -284,7 +306,16 @@ def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]
     model = parts["model"]
     if type(model) not in SAVED_MODELS or type(model).__name__ != content["class"]:
         raise damaged("it is not a model")
-    return model, {**content, "notes": parts["notes"]}
+    kinds = {"notes": dict | None, "scores": HeldOutScores | None}
+    if not all(isinstance(parts[name], kind) for name, kind in kinds.items()):
+        raise damaged("its notes or its scores have a wrong type")
+    return model, {"format": content["format"], "notes": parts["notes"], "scores": parts["scores"]}
+
+
+def counted_rows(model: Any) -> float | None:
+    """The number of rows that a model has counted, if it counts rows."""
+    state = getattr(getattr(model, "model_", model), "state_", None)
+    return None if state is None else float(state.statistic.rows.sum())
 
 
 def _built(tag: str, tree: Any) -> Any:

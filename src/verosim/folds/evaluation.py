@@ -12,15 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from verosim.bayes.rule import Rule
 from verosim.data.stream import TableSource
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimWarning, warn
 from verosim.folds.engine import HeldOutEngine
 from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.folds.log_densities import LogDensities
 from verosim.folds.rules import FoldRules, Visited
 from verosim.folds.scores import Score, Sums
 from verosim.folds.splits import row_labels, row_weights
 from verosim.folds.warnings import first_warning_only
+
+LOG_DENSITY = "log_density"  # the name of the sums of log p(x)
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,12 @@ class FoldScores:
     kept: OutOfFold | None = None  # of the first spec
     sums: dict[str, Any] = field(default_factory=dict)  # over all rows, of the first spec
     complete: bool = True
+
+    @property
+    def log_density(self) -> tuple[float, float] | None:
+        """The mean and the deviation of log p(x), if they were asked for and exist."""
+        found: LogDensities | None = self.sums.get(LOG_DENSITY)
+        return None if found is None else found.mean_and_deviation
 
 
 class _Collector:
@@ -103,13 +113,15 @@ def score_specs(
     scores: dict[str, Score],
     keep_rows: bool = False,
     sums: dict[str, Sums] | None = None,
+    log_density: bool = False,
 ) -> FoldScores:
     """Scores of all specs on the same held-out rows. An interrupt keeps the completed folds.
 
-    `keep_rows` and `sums` are for an engine with one spec: they keep its out-of-fold scores, and
-    sum arrays over all rows.
+    `keep_rows`, `sums` and `log_density` are for an engine with one spec: they keep its out-of-fold
+    scores, sum arrays over all rows, and sum log p(x) if the spec is a density.
     """
-    reducer = _Reducer(engine, scores, keep_rows, sums or {})
+    density = log_density and engine.specs[0].is_density
+    reducer = _Reducer(engine, scores, keep_rows, sums or {}, density)
     specs, folds = len(engine.specs), engine.rows.count
     complete = True
     try:
@@ -149,11 +161,12 @@ class _Reducer:
         scores: dict[str, Score],
         keep_rows: bool,
         sums: dict[str, Sums],
+        density: bool,
     ) -> None:
-        self.engine, self.scores, self.sums = engine, scores, sums
+        self.engine, self.scores, self.sums, self.density = engine, scores, sums, density
         self.keep_rows, self.kept = keep_rows, _Collector()
         columns = [score.sums_column for score in scores.values()]
-        self.by_sums = not keep_rows and not sums and None not in columns
+        self.by_sums = not (keep_rows or sums or density) and None not in columns
         self.with_loss = 1 in columns
         self.parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
         self.totals: dict[str, Any] = {}
@@ -175,6 +188,8 @@ class _Reducer:
             for one in rows
         ]
         totals = {name: one.of(rows[0]) for name, one in self.sums.items()}
+        if self.density:
+            totals[LOG_DENSITY] = log_densities(held, rules)
         return _Piece(parts, found[0] if self.keep_rows else None, totals)
 
     def take(self, visited: Visited) -> int:
@@ -212,6 +227,17 @@ class _Reducer:
             for name, score in self.scores.items():
                 table[name][key] = score.value([part[name] for part in counted])
         return table
+
+
+def log_densities(held: HeldOutRows, rules: FoldRules) -> LogDensities:
+    """The sums of log p(x) of some held-out rows by the rule of the first spec."""
+    rule = rules.seen[0]
+    if not isinstance(rule, Rule):
+        return LogDensities(0.0, 0.0, 0.0)
+    found, at = rule.evidence(held.block), held.counted()
+    if at is None:
+        return LogDensities.of(found, held.weights)
+    return LogDensities.of(found[at], held.weights[at])
 
 
 def out_of_fold(engine: HeldOutEngine, score: Any) -> tuple[OutOfFold, dict[int, Any]]:

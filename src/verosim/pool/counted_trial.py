@@ -42,6 +42,9 @@ class CountedTrial(Trial):
         source = self.rows.read_as(group.reading, group.spec.reader(self.schema))
         assert isinstance(source, ArraySource)
         log_p = [np.empty((len(self.codes), len(self.classes))) for _ in group.experts]
+        densities: list[np.ndarray | None] = [
+            np.empty(len(self.codes)) if expert.is_density else None for expert in group.experts
+        ]
         evidence: list[Evidence] = []
         order = []
         for f in np.unique(self._parts):
@@ -51,20 +54,22 @@ class CountedTrial(Trial):
                 training = total.without(summarise(source.take(at), total.zero()))
             order.append(at)
             plain = [expert.spec for expert in group.experts if not expert.spec.learns_in_pool]
-            posteriors = iter(predicted(plain, training, source.X[at]))
-            for own, expert in zip(log_p, group.experts, strict=True):
+            found = iter(predicted(plain, training, source.X[at]))
+            for own, density, expert in zip(log_p, densities, group.experts, strict=True):
                 if expert.spec.learns_in_pool:
                     evidence.append(evidence_of(expert, training, source.X[at]))
                 else:
-                    own[at] = next(posteriors)
+                    own[at], log_density = next(found)
+                    if density is not None and log_density is not None:
+                        density[at] = log_density
         specs = [expert.spec for expert in group.experts]
         at = np.concatenate(order)
         for e, expert in enumerate(group.experts):
             if expert.spec.learns_in_pool:
-                weights, found = cross_fitted_weights(
+                weights, posteriors = cross_fitted_weights(
                     Evidence.joined(evidence), self.codes[at], self.row_weights[at],
                     self._parts[at],
                 )  # fmt: skip
-                log_p[e][at] = found
+                log_p[e][at] = posteriors
                 specs[e] = expert.spec.resolved({"weights": weights})
-        return Counted(total, log_p, specs)
+        return Counted(total, log_p, specs, densities)

@@ -51,7 +51,12 @@ class Expert:
     @property
     def is_density(self) -> bool:
         """Whether it is a density of the columns that the pool can use."""
-        return self.reading == AS_CELLS and self.spec.is_density
+        return is_pool_density(self.spec)
+
+
+def is_pool_density(spec: Spec) -> bool:
+    """Whether a model is a density of the columns that a pool can use."""
+    return spec.reading == AS_CELLS and spec.is_density
 
 
 @dataclass(frozen=True, eq=False)

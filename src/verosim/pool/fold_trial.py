@@ -26,6 +26,7 @@ from verosim.pool.rows import PoolRows
 from verosim.pool.texts import lengths_of
 from verosim.pool.trial import (
     Counted,
+    Predicted,
     Trial,
     choose_by_labels,
     evidence_of,
@@ -150,7 +151,7 @@ class FoldTrial(Trial):
         blocks = [source.X[at] for at in self.held]
         plain = [expert for expert in group.experts if not expert.spec.learns_in_pool]
 
-        def predict(f: int, training: Statistic) -> list[np.ndarray]:
+        def predict(f: int, training: Statistic) -> list[Predicted]:
             specs = [self._without_fold(expert.spec, source, training, f) for expert in plain]
             return predicted(specs, training, blocks[f])
 
@@ -160,19 +161,23 @@ class FoldTrial(Trial):
         else:
             known = trainings
             folds = self._by_fold(lambda f: predict(f, known[f]))
-        found = [np.concatenate(own) for own in zip(*folds, strict=True)]
-        log_p, specs = [], []
+        found = [Predicted.joined(own) for own in zip(*folds, strict=True)]
+        log_p: list[np.ndarray] = []
+        densities: list[np.ndarray | None] = []
+        specs = []
         for expert in group.experts:
             spec = expert.spec
             if spec.learns_in_pool:
                 spec, own = self._weighted(expert, trainings, each, blocks)
+                density = None
             else:
-                own = found[plain.index(expert)]
+                own, density = found[plain.index(expert)]
                 if spec.needs_rows:
                     spec = spec.resolved(spec.found_in_rows(source, total))
             log_p.append(own)
+            densities.append(density)
             specs.append(spec)
-        return Counted(total, log_p, specs)
+        return Counted(total, log_p, specs, densities)
 
     def _without_fold(self, spec: Spec, source: ArraySource, training: Statistic, f: int) -> Spec:
         """The settings of an expert. If it needs rows, those outside a fold complete them."""

@@ -32,7 +32,13 @@ from verosim.pool.spec import PoolSpec
 from verosim.pool.splitting import most_held_out, trial_of
 from verosim.pool.texts import completed, divided, mean_bytes
 from verosim.pool.trial import Trial
-from verosim.pool.tried_experts import TriedExperts, learn_mixing, no_expert, try_experts
+from verosim.pool.tried_experts import (
+    TriedExperts,
+    learn_mixing,
+    no_expert,
+    try_experts,
+    with_log_density,
+)
 from verosim.pool.weighted_pairs import MOST_PAIRS
 from verosim.stats import Statistic
 
@@ -105,6 +111,7 @@ def _learned(
     mixing, report = learn_mixing(spec, tried, asked, _not_read(schema, spec))
     mixing = mixing if spec.keep == "all" else mixing.kept()
     members = tuple(expert for expert in tried.experts if expert.name in mixing.names)
+    report = with_log_density(report, tried, members, mixing)
     statistic: Statistic = tried.statistic(members)
     if source.table.once:  # the experts have seen only the first rows
         reader = replace(spec, members=members).reader(trial.schema)
@@ -240,5 +247,6 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
     with first_warning_only():
         try_experts(tried, every)
     mixing, report = learn_mixing(pool, tried, pool.members, _not_read(trial.schema, pool))
+    report = with_log_density(report, tried, tried.experts, mixing)
     tuned = {"members": tuple(tried.experts), "mixing": mixing, "report": report}
     return derive(spec, state.statistic, state.schema, tuned, streaming=True)

@@ -66,17 +66,20 @@ class OnePartTrial(Trial):
         ]
         plain = [spec for spec in specs if not spec.learns_in_pool]
         found = iter(predicted(plain, training, held.X))
-        log_p = []
+        log_p: list[np.ndarray] = []
+        densities: list[np.ndarray | None] = []
         for e, expert in enumerate(group.experts):
             if expert.spec.learns_in_pool:
                 weights, own = cross_fitted_weights(
                     evidence_of(expert, training, held.X), self.codes, self.row_weights, self._parts
                 )
                 specs[e] = expert.spec.resolved({"weights": weights})
+                density = None
             else:
-                own = next(found)
+                own, density = next(found)
             log_p.append(own)
-        return Counted(training + summarise(held, plan), log_p, specs)
+            densities.append(density)
+        return Counted(training + summarise(held, plan), log_p, specs, densities)
 
     @cached_property
     def _streamed(self) -> Statistic:

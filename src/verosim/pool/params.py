@@ -8,7 +8,7 @@ of rows is another model, the mixture of the members that are densities of the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -57,11 +57,8 @@ class PoolParams(Params):
                 f"none of them: {listed([expert.name for expert in self.members])}.",
                 "Add one of them to experts, and use keep='all'.",
             )
-        share = dict(zip(self.mixing.names, self.mixing.weights.tolist(), strict=True))
-        weights = np.array([share[expert.name] for expert in some])
-        weights = weights if weights.sum() > 0 else np.ones(len(some))
         parts: Any = [self.rules[expert.name].params for expert in some]
-        return MemberMixture(tuple(parts), weights / weights.sum())
+        return MemberMixture(tuple(parts), density_weights(some, self.mixing))
 
     def read(self, rows: Any) -> Any:
         return rows
@@ -130,6 +127,15 @@ class PoolParams(Params):
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
         """Every expert checks its own scores."""
+
+
+def density_weights(experts: Sequence[Expert], mixing: Mixing) -> np.ndarray:
+    """(M,) the weights of densities in the mixture of a pool. They sum to 1."""
+    share = dict(zip(mixing.names, mixing.weights.tolist(), strict=True))
+    weights = np.array([share[expert.name] for expert in experts])
+    weights = weights if weights.sum() > 0 else np.ones(len(experts))
+    found: np.ndarray = weights / weights.sum()
+    return found
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,10 @@ class Candidate:
     needs_all_rows : bool
         Whether the model needs all rows at once. A pool with such an expert cannot merge, and it
         cannot add or forget rows.
+    log_density : tuple of float or None
+        For a pool, the mean and the standard deviation of log p(x) of the held-out rows. It is None
+        for other models, for a pool that is not a density of the columns, and if a row has the
+        density 0. `cross_validate(…, log_density=True)` gives it for other models.
     name : str
         The `repr` of the model in one line.
 
@@ -79,6 +83,7 @@ class Candidate:
     seconds: float = np.nan
     size: int = 0
     needs_all_rows: bool = False
+    log_density: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -172,7 +177,8 @@ class Candidates:
         yield ["accuracy", *(f"{row.accuracy:.4f}" for row in rows)]
         if any(row.size for row in rows):
             yield ["weight", *("" if np.isnan(row.weight) else f"{row.weight:.2f}" for row in rows)]
-            yield ["seconds", *(f"{row.seconds:.2f}" for row in rows)]
+            if not all(np.isnan(row.seconds) for row in rows):  # a loaded pool has no times
+                yield ["seconds", *(f"{row.seconds:.2f}" for row in rows)]
             yield ["memory", *(_memory(row.size) for row in rows)]
 
     __repr__ = __str__

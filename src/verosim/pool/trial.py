@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verosim.axes import Axes, Groups
-from verosim.bayes.rule import spread
+from verosim.bayes.rule import Rule, spread
 from verosim.bayes.stacked import log_posteriors
 from verosim.data.labels import positions
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.models import Spec, derive_rules
 from verosim.models.structure import CellRows
-from verosim.pool.experts import AS_CELLS, Expert, ExpertGroup
+from verosim.pool.experts import AS_CELLS, Expert, ExpertGroup, is_pool_density
 from verosim.pool.rows import PoolRows, Reading
 from verosim.stats import Statistic
 from verosim.validate.weight_likelihood import Evidence
@@ -35,6 +35,24 @@ class Counted(NamedTuple):
     statistic: Statistic  # of all rows
     log_p: list[np.ndarray]  # for each expert, (m, C) log-posteriors of the held-out rows
     specs: list[Spec]  # the settings of each expert, with the weights that were learned
+    log_density: list[np.ndarray | None]  # for each density (m,) log p(x) of the held-out rows
+
+
+class Predicted(NamedTuple):
+    """What one expert predicts for held-out rows."""
+
+    log_p: np.ndarray  # (m, C) log p(k | x) over all classes
+    log_density: np.ndarray | None  # (m,) log p(x), if the pool can use it as a density
+
+    @classmethod
+    def joined(cls, parts: Sequence[Predicted]) -> Predicted:
+        """The predictions of several folds, one after the other."""
+        densities = [part.log_density for part in parts if part.log_density is not None]
+        every = len(densities) == len(parts)
+        return cls(
+            np.concatenate([part.log_p for part in parts]),
+            np.concatenate(densities) if every else None,
+        )
 
 
 class Trial(ABC):
@@ -102,8 +120,8 @@ def least_count(specs: Iterable[Spec]) -> float:
     return min(spec.least_count for spec in specs)
 
 
-def predicted(specs: Sequence[Spec], training: Statistic, block: Any) -> list[np.ndarray]:
-    """For each expert with this statistic (m, C) the log-posteriors of held-out rows.
+def predicted(specs: Sequence[Spec], training: Statistic, block: Any) -> list[Predicted]:
+    """For each expert with this statistic, its predictions of held-out rows.
 
     They are over all classes of the statistic. Everything that the experts share is done once.
     """
@@ -115,7 +133,13 @@ def predicted(specs: Sequence[Spec], training: Statistic, block: Any) -> list[np
         seen = training.lean(least_count(specs)).prune()
     rules = derive_rules(specs, seen, quiet=True)
     places = positions(seen.axes.groups.classes, every)
-    return [spread(log_p, places, len(every)) for log_p in log_posteriors(rules, block)]
+    return [
+        Predicted(
+            spread(log_p, places, len(every)),
+            rule.evidence(block) if isinstance(rule, Rule) and is_pool_density(spec) else None,
+        )
+        for spec, rule, log_p in zip(specs, rules, log_posteriors(rules, block), strict=True)
+    ]
 
 
 def evidence_of(expert: Expert, training: Statistic, block: Any) -> Evidence:

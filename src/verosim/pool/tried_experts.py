@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import logsumexp
 
 from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError
+from verosim.folds.log_densities import LogDensities
 from verosim.folds.scores import LOG_LOSS
 from verosim.pool.experts import Expert, ExpertGroup
 from verosim.pool.mixing import ExpertScore, HeldOutFeatures, Mixing
+from verosim.pool.params import density_weights
 from verosim.pool.pool_statistic import PartKey, pool_statistic
 from verosim.pool.result import Candidate, Candidates
 from verosim.pool.spec import PoolSpec
@@ -32,6 +35,7 @@ class TriedExperts:
     trial: Trial
     experts: list[Expert] = field(default_factory=list)
     log_p: list[np.ndarray] = field(default_factory=list)  # for each expert, (m, C)
+    log_density: dict[str, np.ndarray] = field(default_factory=dict)  # (m,) of each density
     seconds: dict[str, float] = field(default_factory=dict)  # by the name of the expert
     left_out: dict[str, str] = field(default_factory=dict)  # reasons by name
     parts: dict[PartKey, Statistic] = field(default_factory=dict)
@@ -44,6 +48,9 @@ class TriedExperts:
         took = (time.perf_counter() - start) / len(group.experts)
         self.parts[group.part] = counted.statistic
         self.log_p += counted.log_p
+        for expert, found in zip(group.experts, counted.log_density, strict=True):
+            if found is not None:
+                self.log_density[expert.name] = found
         for expert, spec in zip(group.experts, counted.specs, strict=True):
             known = spec.resolved({"classes": self.trial.classes})
             self.experts.append(replace(expert, spec=known))
@@ -137,6 +144,21 @@ def learn_mixing(
     )  # fmt: skip
     report = Candidates([total, *lines, *untried], LOG_LOSS, tried.complete, dict(not_read))
     return mixing, report
+
+
+def with_log_density(
+    report: Candidates, tried: TriedExperts, members: Sequence[Expert], mixing: Mixing
+) -> Candidates:
+    """The table with the mean and the deviation of log p(x) of the held-out rows by the pool."""
+    some = [expert for expert in members if expert.name in tried.log_density]
+    if not some:
+        return report
+    weights = density_weights(some, mixing)
+    each = np.stack([tried.log_density[expert.name] for expert in some], axis=1)  # (m, M)
+    found = LogDensities.of(logsumexp(each, axis=1, b=weights), tried.trial.row_weights)
+    total, *rest = report.rows
+    total = replace(total, log_density=found.mean_and_deviation)
+    return replace(report, rows=[total, *rest])
 
 
 def _line(expert: Expert, score: ExpertScore, weight: float, tried: TriedExperts) -> Candidate:

@@ -76,6 +76,11 @@ class CrossValidation:
     by : GroupScores or None
         The scores, the calibration and the decision rates of each group. None without the argument
         `by`.
+    log_density : tuple of float or None
+        The mean and the standard deviation of log p(x) of the held-out rows. New rows with a much
+        smaller mean are unlike the training rows. None without the argument `log_density`, for a
+        model that is not a density of the columns, for leave-one-out, and if a row has the
+        density 0.
     log_proba : ndarray of shape (n, C)
         The log-posteriors log p(k | x) of the held-out rows, in the order of the rows. A row that
         is held out several times has the mean of its posteriors. A row that is never held out has
@@ -113,6 +118,7 @@ class CrossValidation:
     out_of_fold: OutOfFold | None = field(repr=False, default=None)  # if the rows were kept
     timings: dict[str, float] = field(default_factory=dict)  # seconds
     by: GroupScores | None = field(repr=False, default=None)  # if groups were given
+    log_density: tuple[float, float] | None = None  # mean and deviation of log p(x)
 
     @property
     def log_proba(self) -> np.ndarray:
@@ -210,6 +216,9 @@ class CrossValidation:
             error = self.error(name)
             spread = "" if np.isnan(error) else f" ± {error:.4f}"
             lines.append(f"{name.ljust(width)}  {self.mean(name):.4f}{spread}")
+        if self.log_density is not None:
+            mean, deviation = self.log_density
+            lines.append(f"mean log p(x) {mean:.4f}, deviation {deviation:.4f}")
         if self.by is not None:
             lines += ["", str(self.by)]
         return "\n".join(lines)
@@ -260,6 +269,7 @@ def cross_validate(
     unlabelled: Literal["error", "skip"] = "error",
     keep_rows: bool | None = None,
     by: Labels | None = None,
+    log_density: bool = False,
 ) -> CrossValidation:
     """Score a model on held-out rows, without refitting it for each fold.
 
@@ -319,6 +329,10 @@ def cross_validate(
         The group of each row, or the name of a column of the table, such as "sex". The result then
         has the scores, the calibration and the decision rates of each group in its field `by`. The
         column may be one that the model uses or ignores; `by` changes nothing in the model.
+    log_density : bool, default=False
+        Whether to compute the mean and the standard deviation of log p(x) of the held-out rows. It
+        needs the density of each row in addition to its posterior. `verosim.save` keeps them in the
+        file, so that later rows can be compared with them.
 
     Returns
     -------
@@ -371,7 +385,7 @@ def cross_validate(
             found = leave_one_out(model.spec(), inputs, keep_priors)
             scores = {name: np.array([value]) for name, value in alone(found, score_by).items()}
             timings = {"score": time.perf_counter() - start}
-            rows, kept, predicted = len(found.labels), found, counted(found)
+            rows, kept, predicted, density = len(found.labels), found, counted(found), None
             if grouped is not None:
                 check_lengths(grouped.codes, rows)
             sums = {name: one.of(predicted) for name, one in summed.items()}
@@ -380,16 +394,17 @@ def cross_validate(
             keep_rows = in_memory(engine.rows) if keep_rows is None else keep_rows
             if grouped is not None:
                 check_lengths(grouped.codes, engine.rows)
-            scored = score_specs(engine, score_by, keep_rows, summed)
+            scored = score_specs(engine, score_by, keep_rows, summed, log_density)
             timings = {"score": time.perf_counter() - start}
             scores = {name: found[0] for name, found in scored.table.items()}
             rows, kept, sums = scored.rows, scored.kept, scored.sums
+            density = scored.log_density
     timings["all"] = time.perf_counter() - start
     classes = kept.classes if kept is not None else engine.rows.classes
     bins = sums.get("reliability")
     return CrossValidation(
         scores, classes, rows, sums["confusion"], None if bins is None else bins.reliability(),
-        kept, timings, None if grouped is None else grouped.result(sums["by"], classes),
+        kept, timings, None if grouped is None else grouped.result(sums["by"], classes), density,
     )  # fmt: skip
 
 
