@@ -136,8 +136,46 @@ def test_fit_chooses_a_model_and_keeps_its_scores(folder, tmp_path):
                          tmp_path / "m.verosim", "--note", "by=ana").stdout)  # fmt: skip
     assert out["rows"] == 300
     assert 0.6 < out["scores"]["accuracy"] < 1
-    notes = json.loads(run("info", tmp_path / "m.verosim", "--json").stdout)["notes"]
-    assert notes == {"by": "ana", "scores": out["scores"]}
+    info = json.loads(run("info", tmp_path / "m.verosim", "--json").stdout)
+    assert info["notes"] == {"by": "ana"}
+    assert info["scores"]["accuracy"] == out["scores"]["accuracy"]
+    assert info["scores"]["rows"] == 300
+    mean, deviation = info["scores"]["log_density"]
+    assert mean < 0 < deviation
+
+
+def test_scores_of_an_old_model_do_not_stay_in_the_file(folder, tmp_path):
+    path = tmp_path / "m.verosim"
+    run("fit", folder / "visits.csv", "--schema", folder / "schema.json", "--model", "naivebayes",
+        "-o", path)  # fmt: skip
+    before = json.loads(run("info", path, "--json").stdout)["scores"]
+    done = run("update", path, folder / "later.csv")
+    assert "scores of the old model were removed" in done.stderr
+    after = json.loads(run("info", path, "--json").stdout)["scores"]
+    # The baseline is that of rows that are all still in the model.
+    assert after == {"rows": 300, "log_density": before["log_density"]}
+    run("forget", path, folder / "erased.csv")
+    assert "scores" not in json.loads(run("info", path, "--json").stdout)
+    assert b"accuracy" not in path.read_bytes()
+
+
+def test_validate_states_how_far_the_density_fell(folder, tmp_path):
+    path = tmp_path / "m.verosim"
+    run("fit", folder / "visits.csv", "--schema", folder / "schema.json", "--model", "naivebayes",
+        "-o", path)  # fmt: skip
+    before, spread = verosim.info(path).scores.log_density
+    far = tmp_path / "far.csv"
+    header, *rows = csv.reader((folder / "later.csv").open())
+    with far.open("w") as file:
+        csv.writer(file).writerows([header, *([r[0], 20 + int(r[1]), *r[2:]] for r in rows)])
+    words = ["validate", path, far]
+    out = json.loads(run(*words, "--json").stdout)["log_density"]
+    mean = verosim.load(path).log_density(far).mean()
+    assert out["mean"] == pytest.approx(mean)
+    assert out["fall"] == pytest.approx(before - mean)
+    assert out["fall_in_deviations"] == pytest.approx((before - mean) / spread)
+    assert "log p(x) fell by" in run(*words, "--at-most", "fall=100").stdout
+    assert "Fall is" in run(*words, "--at-most", "fall=0.5", code=3).stderr
 
 
 def test_fit_with_a_named_model_and_settings(folder, tmp_path):
@@ -289,9 +327,9 @@ def test_drift_on_rows_pairs_the_scores(folder):
         losses.append(-np.log(p[np.arange(len(p)), at]))
     d = losses[1] - losses[0]
     assert found["rows"] == 100
-    assert found["scores"]["log_loss"]["first"] == pytest.approx(losses[0].mean())
-    assert found["scores"]["log_loss"]["difference"] == pytest.approx(d.mean())
-    assert found["scores"]["log_loss"]["standard_error"] == pytest.approx(
+    assert found["scores"]["neg_log_loss"]["first"] == pytest.approx(-losses[0].mean())
+    assert found["scores"]["neg_log_loss"]["difference"] == pytest.approx(-d.mean())
+    assert found["scores"]["neg_log_loss"]["standard_error"] == pytest.approx(
         d.std(ddof=1) / 10, rel=1e-9
     )
     assert "second − first" in run(*words, rows).stdout

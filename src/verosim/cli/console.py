@@ -57,12 +57,12 @@ def aligned(pairs: Mapping[str, Any]) -> str:
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in pairs.items())
 
 
-def in_columns(lines: Sequence[Sequence[str]]) -> str:
-    """Lines of cells: the first cell of each line is left-aligned, the others right-aligned."""
+def in_columns(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
+    """Lines of cells. Numbers are right-aligned, except in the first column."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if at else cell.ljust(width)
+            cell.rjust(width) if at and numbers else cell.ljust(width)
             for at, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines

@@ -73,8 +73,9 @@ class NewRows:
         if self.log_density is not None:
             mean, spread = self.log_density
             lines.append(f"{'mean log p(x)'.ljust(width)}  {mean:.4f}, deviation {spread:.4f}")
-        lines.append(f"{'missing cells'.ljust(width)}  {_shares(self.missing)}")
-        lines.append(f"{'unseen values'.ljust(width)}  {_shares(self.unseen)}")
+        if self.missing:  # they were counted
+            lines.append(f"{'missing cells'.ljust(width)}  {_shares(self.missing)}")
+            lines.append(f"{'unseen values'.ljust(width)}  {_shares(self.unseen)}")
         for label, count in self.new_labels.items():
             lines.append(f"label {label!r} is not a class of the model: {count:,} rows")
         if self.by is not None:
@@ -127,7 +128,7 @@ def score_new_rows(
     schema = opened.reader.schema
     if schema.target is None:
         schema = replace(schema, target=target, target_type=kind_of_labels(classes))
-    density = state.spec.is_density
+    density = probable and state.spec.is_density
 
     def work(chunk: Chunk) -> _Sums:
         codes, labels = target_codes(target, chunk.rows, schema)
