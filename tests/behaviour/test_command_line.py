@@ -11,8 +11,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,67 +18,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import verosim
-from verosim.cli.demo import DEMO_STEPS, demo_tables
+from tests.behaviour.command_line import SOURCE, run, start
+from verosim.cli.demo import DEMO_STEPS
 from verosim.cli.main import main
 
-SOURCE = Path(verosim.__file__).parents[1]
 HELP = Path(__file__).with_name("command_line_help")
 VERBS = [
     "look", "fit", "update", "validate", "predict", "explain", "sample", "merge", "forget",
     "drift", "diagnose", "plot", "info", "demo",
 ]  # fmt: skip
-
-
-def start(*words: object, **how) -> subprocess.Popen:
-    """A process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), "VEROSIM_THREADS": "1"}
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    return subprocess.Popen(
-        [sys.executable, "-m", "verosim", *map(str, words)], env=env, text=True, **how
-    )
-
-
-@dataclass(frozen=True)
-class Ended:
-    stdout: str
-    stderr: str
-
-
-def run(*words: object, code: int = 0, given: str = "", cwd: Path | None = None) -> Ended:
-    """The same command in this process, because loading the library takes a second."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        patch.setenv("COLUMNS", "80")
-        patch.chdir(cwd or Path.cwd())
-        found = main(list(map(str, words)))
-        out.flush(), err.flush()
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
-    assert found == code, texts[1]
-    assert "Traceback" not in texts[1]
-    return Ended(*texts)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The tables of the demo, a schema, and a model of each table."""
-    place = tmp_path_factory.mktemp("shop")
-    for name, text in demo_tables().items():
-        (place / name).write_text(text)
-    schema = verosim.look(place / "visits.csv", "result", columns={"customer": "ignore"})
-    schema.save(place / "schema.json")
-    for name in ("visits", "later"):
-        model = verosim.NaiveBayes().fit(place / f"{name}.csv", "result", schema=schema)
-        verosim.save(model, place / f"{name}.verosim", notes={"source": name})
-    return place
-
-
-@pytest.fixture
-def model(folder, tmp_path):
-    """A copy of a model file that a test may change."""
-    path = tmp_path / "visits.verosim"
-    path.write_bytes((folder / "visits.verosim").read_bytes())
-    return path
 
 
 # Help ---------------------------------------------------------------------------------------------

@@ -152,8 +152,6 @@ def _given(
 ) -> tuple[Any, Any, str]:
     from inspect import signature
 
-    import numpy as np
-
     from verosim.cli.pieces import cross_validated, reads_numbers, training_rows
     from verosim.estimators.statistic_classifier import StatisticClassifier
     from verosim.files.held_out_scores import HeldOutScores
@@ -161,13 +159,11 @@ def _given(
     name, scores, text = type(model).__name__, None, "no scores: use verosim validate on other rows"
     if reads_numbers(model):
         _check_accepted(name, how, ("schema", "na"))
-        X, y, names = training_rows(model, table, target, how["schema"], how["na"])
+        X, y = training_rows(model, table, target, how["schema"], how["na"])
         if folds:
             scores = HeldOutScores(cross_validated(model, X, y, folds), len(y))
             text = str(scores)
-        fitted = model.fit(X, y)
-        fitted.feature_names_in_ = np.array(names, dtype=object)  # the file finds columns by them
-        return fitted, scores, text
+        return model.fit(X, y), scores, text
     accepted = tuple(signature(model.fit).parameters)
     _check_accepted(name, how, accepted)
     how = {name: value for name, value in how.items() if name in accepted}

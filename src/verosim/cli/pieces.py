@@ -32,8 +32,8 @@ def reads_numbers(model: Any) -> bool:
 
 def training_rows(
     model: Any, table: Table, target: str | None, schema: Any, na: tuple[str, ...]
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """All rows as numbers (n, d), their labels (n,), and the names of the columns."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """All rows as numbers (n, d) with names, and their labels (n,)."""
     from verosim.data.stream import target_codes
     from verosim.kinds.look import look
 
@@ -53,7 +53,19 @@ def training_rows(
         y.append(labels[codes])
     if not X:
         raise VerosimError("The table has no rows.", "Check the table.")
-    return np.concatenate(X), np.concatenate(y), names
+    return _named(np.concatenate(X), names), np.concatenate(y)
+
+
+class NamedNumbers(np.ndarray):
+    """A matrix with names of its columns, as data frames have them."""
+
+    columns: list[str] | None = None
+
+
+def _named(X: np.ndarray, names: list[str]) -> NamedNumbers:
+    out = X.view(NamedNumbers)
+    out.columns = names
+    return out
 
 
 def _numbers(rows: Rows, names: list[str]) -> np.ndarray:
@@ -88,7 +100,8 @@ def input_of(model: Any, rows: Rows) -> Any:
 
     if not reads_numbers(model):
         return pa.Table.from_batches([rows.batch])
-    return _numbers(rows, list(map(str, model.feature_names_in_)))
+    names = list(map(str, model.feature_names_in_))
+    return _named(_numbers(rows, names), names)
 
 
 def predicted_pieces(
@@ -173,9 +186,9 @@ def cross_validated(model: Any, X: np.ndarray, y: np.ndarray, folds: int) -> dic
 
     cv = StratifiedKFold(folds, shuffle=True, random_state=0)
     if not hasattr(model, "predict_proba"):
-        return {ACCURACY: float((cross_val_predict(model, X, y, cv=cv) == y).mean())}
+        return {ACCURACY: float((cross_val_predict(model, np.asarray(X), y, cv=cv) == y).mean())}
     classes, at = np.unique(y, return_inverse=True)
-    p = cross_val_predict(model, X, y, cv=cv, method="predict_proba")
+    p = cross_val_predict(model, np.asarray(X), y, cv=cv, method="predict_proba")
     tiny = np.finfo(float).tiny
     return {
         ACCURACY: float((classes[p.argmax(axis=1)] == y).mean()),
