@@ -49,6 +49,7 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.pairs
 	$(BIN)/python -m benchmarks.twins
 	$(BIN)/python -m benchmarks.explain
+	$(BIN)/python -m benchmarks.command_line
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.text_quality
 

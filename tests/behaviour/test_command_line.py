@@ -11,75 +11,22 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import verosim
-from verosim.cli.demo import DEMO_STEPS, demo_tables
+from tests.behaviour.command_line import SOURCE, run, start
+from verosim.cli.demo import DEMO_STEPS
 from verosim.cli.main import main
 
-SOURCE = Path(verosim.__file__).parents[1]
 HELP = Path(__file__).with_name("command_line_help")
 VERBS = [
     "look", "fit", "update", "validate", "predict", "explain", "sample", "merge", "forget",
     "drift", "diagnose", "plot", "info", "demo", "warm",
 ]  # fmt: skip
-
-
-def start(*words: object, **how) -> subprocess.Popen:
-    """A process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), "VEROSIM_THREADS": "1"}
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    return subprocess.Popen(
-        [sys.executable, "-m", "verosim", *map(str, words)], env=env, text=True, **how
-    )
-
-
-@dataclass(frozen=True)
-class Ended:
-    stdout: str
-    stderr: str
-
-
-def run(*words: object, code: int = 0, given: str = "", cwd: Path | None = None) -> Ended:
-    """The same command in this process, because loading the library takes a second."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        patch.setenv("COLUMNS", "80")
-        patch.chdir(cwd or Path.cwd())
-        found = main(list(map(str, words)))
-        out.flush(), err.flush()
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
-    assert found == code, texts[1]
-    assert "Traceback" not in texts[1]
-    return Ended(*texts)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The tables of the demo, a schema, and a model of each table."""
-    place = tmp_path_factory.mktemp("shop")
-    for name, text in demo_tables().items():
-        (place / name).write_text(text)
-    schema = verosim.look(place / "visits.csv", "result", columns={"customer": "ignore"})
-    schema.save(place / "schema.json")
-    for name in ("visits", "later"):
-        model = verosim.NaiveBayes().fit(place / f"{name}.csv", "result", schema=schema)
-        verosim.save(model, place / f"{name}.verosim", notes={"source": name})
-    return place
-
-
-@pytest.fixture
-def model(folder, tmp_path):
-    """A copy of a model file that a test may change."""
-    path = tmp_path / "visits.verosim"
-    path.write_bytes((folder / "visits.verosim").read_bytes())
-    return path
 
 
 # Help ---------------------------------------------------------------------------------------------
@@ -135,8 +82,46 @@ def test_fit_chooses_a_model_and_keeps_its_scores(folder, tmp_path):
                          tmp_path / "m.verosim", "--note", "by=ana").stdout)  # fmt: skip
     assert out["rows"] == 300
     assert 0.6 < out["scores"]["accuracy"] < 1
-    notes = json.loads(run("info", tmp_path / "m.verosim", "--json").stdout)["notes"]
-    assert notes == {"by": "ana", "scores": out["scores"]}
+    info = json.loads(run("info", tmp_path / "m.verosim", "--json").stdout)
+    assert info["notes"] == {"by": "ana"}
+    assert info["scores"]["accuracy"] == out["scores"]["accuracy"]
+    assert info["scores"]["rows"] == 300
+    mean, deviation = info["scores"]["log_density"]
+    assert mean < 0 < deviation
+
+
+def test_scores_of_an_old_model_do_not_stay_in_the_file(folder, tmp_path):
+    path = tmp_path / "m.verosim"
+    run("fit", folder / "visits.csv", "--schema", folder / "schema.json", "--model", "naivebayes",
+        "-o", path)  # fmt: skip
+    before = json.loads(run("info", path, "--json").stdout)["scores"]
+    done = run("update", path, folder / "later.csv")
+    assert "scores of the old model were removed" in done.stderr
+    after = json.loads(run("info", path, "--json").stdout)["scores"]
+    # The baseline is that of rows that are all still in the model.
+    assert after == {"rows": 300, "log_density": before["log_density"]}
+    run("forget", path, folder / "erased.csv")
+    assert "scores" not in json.loads(run("info", path, "--json").stdout)
+    assert b"accuracy" not in path.read_bytes()
+
+
+def test_validate_states_how_far_the_density_fell(folder, tmp_path):
+    path = tmp_path / "m.verosim"
+    run("fit", folder / "visits.csv", "--schema", folder / "schema.json", "--model", "naivebayes",
+        "-o", path)  # fmt: skip
+    before, spread = verosim.info(path).scores.log_density
+    far = tmp_path / "far.csv"
+    header, *rows = csv.reader((folder / "later.csv").open())
+    with far.open("w") as file:
+        csv.writer(file).writerows([header, *([r[0], 20 + int(r[1]), *r[2:]] for r in rows)])
+    words = ["validate", path, far]
+    out = json.loads(run(*words, "--json").stdout)["log_density"]
+    mean = verosim.load(path).log_density(far).mean()
+    assert out["mean"] == pytest.approx(mean)
+    assert out["fall"] == pytest.approx(before - mean)
+    assert out["fall_in_deviations"] == pytest.approx((before - mean) / spread)
+    assert "log p(x) fell by" in run(*words, "--at-most", "fall=100").stdout
+    assert "Fall is" in run(*words, "--at-most", "fall=0.5", code=3).stderr
 
 
 def test_fit_with_a_named_model_and_settings(folder, tmp_path):
@@ -273,8 +258,28 @@ def test_drift_of_a_table_and_of_a_model_agree(folder):
     assert by_rows["rows"] == [300, 100]
     same = json.loads(run("drift", first, first, "--json").stdout)
     assert {column["psi"] for column in same["columns"].values()} == {0.0}
-    text = run("drift", first, folder / "later.verosim", "--on", folder / "later.csv").stdout
-    assert text.count("accuracy") == 2
+
+
+def test_drift_on_rows_pairs_the_scores(folder):
+    words = ["drift", folder / "visits.verosim", folder / "later.verosim", "--on"]
+    rows = folder / "later.csv"
+    found = json.loads(run(*words, rows, "--json").stdout)["on"]
+    first, second = (verosim.load(folder / f"{name}.verosim") for name in ("visits", "later"))
+    labels = [row["result"] for row in csv.DictReader(rows.open())]
+    losses = []
+    for model in (first, second):
+        p = model.predict_proba(rows)
+        at = [model.classes_.tolist().index(label) for label in labels]
+        losses.append(-np.log(p[np.arange(len(p)), at]))
+    d = losses[1] - losses[0]
+    assert found["rows"] == 100
+    assert found["scores"]["neg_log_loss"]["first"] == pytest.approx(-losses[0].mean())
+    assert found["scores"]["neg_log_loss"]["difference"] == pytest.approx(-d.mean())
+    assert found["scores"]["neg_log_loss"]["standard_error"] == pytest.approx(
+        d.std(ddof=1) / 10, rel=1e-9
+    )
+    assert "second − first" in run(*words, rows).stdout
+    run("drift", folder / "visits.verosim", rows, "--on", rows, code=2)
 
 
 def test_diagnose_and_plot(folder, tmp_path):

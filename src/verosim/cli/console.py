@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,3 +55,15 @@ def aligned(pairs: Mapping[str, Any]) -> str:
     """Names and values in two columns."""
     width = max(map(len, pairs), default=0)
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in pairs.items())
+
+
+def in_columns(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
+    """Lines of cells. Numbers are right-aligned, except in the first column."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if at and numbers else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

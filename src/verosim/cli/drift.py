@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from verosim.cli.console import aligned, show
+from verosim.cli.console import in_columns, show
 from verosim.cli.models import read_model
 from verosim.cli.options import (
     Database,
@@ -74,21 +74,27 @@ def drift_command(
     }  # fmt: skip
     text = str(found)
     if on is not None:
-        scores = _scores({str(model): fitted, str(other): second}, on, target, read)
-        data["scores"] = scores
-        lines = {
-            name: ", ".join(f"{score} {value:.4f}" for score, value in one.items())
-            for name, one in scores.items()
-        }
-        text += f"\n\n{aligned(lines)}"
+        data["on"], table = _side_by_side(fitted, second, on, target, read)
+        text += f"\n\n{table}"
     show(data, text)
 
 
-def _scores(
-    models: dict[str, Any], on: str, target: str | None, read: list[str] | None
-) -> dict[str, dict[str, float]]:
-    """The scores of both models on the same rows."""
-    from verosim.validate.new_rows import score_new_rows
+def _side_by_side(
+    first: Any, second: Any, on: str, target: str | None, read: list[str] | None
+) -> tuple[dict[str, Any], str]:
+    """The scores of both models on the same rows, and their differences row by row."""
+    from verosim.validate.new_rows import paired_difference, score_new_rows
 
     table = opened(on, None, None, read)
-    return {name: score_new_rows(one, table, target).scores for name, one in models.items()}
+    found = [score_new_rows(one, table, target, each_row=True) for one in (first, second)]
+    rows = found[0].rows
+    data: dict[str, Any] = {"rows": rows, "scores": {}}
+    lines = [("score", "first", "second", "second − first", "standard error")]
+    for name in [name for name in found[0].of_rows if name in found[1].of_rows]:
+        before, after = (one.scores[name] for one in found)
+        difference, error = paired_difference(*(one.of_rows[name] for one in found))
+        data["scores"][name] = {
+            "first": before, "second": after, "difference": difference, "standard_error": error,
+        }  # fmt: skip
+        lines.append((name, f"{before:.4f}", f"{after:.4f}", f"{difference:+.4f}", f"{error:.4f}"))
+    return data, f"on {rows:,} rows of {on}, paired\n{in_columns(lines)}"

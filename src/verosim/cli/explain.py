@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,9 +22,17 @@ from verosim.cli.options import (
     Spreadsheet,
     TableOutput,
 )
-from verosim.cli.sources import opened, row_of
+from verosim.cli.sources import opened, pieces_of, row_of
 from verosim.cli.tables import format_of, write_table
 from verosim.cli.whole_files import STDOUT
+from verosim.errors import VerosimError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from verosim.data.tables import Table
+
+PIECE = 10_000  # rows that are explained together
 
 
 def explain_command(
@@ -51,7 +60,7 @@ def explain_command(
     """Explain decisions: what each column adds to the log-odds of the predicted class.
 
     With --row, one row is printed as a table. Without it, each row is one line. With -o, all
-    parts are written to a table.
+    parts are written to a table. The rows are read in pieces, so a table can be larger than memory.
 
     \b
     Example:
@@ -60,34 +69,53 @@ def explain_command(
     """
     if output != STDOUT:
         format_of(output)
-    table = opened(source, db, query, read)
-    if row is not None:
-        table = row_of(table, row)
+    table = opened(source, db, query, read, again=row is not None)
     fitted = read_model(model)
-    from verosim.insight.explain import explain as explanation
-
     labels = {str(label): label for label in fitted.classes_.tolist()}
-    found = explanation(
-        fitted,
-        table,
-        of=None if of is None else labels.get(of, of),
-        against=None if against is None else labels.get(against, against),
-        na=tuple(na or ()),
+    how = {
+        "of": None if of is None else labels.get(of, of),
+        "against": None if against is None else labels.get(against, against),
+    }  # fmt: skip
+    marks = tuple(na or ())
+    if row is not None:
+        found = _explained(fitted, row_of(table, row), how, marks)
+        if output != STDOUT:
+            part = _parts(found, row)
+            write_table(part.schema, part.to_batches(), output, spreadsheet)
+        else:
+            show({**found.to_dict(), "row": [row] * len(found.to_dict()["row"])},
+                 f"{found}\n\n{found.table(markdown=False)}")  # fmt: skip
+        return
+    pieces = (
+        (first, _explained(fitted, piece, how, marks)) for first, piece in pieces_of(table, PIECE)
     )
-    if output != STDOUT:
-        parts = found.to_dict()
-        if row is not None:
-            parts["row"] = [row] * len(parts["row"])
-        _write(parts, output, spreadsheet)
-    elif CONSOLE.json or row is None:
-        show(found.to_dict(), "\n".join(f"{i}: {one}" for i, one in enumerate(found)))
-    else:
-        show({}, f"{found}\n\n{found.table(markdown=False)}")
+    if output == STDOUT and not CONSOLE.json:
+        for first, found in pieces:
+            for i, one in enumerate(found):
+                print(f"{first + i}: {one}")
+        return
+    tables = (_parts(found, first) for first, found in pieces)
+    start = next(tables, None)
+    if start is None:
+        raise VerosimError("The table has no rows.", "Check the table.")
+    batches = (batch for part in chain([start], tables) for batch in part.to_batches())
+    write_table(start.schema, batches, output, spreadsheet)
 
 
-def _write(parts: dict[str, list[object]], output: str, spreadsheet: bool) -> None:
+def _explained(fitted: Any, table: Table, how: dict[str, Any], na: tuple[str, ...]) -> Any:
+    from verosim.cli.pieces import input_of, reads_numbers
+    from verosim.insight.explain import explain
+
+    if reads_numbers(fitted):
+        return explain(fitted, input_of(fitted, next(table.batches())), **how)
+    return explain(fitted, table, na=na, **how)
+
+
+def _parts(found: Any, first: int) -> pa.Table:
+    """The parts of all columns as a table. The rows are counted from `first`."""
     import pyarrow as pa
 
+    parts = found.to_dict()
+    parts["row"] = [first + at for at in parts["row"]]
     parts["value"] = [None if value is None else str(value) for value in parts["value"]]
-    table = pa.table(parts)
-    write_table(table.schema, table.to_batches(), output, spreadsheet)
+    return pa.table(parts)

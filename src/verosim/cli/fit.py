@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,10 +24,11 @@ from verosim.cli.options import (
     Target,
     Weight,
     pairs,
-    parsed,
     usage_error,
 )
 from verosim.cli.sources import opened
+
+FOLDS = 5  # for the scores
 
 
 def fit_command(
@@ -41,7 +43,9 @@ def fit_command(
     ] = "default",
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="Fit this model, such as lda or naivebayes."),
+        typer.Option(
+            "--model", metavar="NAME", help="Fit this model, such as lda, naivebayes or logistic."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -51,7 +55,7 @@ def fit_command(
     ] = None,
     folds: Annotated[
         int, typer.Option("--folds", help="Folds for the scores of --model; 0 for no scores.")
-    ] = 5,
+    ] = FOLDS,
     schema: Annotated[
         Path | None,
         typer.Option("--schema", metavar="FILE", help="A schema of `verosim look -o FILE`."),
@@ -98,6 +102,7 @@ def fit_command(
         raise usage_error(f"The folder of {str(output)!r} does not exist.")
     table = opened(source, db, query, read)
     from verosim.data.schema import Schema
+    from verosim.files.held_out_scores import held_out_scores
     from verosim.files.store import save
 
     how: dict[str, Any] = {
@@ -108,62 +113,78 @@ def fit_command(
     if model is None:
         fitted, scores, text = _chosen(table, target, effort, simple, how)
     else:
+        from verosim.cli.named_models import named_model
+
         unfitted = named_model(model, pairs(settings, "--set"))
         fitted, scores, text = _given(unfitted, table, target, folds, how)
-    kept = {**pairs(notes, "--note"), "scores": scores}
-    save(fitted, output, notes=kept, statistics=not no_statistics)
+    kept = pairs(notes, "--note") or None
+    save(fitted, output, notes=kept, scores=scores, statistics=not no_statistics)
     found = summary(fitted)
-    described = str(fitted.checked_state().schema or "")
+    state = fitted.checked_state() if hasattr(fitted, "checked_state") else None
+    described = "" if state is None else str(state.schema or "")
+    rows = found.get("rows", 0.0)
+    kept_scores = {} if scores is None else held_out_scores(scores, rows).scores
     done = ", ".join(f"{name} {value}" for name, value in shown(found).items() if name == "rows")
-    data = {"model": repr(fitted), "file": str(output), "scores": scores, **found}
-    show(data, f"{described}\n\n{text}\n\n{fitted!r}, {done}: {output}")
+    data = {"model": repr(fitted), "file": str(output), "scores": kept_scores, **found}
+    what = f"{fitted!r}, {done}: {output}" if done else f"{fitted!r}: {output}"
+    show(data, "\n\n".join(part for part in (described, text, what) if part))
 
 
 def _chosen(
     table: Any, target: str | None, effort: Any, simple: bool, how: dict[str, Any]
-) -> tuple[Any, dict[str, float], str]:
+) -> tuple[Any, Any, str]:
+    from verosim.files.held_out_scores import held_out_scores
     from verosim.pool.auto import auto
 
     found = auto(table, target, effort=effort, simple=simple, **how)
     if not found.table.complete:  # Ctrl-C: a model of some experts is not what was asked for
         raise KeyboardInterrupt
-    best = found.table[0]
-    return found.model, {"accuracy": best.accuracy, "log_loss": best.score}, str(found.table)
+    scores = held_out_scores(found, float(found.model.checked_state().statistic.rows.sum()))
+    if simple and found.model.checked_state().spec.is_density:
+        # The choice does not need the density of each row, and the file keeps it as a baseline.
+        again = _scored(found.model, table, target, FOLDS, how)
+        scores = replace(scores, log_density=again.log_density)
+    return found.model, scores, str(found.table)
 
 
 def _given(
     model: Any, table: Any, target: str | None, folds: int, how: dict[str, Any]
-) -> tuple[Any, dict[str, float], str]:
-    from verosim.estimators.statistic_classifier import StatisticClassifier
-    from verosim.validate.cross_validation import cross_validate
+) -> tuple[Any, Any, str]:
+    from inspect import signature
 
+    from verosim.cli.pieces import cross_validated, reads_numbers, training_rows
+    from verosim.estimators.statistic_classifier import StatisticClassifier
+    from verosim.files.held_out_scores import HeldOutScores
+
+    name, scores, text = type(model).__name__, None, "no scores: use verosim validate on other rows"
+    if reads_numbers(model):
+        _check_accepted(name, how, ("schema", "na"))
+        X, y = training_rows(model, table, target, how["schema"], how["na"])
+        if folds:
+            scores = HeldOutScores(cross_validated(model, X, y, folds), len(y))
+            text = str(scores)
+        return model.fit(X, y), scores, text
+    accepted = tuple(signature(model.fit).parameters)
+    _check_accepted(name, how, accepted)
+    how = {name: value for name, value in how.items() if name in accepted}
     if folds and isinstance(model, StatisticClassifier):
-        found = cross_validate(model, table, target, folds, **how)
-        scores, text = {name: found.mean(name) for name in found.scores}, str(found)
-    else:
-        scores, text = {}, "no scores"
+        scores = _scored(model, table, target, folds, how)
+        text = str(scores)
     return model.fit(table, target, **how), scores, text
 
 
-def named_model(name: str, settings: dict[str, str]) -> Any:
-    """The model with a name in any case, such as lda, with its settings."""
-    from verosim.estimators.statistic_classifier import StatisticClassifier
-    from verosim.files.models import SAVED_MODELS
+def _check_accepted(name: str, how: dict[str, Any], accepted: tuple[str, ...]) -> None:
+    """Raise an error for an option that the model cannot use."""
+    options = {
+        "sample_weight": "--weight", "na": "--na", "schema": "--schema",
+        "unlabelled": "--skip-unlabelled",
+    }  # fmt: skip
+    for key, value in how.items():
+        if key not in accepted and value not in (None, (), "error"):
+            raise usage_error(f"{name} cannot use {options[key]}.")
 
-    kinds: dict[str, Any] = {
-        kind.__name__.lower(): kind
-        for kind in SAVED_MODELS
-        if issubclass(kind, StatisticClassifier)
-    }
-    wanted = name.lower().replace("_", "").replace("-", "")
-    if wanted not in kinds:
-        raise usage_error(f"--model must be one of {', '.join(sorted(kinds))}; got {name!r}.")
-    kind = kinds[wanted]
-    known = kind().get_params().keys()
-    unknown = settings.keys() - known
-    if unknown:
-        raise usage_error(
-            f"{kind.__name__} has no setting {sorted(unknown)[0]!r}; it has "
-            f"{', '.join(sorted(known)) or 'none'}."
-        )
-    return kind(**{setting: parsed(value) for setting, value in settings.items()})
+
+def _scored(model: Any, table: Any, target: str | None, folds: int, how: dict[str, Any]) -> Any:
+    from verosim.validate.cross_validation import cross_validate
+
+    return cross_validate(model, table, target, folds, log_density=True, **how)

@@ -57,5 +57,5 @@ def forget_command(
         unlabelled = "skip" if skip_unlabelled else "error"
         return fitted.forget(table, target, sample_weight=weight, unlabelled=unlabelled)
 
-    found = change_model(model, wait, change)
+    found = change_model(model, wait, change, keeps_baseline=False)
     show(found, shown_change(found))

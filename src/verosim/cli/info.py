@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from verosim.cli.console import aligned, show
-from verosim.cli.models import read_model_and_notes, shown, summary
+from verosim.cli.models import read_file, shown, summary
 from verosim.cli.options import Debug, Json, ModelFile, Quiet
 
 
@@ -20,7 +20,8 @@ def info_command(
     """
     import hashlib
 
-    fitted, notes = read_model_and_notes(model)
+    fitted, content = read_file(model)
+    notes, scores = content["notes"] or {}, content["scores"]
     raw = model.read_bytes()
     found: dict[str, Any] = {"model": repr(fitted)}
     schema, classes = None, None
@@ -41,10 +42,15 @@ def info_command(
         found["columns"] = {column.name: column.role for column in schema.columns}
     if "fingerprint" not in found and "rows" in found:
         texts["statistics"] = "none: this model can only predict"
-    for name, value in (notes or {}).items():
+    if scores is not None:
+        texts["scores"] = str(scores)
+        found["scores"] = {
+            **scores.scores, "rows": scores.rows, "log_density": scores.log_density,
+        }  # fmt: skip
+    for name, value in notes.items():
         texts[f"note {name}"] = _note(value)
-    texts |= {"bytes": f"{len(raw):,}", "SHA-256": sha}
-    data = {**found, "notes": notes or {}, "bytes": len(raw), "sha256": sha}
+    texts |= {"format": str(content["format"]), "bytes": f"{len(raw):,}", "SHA-256": sha}
+    data = {**found, "notes": notes, "format": content["format"], "bytes": len(raw), "sha256": sha}
     text = aligned(texts)
     show(data, text if schema is None else f"{text}\n\n{schema}")
 

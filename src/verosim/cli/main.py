@@ -56,9 +56,9 @@ def _run(arguments: list[str]) -> int:
     wrong_command: Any = typer.BadParameter.__bases__[0]  # all errors of usage
     try:
         code = app(arguments or ["--help"], prog_name="verosim", standalone_mode=False)
-        return code if isinstance(code, int) else SUCCESS
+        return _checked(code)
     except typer.Exit as done:
-        return int(done.exit_code)
+        return _checked(done.exit_code)
     except (typer.Abort, Interrupted):
         raise KeyboardInterrupt from None
     except PipeClosed:
@@ -82,6 +82,13 @@ def _run(arguments: list[str]) -> int:
         lines = str(error).splitlines() or [""]
         what = f"Unexpected {type(error).__name__}: {lines[0]}"
         return _fail(what, "Repeat the command with --debug, and report the error.", REFUSED)
+
+
+def _checked(code: Any) -> int:
+    """The exit code of typer. It has one of its own for Ctrl-C before a verb."""
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else SUCCESS
 
 
 def _fail(what: str, hint: str | None, code: int) -> int:
@@ -123,7 +130,8 @@ def run_process() -> None:
     """Run the command line of this process, and end it with the exit code."""
     try:
         code = main()
-    except KeyboardInterrupt:  # a second one
+    except KeyboardInterrupt:  # a second one, or one before the verb
+        note("interrupted")
         code = INTERRUPTED
     if code == INTERRUPTED:  # work in other threads is not waited for
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from verosim.cli.console import aligned, show
-from verosim.cli.models import read_model_and_notes, shown, summary
+from verosim.cli.models import read_file, shown, summary
 from verosim.cli.options import Debug, Json, ModelOutput, Quiet, usage_error
 
 
@@ -34,15 +34,14 @@ def merge_command(
     from verosim.cli.capabilities import check_can
     from verosim.files.store import save
 
-    total, notes = read_model_and_notes(models[0])
+    total, content = read_file(models[0])
     check_can(total, "merge")
     found = {str(models[0]): summary(total)}
     for path in models[1:]:
-        other, _ = read_model_and_notes(path)
+        other, _ = read_file(path)
         found[str(path)] = summary(other)
         total = total.merge(other)
-    kept = {name: value for name, value in (notes or {}).items() if name != "scores"}
-    save(total, output, notes=kept or None)
+    save(total, output, notes=content["notes"])
     after = summary(total)
     lines = {name: f"{one['rows']:,.10g} rows" for name, one in found.items()}
     text = aligned({**lines, str(output): f"{after['rows']:,.10g} rows"})

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from verosim.cli.console import in_columns, note
 from verosim.errors import VerosimError
 
 try:
@@ -26,16 +27,11 @@ def read_model(path: Path) -> Any:
     return load(path)
 
 
-def read_model_and_notes(path: Path) -> tuple[Any, dict[str, Any] | None]:
-    """The model of a file and its notes."""
-    from verosim.files.store import MAX_BYTES, load, opened_file
+def read_file(path: Path) -> tuple[Any, dict[str, Any]]:
+    """The model of a file, and its notes and scores."""
+    from verosim.files.store import MAX_BYTES, file_bytes, opened_file
 
-    try:
-        raw = path.read_bytes()
-    except OSError:
-        return load(path), None  # raises the error of a file that cannot be read
-    model, content = opened_file(raw, MAX_BYTES)
-    return model, content["notes"]
+    return opened_file(file_bytes(path, MAX_BYTES), MAX_BYTES)
 
 
 def summary(model: Any) -> dict[str, Any]:
@@ -66,16 +62,28 @@ def shown(found: dict[str, Any]) -> dict[str, str]:
     return out
 
 
-def change_model(path: Path, wait: float, change: Callable[[Any], Any]) -> dict[str, Any]:
-    """Replace a model file by a changed model. Returns the summaries before and after."""
+def change_model(
+    path: Path, wait: float, change: Callable[[Any], Any], *, keeps_baseline: bool
+) -> dict[str, Any]:
+    """Replace a model file by a changed model. Returns the summaries before and after.
+
+    The scores are those of the old model, so the new file does not have them. The baseline of
+    log p(x) is that of the old rows, so it stays if all of them stay.
+    """
+    from verosim.files.held_out_scores import HeldOutScores
     from verosim.files.store import save
 
     path = Path(os.path.realpath(path))
     with locked_model(path, wait):
-        model, notes = read_model_and_notes(path)
-        before = summary(model)
+        model, content = read_file(path)
+        before, old = summary(model), content["scores"]
         model = change(model)
-        save(model, path, notes=notes)
+        baseline = None
+        if keeps_baseline and old is not None and old.log_density is not None:
+            baseline = HeldOutScores({}, old.rows, old.log_density)
+        save(model, path, notes=content["notes"], scores=baseline)
+    if old is not None and old.scores:
+        note("The scores of the old model were removed from the file. Use verosim validate.")
     return {"model": str(path), "before": before, "after": summary(model)}
 
 
@@ -83,12 +91,8 @@ def shown_change(found: dict[str, Any]) -> str:
     """The summaries before and after, side by side."""
     before, after = shown(found["before"]), shown(found["after"])
     lines = [("", "before", "after")]
-    lines += [(name, before.get(name, ""), after.get(name, "")) for name in after]
-    widths = [max(len(line[at]) for line in lines) for at in range(3)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    lines += [(name, before.get(name, ""), after[name]) for name in after]
+    return in_columns(lines, numbers=False)
 
 
 @contextmanager

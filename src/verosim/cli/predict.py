@@ -54,7 +54,14 @@ def predict_command(
     """
     format_of(output)  # a wrong name is found before the work
     table = opened(source, db, query, read, again=False)
-    reader = read_model(model).predict_table(table, keep or (), na=tuple(na or ()))
-    rows = write_table(reader.schema, reader, output, spreadsheet)
+    fitted = read_model(model)
+    if hasattr(fitted, "predict_table"):
+        reader = fitted.predict_table(table, keep or (), na=tuple(na or ()))
+        rows = write_table(reader.schema, reader, output, spreadsheet)
+    else:
+        from verosim.cli.pieces import predicted_pieces
+
+        schema, pieces = predicted_pieces(fitted, table, tuple(keep or ()))
+        rows = write_table(schema, pieces, output, spreadsheet)
     if output != STDOUT:
         note(f"{rows:,} rows: {output}")

@@ -107,23 +107,38 @@ def _postgres(url: str) -> Any:
 
 def row_of(table: Table, number: int) -> Table:
     """The table of one row, by its number from 0."""
-    from dataclasses import replace
-    from functools import partial
-
     from verosim.errors import VerosimError
 
     done = 0
     for rows in table.batches():
         n = rows.batch.num_rows
         if number < done + n:
-            at = number - done
-            one = replace(rows, batch=rows.batch.slice(at, 1), start=rows.start + at, numbers=None)
-            read = partial(_columns_of, one)
-            return replace(table, read=read, rows=1, once=False, resumes=False, in_memory=True)
+            return _part_of(table, rows, number - done, 1)
         done += n
     raise VerosimError(
         f"There is no row {number}; the table has {done:,} rows.", "Count the rows from 0."
     )
+
+
+def pieces_of(table: Table, most: int) -> Iterator[tuple[int, Table]]:
+    """The table in pieces of at most so many rows, each with the number of its first row."""
+    done = 0
+    for rows in table.batches():
+        n = rows.batch.num_rows
+        for at in range(0, n, most):
+            yield done + at, _part_of(table, rows, at, min(most, n - at))
+        done += n
+
+
+def _part_of(table: Table, rows: Rows, at: int, n: int) -> Table:
+    """The table of some rows of a batch."""
+    from dataclasses import replace
+    from functools import partial
+
+    numbers = None if rows.numbers is None else rows.numbers[at : at + n]
+    some = replace(rows, batch=rows.batch.slice(at, n), start=rows.start + at, numbers=numbers)
+    read = partial(_columns_of, some)
+    return replace(table, read=read, rows=n, once=False, resumes=False, in_memory=True)
 
 
 def _columns_of(rows: Rows, columns: Iterable[str] | None) -> Iterator[Rows]:

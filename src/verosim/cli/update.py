@@ -55,5 +55,5 @@ def update_command(
         unlabelled = "skip" if skip_unlabelled else "error"
         return fitted.partial_fit(table, target, sample_weight=weight, unlabelled=unlabelled)
 
-    found = change_model(model, wait, change)
+    found = change_model(model, wait, change, keeps_baseline=True)
     show(found, shown_change(found))

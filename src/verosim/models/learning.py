@@ -124,6 +124,13 @@ def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = Non
     return derive(spec, total, opened.schema, tuned, streaming=True)
 
 
+def sums_of_rows(spec: Spec, state: State, inputs: Inputs) -> Statistic:
+    """The statistic of other rows, with the bins, parents and terms of the model."""
+    spec = spec.resolved(state.tuned)
+    opened = open_rows(spec, inputs, replace(state, statistic=state.current.unplaced()))
+    return summarise_rows(spec, opened)
+
+
 def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
     """The state of the remaining rows."""
     known, spec = state.current, spec.resolved(state.tuned)

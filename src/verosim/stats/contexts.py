@@ -50,13 +50,25 @@ class Contexts(GrowingCounts):
 
     def rows_with_cells(self) -> dict[str, np.ndarray]:
         """Every row has exactly one context of each column."""
-        codes, cells = self.codes, self.codes.cells
-        own = cells.first[codes.column_of()] + (codes.keys & np.int64((1 << CODE_BITS) - 1))
+        cells = self.codes.cells
         rows = np.zeros(cells.size, dtype=np.int64)  # (J,)
-        np.add.at(rows, own, self.arrays["cells"].sum(axis=0))
+        np.add.at(rows, self._own_codes(), self.arrays["cells"].sum(axis=0))
         return {
             name: rows[cells.first[j] + cells.maps[j]] for j, name in enumerate(self.axes.columns)
         }
+
+    def _own_codes(self) -> np.ndarray:
+        """(K,) for each context, the code of its column, without those of the parents."""
+        codes = self.codes
+        own = codes.keys & np.int64((1 << CODE_BITS) - 1)
+        return np.asarray(codes.cells.first[codes.column_of()] + own)
+
+    def single(self) -> np.ndarray:
+        """(C, F, J) the counts of single codes."""
+        C, F = (self.axes.size(dim) for dim in ("class", "fold"))
+        out = np.zeros((self.codes.cells.size, C, F))
+        np.add.at(out, self._own_codes(), self.arrays["count"].transpose(2, 0, 1))
+        return out.transpose(1, 2, 0)
 
     def unplaced(self) -> Self:
         return self.like(self.axes.with_codes(self.codes.with_keys(np.empty(0, dtype=np.int64))))

@@ -11,26 +11,25 @@ index.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import chi2
-from sklearn.base import clone
 
 from verosim.axes.groups import plain_label
 from verosim.data.adapters import opened_as
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, StatisticClassifier
-from verosim.kinds.missing import MISSING
+from verosim.folds.inputs import inputs_of
+from verosim.models import State
+from verosim.models.learning import sums_of_rows
+from verosim.stats.hollow import without_sums
+from verosim.validate.column_drift import both_places, column_drifts, parts_of, share
 from verosim.validate.cross_validation import check_generative
-from verosim.validate.diagnosis.model import LOOKED_AT_AS, kind_of_part
 
 if TYPE_CHECKING:
     from verosim.typing import FileOptions, Labels, Source
 
-HALF_ROW = 0.5  # added to each count, so that no share is zero
 NOTABLE_INDEX = 0.1  # a smaller index is usually not a reason to act
 MOST_DRIFTED_COLUMNS = 30
 
@@ -65,7 +64,10 @@ class Drift:
     rows : tuple of float
         The number of the first and of the second rows.
     left_out : tuple of str
-        The parts of the model that are not compared, such as texts.
+        The columns that are not compared, such as columns with other bins in the two models.
+    tokens : dict of str to tuple
+        For each column of texts, the ten tokens that add most to its index, with their shares
+        before and after.
 
     References
     ----------
@@ -91,6 +93,7 @@ class Drift:
     class_index: float
     rows: tuple[float, float]
     left_out: tuple[str, ...] = ()
+    tokens: dict[str, tuple[tuple[str, float, float], ...]] = field(default_factory=dict)
 
     @property
     def drifted(self) -> np.ndarray:
@@ -113,6 +116,10 @@ class Drift:
         text = [f"{self.rows[0]:,.10g} rows before, {self.rows[1]:,.10g} rows after", ""]
         text += [*_in_columns(lines), *([f"… {more:,} more columns"] if more > 0 else []), ""]
         text += [*_in_columns(by_class), f"PSI of the classes {self.class_index:.4f}"]
+        for name, some in self.tokens.items():
+            shares: list[tuple[str, ...]] = [(f"token of {name}", "share before", "share after")]
+            shares += [(token, f"{p:.5f}", f"{q:.5f}") for token, p, q in some]
+            text += ["", *_in_columns(shares)]
         if self.left_out:
             text.append(f"not compared: {', '.join(self.left_out)}")
         return "\n".join(text)
@@ -197,138 +204,70 @@ def drift(
     """
     check_generative(model, "drift")
     state = model.checked_state()
-    if not any(_is_comparable(name, part) for name, part in state.statistic.named_parts()):
+    before = parts_of(state)
+    if not all(leaf.has_sums for leaf in state.statistic.leaves()):
+        raise without_sums()
+    if not before:
         raise VerosimError(
             f"The sums of {type(model).__name__} have no columns to compare.",
-            "Use a model with independent columns, such as NaiveBayes.",
+            "Use a model with sums of single columns, such as NaiveBayes.",
         )
     if isinstance(other, StatisticClassifier):
-        theirs = other.checked_state()
-        after = theirs.statistic
-        if state.schema is not None and theirs.schema is not None:
-            state.schema.check_merges(theirs.schema)
+        second = other.checked_state()
+        _check_same_target(state, second)
     else:
-        target = y if y is not None or state.schema is None else state.schema.target
-        rows = opened_as(other, read)
-        after = clone(model).fit(rows, target, schema=state.schema).checked_state().statistic
-    parts_after = dict(after.named_parts())
-    found: list[_PartDrift] = []
-    left_out = []
-    part: Any
-    for name, part in state.statistic.named_parts():
-        if _is_comparable(name, part) and name in parts_after:
-            found.append(_compared(kind_of_part(name, part), part, parts_after[name]))
-        elif name != MISSING.name:
-            left_out.append(name)
-    nats, index, free = (
-        np.concatenate([getattr(one, field) for one in found])
-        for field in ("nats", "index", "free")
-    )
+        inputs = inputs_of(opened_as(other, read), y, known=state.schema)
+        second = replace(state, statistic=sums_of_rows(model.spec(), state, inputs))
+    found = column_drifts(before, parts_of(second))
     names = [name for one in found for name in one.names]
-    classes, before_share, after_share = found[0].classes, *found[0].class_weight
-    n, m = before_share.sum(), after_share.sum()
+    if not names:
+        raise VerosimError(
+            "The two models have no columns that can be compared.",
+            "Fit both models with the same schema, or compare a model with rows.",
+        )
+    nats, index, by_chance = (
+        np.concatenate([getattr(one, field) for one in found])
+        for field in ("nats", "index", "by_chance")
+    )
     order = np.argsort(-index, kind="stable")
-    p, q = _share(before_share), _share(after_share)
+    classes, weight = _class_weights(state, second)  # (2, C)
+    inside = np.sum([one.class_nats for one in found], axis=0)
+    p, q = share(weight)
     return Drift(
-        tuple(names[j] for j in order), nats[order], index[order],
-        (chi2.ppf(0.95, np.maximum(free, 1)) * (1 / n + 1 / m))[order], classes,
-        np.array([before_share / n, after_share / m]),
-        np.sum([one.class_nats for one in found], axis=0),
-        float(((q - p) * np.log(q / p)).sum()), (float(n), float(m)), tuple(left_out),
+        tuple(names[j] for j in order), nats[order], index[order], by_chance[order], classes,
+        weight / weight.sum(axis=1, keepdims=True),
+        np.where((weight > 0).all(axis=0), inside, np.nan),
+        float(((q - p) * np.log(q / p)).sum()), (float(weight[0].sum()), float(weight[1].sum())),
+        tuple(_not_compared(state, names)),
+        {name: some for one in found for name, some in one.tokens.items()},
     )  # fmt: skip
 
 
-def _is_comparable(name: str, part: Any) -> bool:
-    """Whether the columns of a part have sums of their own. Those of a pool do not."""
-    if part.sums_of not in LOOKED_AT_AS or not part.has_sums:
-        return False
-    return kind_of_part(name, part) in ("numbers", "codes", "bins")
+def _check_same_target(state: State, other: State) -> None:
+    targets = [one.schema.target for one in (state, other) if one.schema is not None]
+    if len({target for target in targets if target is not None}) > 1:
+        raise VerosimError(
+            f"The target is {targets[0]!r} in this model and {targets[1]!r} in the other model.",
+            "Compare models with the same target.",
+        )
 
 
-@dataclass(frozen=True)
-class _PartDrift:
-    """The comparison of one part of the sums."""
-
-    names: list[str]
-    nats: np.ndarray  # (d,)
-    index: np.ndarray  # (d,)
-    free: np.ndarray  # (d,) free parameters of the distribution of each column
-    classes: np.ndarray  # (C,)
-    class_weight: tuple[np.ndarray, np.ndarray]  # (C,) before and after
-    class_nats: np.ndarray  # (C,)
+def _class_weights(state: State, other: State) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of both sets of rows, and their weights (2, C)."""
+    mine, theirs = (one.statistic.axes.groups for one in (state, other))
+    both = mine.union(theirs)
+    weight = np.zeros((2, len(both.classes)))
+    for at, (groups, one) in enumerate(((mine, state), (theirs, other))):
+        weight[at, both_places(groups, both)] = one.statistic.weight.sum(axis=1)
+    return both.classes, weight
 
 
-def _compared(kind: str, before: Any, after: Any) -> _PartDrift:
-    """The drift of the columns of a part."""
-    if kind == "numbers":
-        before, after = before.available(), after.available()
-    a, b = before.on_common_axes(after)
-    names = list(a.axes.columns)
-    weight = a.weight[:, 0], b.weight[:, 0]
-    there = (weight[0] > 0) & (weight[1] > 0)
-    if kind == "numbers":
-        (W, mean, var), (V, mean_b, var_b) = _numbers(a), _numbers(b)
-        inside = _gaussian(mean, var, mean_b, var_b)
-        all_a, all_b = _all_classes(W, mean, var), _all_classes(V, mean_b, var_b)
-        nats = _gaussian(*all_a, *all_b)
-        index = nats + _gaussian(*all_b, *all_a)
-        free = np.full(len(names), 2)
-    else:
-        tables = [_tables(one) for one in (a, b)]
-        nats, index, free = np.zeros(len(names)), np.zeros(len(names)), np.zeros(len(names))
-        inside = np.zeros((len(weight[0]), len(names)))
-        for j, (one, two) in enumerate(zip(*tables, strict=True)):
-            p, q = _share(one.sum(axis=0)), _share(two.sum(axis=0))
-            nats[j], index[j] = (q * np.log(q / p)).sum(), ((q - p) * np.log(q / p)).sum()
-            free[j] = one.shape[1] - 1
-            p, q = _share(one), _share(two)  # within each class
-            inside[:, j] = (q * np.log(q / p)).sum(axis=1)
-    class_nats = np.where(there, inside.sum(axis=1), np.nan)
-    return _PartDrift(names, nats, index, free, a.axes.groups.classes, weight, class_nats)
-
-
-def _share(count: np.ndarray) -> np.ndarray:
-    """(…, K) shares, with half a row more for each value."""
-    smoothed = np.maximum(count, 0.0) + HALF_ROW
-    return smoothed / smoothed.sum(axis=-1, keepdims=True)
-
-
-def _tables(statistic: Any) -> list[np.ndarray]:
-    """For each column, the weights (C, K) of its values."""
-    count = statistic.arrays["count"][:, 0]
-    if statistic.sums_of == "presence":
-        seen = statistic.weight[:, 0, None] - statistic.arrays["missing"][:, 0]
-        return [np.stack([count[:, j], seen[:, j] - count[:, j]], 1) for j in range(count.shape[1])]
-    first = statistic.axes.codes.first
-    return [count[:, a:b] for a, b in pairwise(first)]
-
-
-def _numbers(moments: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(C, d) weight, mean and variance of each class. Pooled sums have one variance for all."""
-    S = moments.arrays["sum"][:, 0]
-    W = np.broadcast_to(moments.weights[:, 0], S.shape)
-    safe = np.where(W > 0, W, 1.0)
-    mean = np.where(W > 0, np.nan_to_num(moments.arrays["pivot"]) + S / safe, 0.0)
-    if moments.layout == "pooled":
-        within = moments.squares().sum(axis=0) - (S * S / safe).sum(axis=0)
-        var = np.broadcast_to(within / np.maximum(W.sum(axis=0), 1.0), S.shape)
-    else:
-        var = moments.squares()[:, 0] / safe - (S / safe) ** 2
-    return W, mean, np.where(W > 0, np.maximum(var, 0.0), 0.0)
-
-
-def _all_classes(W: np.ndarray, mean: np.ndarray, var: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(d,) the mean and the variance of all rows."""
-    total = np.maximum(W.sum(axis=0), HALF_ROW)
-    centre = (W * mean).sum(axis=0) / total
-    return centre, (W * (var + (mean - centre) ** 2)).sum(axis=0) / total
-
-
-def _gaussian(mean: Any, var: Any, mean_b: Any, var_b: Any) -> np.ndarray:
-    """KL(N(mean_b, var_b) ‖ N(mean, var)); 0 if both are the same constant."""
-    least = 1e-9 * (var + var_b)
-    p, q = np.maximum(var, least), np.maximum(var_b, least)
-    constant = (p == 0) & (q == 0)
-    p, q = np.where(constant, 1.0, p), np.where(constant, 1.0, q)
-    nats = 0.5 * (np.log(p / q) + (q + (mean_b - mean) ** 2) / p - 1)
-    return np.where(constant, np.where(mean == mean_b, 0.0, np.inf), np.maximum(nats, 0.0))
+def _not_compared(state: State, names: list[str]) -> list[str]:
+    """The columns of the table that were not compared."""
+    if state.schema is None:
+        return []
+    known = dict.fromkeys(names)
+    return [
+        column.name for column in state.schema.used
+        if column.name not in known and not any(n.startswith(f"{column.name} ") for n in known)
+    ]  # fmt: skip

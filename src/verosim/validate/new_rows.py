@@ -32,7 +32,15 @@ from verosim.estimators.checks import empty_table
 from verosim.estimators.predictions import known_target, rows_to_score
 from verosim.folds.inputs import inputs_of
 from verosim.folds.row_groups import row_groups
-from verosim.folds.scores import ACCURACY, BRIER, LOG_LOSS, Confusion, Predictions, scores_by_name
+from verosim.folds.scores import (
+    ACCURACY,
+    BRIER,
+    LOG_LOSS,
+    Confusion,
+    MeanScore,
+    Predictions,
+    scores_by_name,
+)
 from verosim.models.opening import open_table_to_score, with_marks
 from verosim.models.unseen_values import UnseenValues
 from verosim.validate.group_scores import ByGroup, GroupScores
@@ -53,6 +61,8 @@ class NewRows:
     missing: dict[str, float]  # the share of missing cells of each column
     unseen: dict[str, float]  # the share of values of each category column not seen at fit
     log_density: tuple[float, float] | None  # mean and standard deviation of log p(x)
+    # (n,) the scores of each row that are means over rows; {} unless they were asked for
+    of_rows: dict[str, np.ndarray] = field(repr=False, default_factory=dict)
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows, {len(self.classes)} classes"]
@@ -63,8 +73,9 @@ class NewRows:
         if self.log_density is not None:
             mean, spread = self.log_density
             lines.append(f"{'mean log p(x)'.ljust(width)}  {mean:.4f}, deviation {spread:.4f}")
-        lines.append(f"{'missing cells'.ljust(width)}  {_shares(self.missing)}")
-        lines.append(f"{'unseen values'.ljust(width)}  {_shares(self.unseen)}")
+        if self.missing:  # they were counted
+            lines.append(f"{'missing cells'.ljust(width)}  {_shares(self.missing)}")
+            lines.append(f"{'unseen values'.ljust(width)}  {_shares(self.unseen)}")
         for label, count in self.new_labels.items():
             lines.append(f"label {label!r} is not a class of the model: {count:,} rows")
         if self.by is not None:
@@ -91,6 +102,7 @@ def score_new_rows(
     by: str | None = None,
     na: Sequence[str] = (),
     unlabelled: str = "error",
+    each_row: bool = False,
 ) -> NewRows:
     """Score a fitted model on a table with labels. The model is not fitted again.
 
@@ -116,7 +128,7 @@ def score_new_rows(
     schema = opened.reader.schema
     if schema.target is None:
         schema = replace(schema, target=target, target_type=kind_of_labels(classes))
-    density = state.spec.is_density
+    density = probable and state.spec.is_density
 
     def work(chunk: Chunk) -> _Sums:
         codes, labels = target_codes(target, chunk.rows, schema)
@@ -149,7 +161,11 @@ def score_new_rows(
             labels.tolist(),
             {name: _missing(chunk, name) for name in opened.reader.names},
             np.array([found[0].sum(), (found[0] ** 2).sum()]) if found else np.zeros(2),
-        )
+            {
+                name: np.asarray(score.of_rows(rows.log_proba, rows.codes), dtype=float)
+                for name, score in scores.items() if each_row and isinstance(score, MeanScore)
+            },
+        )  # fmt: skip
 
     try:
         parts = list(map_chunks(work, opened))
@@ -176,6 +192,7 @@ def score_new_rows(
         {name: count / n for name, count in _counts([part.missing for part in parts]).items()},
         watch.shares,
         (float(mean), float(max(square - mean * mean, 0.0) ** 0.5)) if density else None,
+        {name: np.concatenate([p.of_rows[name] for p in parts]) for name in parts[0].of_rows},
     )  # fmt: skip
 
 
@@ -192,6 +209,7 @@ class _Sums:
     labels: list[Any]
     missing: dict[str, int]
     density: np.ndarray  # (2,) Σ log p(x) and Σ (log p(x))²
+    of_rows: dict[str, np.ndarray]  # (n,) the scores of each row
 
 
 class _Counting(UnseenValues):
@@ -241,3 +259,13 @@ def _missing(chunk: Chunk, name: str) -> int:
 def _widened(classes: np.ndarray) -> np.ndarray:
     """The classes and one more for all other labels."""
     return np.append(classes.astype(object), [None])
+
+
+def paired_difference(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """The mean of second − first over the same rows, and its standard error.
+
+    mean(d),   √(Σ (d − mean(d))² / (n − 1) / n),   d = second − first
+    """
+    d = second - first
+    error = d.std(ddof=1) / len(d) ** 0.5 if len(d) > 1 else np.nan
+    return float(d.mean()), float(error)

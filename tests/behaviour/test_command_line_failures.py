@@ -1,0 +1,150 @@
+"""Commands that are interrupted, killed, or cannot write: the old file or the new file remains."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import verosim
+from tests.behaviour.command_line import SOURCE, run, start
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+GIVEN = ["erased.csv", "later.csv", "visits.verosim"]
+ROOT = Path(__file__).parents[2]
+
+
+def forks(*words: object) -> list[dict]:
+    env = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{ROOT}", "VEROSIM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.behaviour.command_line_forks", *map(str, words)],
+        env=env, capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_old_or_new(found: dict, old: dict[str, str], litter: set[str] = frozenset()) -> None:
+    """Every file is that of before or that of a whole run."""
+    new = found["whole"]["files"]
+    for name, value in found["files"].items():
+        if name not in litter:
+            assert value in (old.get(name), new.get(name)), (found["words"], name)
+    assert set(old) <= set(found["files"])
+
+
+@pytest.fixture(scope="module")
+def old(folder):
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in GIVEN}
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_random_moments(folder, old):
+    results = forks("signal", "INT", folder, 6)
+    assert len(results) == 24
+    assert 130 in {found["code"] for found in results}
+    for found in results:
+        check_old_or_new(found, old)
+        assert found["code"] in (0, 130)
+        assert "Traceback" not in found["stderr"]
+        if found["code"] == 130:
+            assert found["stderr"].splitlines()[-1] == "interrupted"
+        assert not [name for name in found["files"] if name.startswith(".")]
+
+
+@pytest.mark.slow
+def test_a_killed_command_leaves_the_old_or_the_new_file(folder, old):
+    results = forks("signal", "KILL", folder, 6)
+    assert -9 in {found["code"] for found in results}
+    for found in results:
+        litter = {name for name in found["files"] if name.startswith(".")}
+        check_old_or_new(found, old, litter)
+        # The next run is not hindered, and it removes what was left.
+        assert found["again"]["code"] in (0, 1)  # rows that are forgotten cannot be forgotten again
+        assert not [name for name in found["again"]["files"] if name.startswith(".")]
+
+
+@pytest.mark.slow
+def test_a_limit_of_the_size_of_files(folder, old):
+    for found in forks("limited", folder):
+        assert found["code"] == 1, found
+        assert found["files"] == old, found["words"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="only root becomes another user"
+)
+def test_a_folder_that_is_read_only(folder, old):
+    for found in forks("nobody", folder):
+        assert found["code"] == 1, found
+        lines = found["stderr"].splitlines()
+        assert lines[-2].startswith("error: "), lines
+        assert "Permission denied" in lines[-2]
+        assert lines[-1].startswith("hint: ")
+        assert found["files"] == old
+
+
+def test_a_folder_that_is_a_file(folder, model):
+    inside = folder / "later.csv" / "out.csv"
+    for words in (
+        ["predict", model, folder / "later.csv", "-o", inside],
+        ["look", folder / "later.csv", "-o", inside],
+        ["explain", model, folder / "later.csv", "-o", inside],
+        ["sample", model, "-o", inside],
+        ["merge", model, model, "-o", inside],
+        ["plot", model, "-o", inside.with_suffix(".svg")],
+    ):
+        err = run(*words, code=1).stderr.splitlines()
+        assert "Not a directory" in err[-2], words
+        assert len(err) <= 3
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full(folder, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    raw = (folder / "visits.verosim").read_bytes()
+    size = f"size={(len(raw) // 4096 + 2) * 4096}"
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", size, "tmpfs", disk], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("a small tmpfs cannot be mounted here")
+    try:
+        model = disk / "visits.verosim"
+        model.write_bytes(raw)
+        err = run("forget", model, folder / "erased.csv", code=1).stderr
+        assert "No space left on device" in err
+        assert model.read_bytes() == raw
+        err = run("predict", model, folder / "later.csv", "-o", disk / "out.csv", code=1).stderr
+        assert "No space left on device" in err
+        assert [path.name for path in disk.iterdir()] == ["visits.verosim"]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_library_is_loaded(folder, tmp_path):
+    import signal
+    import time
+
+    for seconds in (0.05, 0.4, 0.8):
+        with start("predict", folder / "visits.verosim", "-", "-o", tmp_path / "out.csv",
+                   stdin=subprocess.PIPE) as process:  # fmt: skip
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode in (130, -2), err  # -2 before the first line of verosim
+        if process.returncode == 130:
+            assert err == "interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_model_files_of_the_tests_are_whole(folder):
+    assert verosim.load(folder / "visits.verosim").class_count_.sum() == 300
