@@ -55,8 +55,9 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 
 dist: $(READY) ## wheel and source archive in dist/, checked and tried in an empty environment
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dist]'
-	rm -rf dist
-	$(BIN)/python -m build --outdir dist .
+	rm -rf dist build/compiled
+	$(BIN)/python -m verosim.kernels.ready build/compiled
+	VEROSIM_COMPILED=$(CURDIR)/build/compiled $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m tests.check_dist dist
 

@@ -7,6 +7,7 @@ run.
 from __future__ import annotations
 
 import email
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -20,10 +21,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-KEPT = {".py", ".pyi", ".typed"}
+CACHES = {"__pycache__", "compiled"}
+COMPILED = "verosim/kernels/compiled/"
 
 SMOKE = """
 import importlib.metadata, pathlib, sys
+import numba
+from numba.core.event import Listener, register
+compiled = []
+class Listen(Listener):
+    def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+register("numba:compile", Listen())
 import verosim
 assert "site-packages" in verosim.__file__, verosim.__file__
 assert importlib.metadata.version("verosim") == verosim.__version__
@@ -38,7 +47,8 @@ for name in verosim.__all__:
     getattr(verosim, name)
 for name in ("matplotlib", "pytest", "pandas", "tests"):
     assert name not in sys.modules, name
-print("smoke test passed")
+print("smoke test passed;", len(compiled), "loops were compiled with numba", numba.__version__)
+assert not compiled or numba.__version__ != BUILT_WITH, compiled
 """
 
 
@@ -55,11 +65,13 @@ def check_names(wheel: Path, archive: Path) -> None:
     source = {
         f"verosim/{path.relative_to(ROOT / 'src/verosim').as_posix()}"
         for path in (ROOT / "src/verosim").rglob("*")
-        if path.suffix in KEPT
+        if path.is_file() and not CACHES & set(path.parts)
     }
     with zipfile.ZipFile(wheel) as file:
         names = {name for name in file.namelist() if ".dist-info/" not in name}
-    assert names == source, names ^ source
+    loops = {name for name in names if name.startswith(COMPILED)}
+    assert loops, "the wheel has no compiled loops"
+    assert names - loops == source, (names - loops) ^ source
     top = f"verosim-{version()}/"
     with tarfile.open(archive) as file:
         inside = {name.removeprefix(top) for name in file.getnames()}
@@ -100,7 +112,9 @@ def check_installed(wheel: Path) -> None:
         run([at / "verosim", "--version"], place, alone)
         run([at / "verosim", "demo"], place, alone)
         run([at / "python", "-m", "verosim", "--help"], place, alone)
-        run([at / "python", "-c", SMOKE], place, alone)
+        alone["NUMBA_CACHE_DIR"] = str(place / "cold")
+        built_with = importlib.metadata.version("numba")
+        run([at / "python", "-c", f"BUILT_WITH = {built_with!r}\n{SMOKE}"], place, alone)
 
 
 def run(command: list[object], place: Path, environment: dict[str, str]) -> None:
