@@ -42,7 +42,7 @@ def test_texts_are_bytes_counts_are_sparse_and_the_schema_is_a_tensor():
     for value in ("zebra", "walrus", "heron"):
         assert value not in text
         assert any(value.encode() in array.tobytes() for array in tensors.values())
-    schema = tensors["model.schema"]
+    schema = tensors["schema"]
     assert schema.dtype == np.uint8
     assert json.loads(schema.tobytes())
     pairs = {name: table[name] for name in ("code", "kind")} | {"other": table["code"]}

@@ -3,19 +3,24 @@
     whitener W of a covariance Σ:   W Σ Wᵀ = I
 
 The whitener of a file is computed from the covariance by the code that computed it at the fit. If
-the bits would differ, the whitener is stored.
+the bits would differ, the whitener is stored. The codes of a model without sums are those of its
+parameters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from verosim.axes import Codes
 from verosim.densities.full_params import FullParams, make_params
 from verosim.errors import VerosimError
+from verosim.stats import Product
 from verosim.stats.codec import DATA_ERRORS
+from verosim.stats.hollow import Hollow
 
 
 @dataclass(frozen=True)
@@ -55,3 +60,30 @@ def compact(one: Any) -> Any:
         for name in ("whitener", "log_det")
     )
     return out if same else one
+
+
+def without_codes(statistic: Any, params: Any) -> Any:
+    """A statistic without sums, without the codes that are those of its parameters."""
+    return _each_leaf(statistic, params, lambda leaf, codes: None if leaf is codes else leaf)
+
+
+def with_codes(statistic: Any, params: Any) -> Any:
+    """The inverse of `without_codes`."""
+    return _each_leaf(statistic, params, lambda leaf, codes: codes if leaf is None else leaf)
+
+
+def _each_leaf(statistic: Any, params: Any, change: Callable[[Any, Any], Any]) -> Any:
+    """A statistic with changed codes in each part that has parameters with codes."""
+    if isinstance(statistic, Product):
+        known = getattr(params, "parts", None)
+        if not isinstance(known, dict):
+            return statistic
+        parts = {
+            name: _each_leaf(part, known.get(name), change)
+            for name, part in statistic.parts.items()
+        }
+        return statistic.with_parts(parts)
+    codes = getattr(params, "codes", None)
+    if not isinstance(statistic, Hollow) or not isinstance(codes, Codes):
+        return statistic
+    return statistic.with_axes(replace(statistic.axes, codes=change(statistic.axes.codes, codes)))

@@ -47,6 +47,7 @@ from verosim.estimators import (
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.estimators.whiten import Whiten
+from verosim.files.compact import with_codes, without_codes
 from verosim.files.feature_maps import SavedMap, built_map, saved_map
 from verosim.files.fits import fits
 from verosim.files.layout import check_features_fit, check_rule_fits, check_sums_fit
@@ -203,7 +204,8 @@ def _saved_state(model: StatisticClassifier, statistics: bool) -> SavedState:
     tuned = dict(state.tuned)
     if statistics and hollow(state.statistic) is not state.statistic:
         return SavedState(state.statistic, state.schema, tuned)
-    return SavedState(hollow(state.statistic), state.schema, tuned, state.rule)
+    sums = without_codes(hollow(state.statistic), state.rule.params)
+    return SavedState(sums, state.schema, tuned, state.rule)
 
 
 # Loading -----------------------------------------------------------------------------------------
@@ -279,6 +281,8 @@ def _set_state(model: Any, saved: SavedState) -> None:
         vars(model)["state_"] = State(None, saved.statistic, saved.schema, None, tuned)  # type: ignore[arg-type]
     spec = model.spec()
     sums, schema, resolved = saved.statistic, saved.schema, spec.resolved(tuned)
+    if saved.rule is not None:
+        sums = with_codes(sums, saved.rule.params)
     check_sums_fit(resolved, sums, schema)
     if saved.rule is None:
         model.set_state(derive(spec, sums, schema, tuned, streaming=True, quiet=True))

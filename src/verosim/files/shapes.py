@@ -176,6 +176,8 @@ FURTHER_CHECKS: dict[str, Any] = {
     "Expert": lambda one, n: callable(getattr(one.model, "spec", None)),
     "Candidate": lambda one, n: callable(getattr(one.model, "spec", None)),
     "Tokenizer": lambda one, n: _has_known_options(one),
+    "HeldOutScores": lambda one, n: one.rows >= 0
+    and bool(np.isfinite([one.rows, *one.scores.values(), *(one.log_density or ())]).all()),
     "Mixing": lambda one, n: n["E"] == len(one.names) and n["C"] == len(one.classes)
     and len(set(one.classes.tolist())) == n["C"],
 }  # fmt: skip

@@ -101,6 +101,10 @@ class Hollow(Statistic):
     __mul__: Any = _refused
     __rmul__: Any = _refused
 
+    def with_axes(self, axes: Axes) -> Hollow:
+        """The same numbers of rows with other codes."""
+        return Hollow(axes, self._rows, self._weight, self._sums_of, self._columns)
+
     @property
     def block_columns(self) -> int:
         return self._columns

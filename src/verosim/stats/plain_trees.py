@@ -31,7 +31,8 @@ from verosim.errors import VerosimError
 DEEPEST = 64  # levels of a tree
 LEAST_SPARSE = 256  # smaller arrays are always stored whole
 SPARSE_SHARE = 4  # an array with fewer than 1/4 of its cells other than zero is stored sparse
-UNNAMED_KEYS = {"fitted", "state_"}  # they say nothing about a tensor
+MOST_CODED = 1 << 22  # cells; sorting more of them takes too long
+UNNAMED_KEYS = {"model", "params", "fitted", "state_"}  # they say nothing about a tensor
 FIRST_VALUES = 1 << 12  # cells in which many different values mean that there are many in all
 FEWEST_NUMBERS = 8  # longer lists of numbers are tensors
 MOST_DIMS = 8
@@ -247,7 +248,10 @@ def content_key(*arrays: np.ndarray) -> bytes:
 def few_values(bits: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """(n,) the number of each value, and the values, if there are so few that this is smaller."""
     none = np.empty(0, dtype=bits.dtype)
-    if bits.dtype.itemsize < 8 or not 1 < len(np.unique(bits[:FIRST_VALUES])) <= FIRST_VALUES // 2:
+    if bits.dtype.itemsize < 8 or len(bits) > MOST_CODED:
+        return None, none
+    first = bits[:FIRST_VALUES]
+    if len(np.unique(first)) > len(first) // 2:
         return None, none
     values, codes = np.unique(bits, return_inverse=True)
     kind = np.uint8 if len(values) <= 1 << 8 else np.uint16
