@@ -11,8 +11,8 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
 		do printf '  make %-6s %s\n' "$$name" "$$text"; done
 
-demo: $(READY) ## show the main job on a table
-	$(BIN)/python examples/demo.py
+demo: $(READY) ## the life of a model on a small table, by the command line
+	$(BIN)/verosim demo
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(READY) ## the documentation site, in site/

@@ -1,6 +1,6 @@
 """The main functions on a small table: fit, validate, predict, simulate, merge and forget.
 
-make demo
+python examples/demo.py
 """
 
 from __future__ import annotations

@@ -9,24 +9,35 @@ import typer
 from verosim.cli.console import CONSOLE
 from verosim.cli.options import Debug, Quiet
 
+DEMO_INTRO = """\
+A shop has 300 visits of its web page: age, device, minutes, pages, and whether the customer bought.
+verosim reads them once. After that, everything is computed from sums."""
 DEMO_STEPS = (
-    ("Look at the table.", "look visits.csv -t result --as customer=ignore -o schema.json"),
     (
-        "Fit a model, chosen by its score on held-out rows.",
+        "Look at the table: the kind of each column. The number of the customer is not used.",
+        "look visits.csv -t result --as customer=ignore -o schema.json",
+    ),
+    (
+        "Fit a model. It is chosen by its score on held-out rows.",
         "fit visits.csv --schema schema.json --simple -o visits.verosim",
     ),
-    ("Score it on other rows.", "validate visits.verosim later.csv --at-least accuracy=0.6"),
-    ("Explain one decision.", "explain visits.verosim later.csv --row 3"),
-    ("Forget one customer.", "forget visits.verosim erased.csv"),
     (
-        "Fit the later rows with the schema of the first model.",
+        "Score it on the 100 visits after that. A script sees by the exit code if it is too bad.",
+        "validate visits.verosim later.csv --at-least accuracy=0.6",
+    ),
+    (
+        "Explain one decision: what each column adds to the log-odds.",
+        "explain visits.verosim later.csv --row 3",
+    ),
+    (
+        "One customer wants to be forgotten. The new file is that of a model without these rows.",
+        "forget visits.verosim erased.csv",
+    ),
+    (
+        "Another branch fits its own visits with the same schema, and the models are merged.",
         "fit later.csv --schema schema.json --model naivebayes --folds 0 -o later.verosim -q",
     ),
-    (
-        "Fit the first rows in the same way, and merge both models.",
-        "fit visits.csv --schema schema.json --model naivebayes --folds 0 -o first.verosim -q",
-    ),
-    ("", "merge first.verosim later.verosim -o all.verosim"),
+    ("", "merge visits.verosim later.verosim -o all.verosim"),
     ("Predict to a file.", "predict all.verosim later.csv --keep customer -o scored.csv"),
 )
 
@@ -60,6 +71,7 @@ def demo_command(
             place.mkdir(parents=True)
         for name, text in demo_tables().items():
             (place / name).write_text(text)
+        print(DEMO_INTRO)
         with chdir(place):
             for title, command in DEMO_STEPS:
                 print(f"\n# {title}\n" if title else "", end="")

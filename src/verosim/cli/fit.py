@@ -26,6 +26,7 @@ from verosim.cli.options import (
     pairs,
     usage_error,
 )
+from verosim.cli.shell_words import for_shell
 from verosim.cli.sources import opened
 
 FOLDS = 5  # for the scores
@@ -121,13 +122,14 @@ def fit_command(
     save(fitted, output, notes=kept, scores=scores, statistics=not no_statistics)
     found = summary(fitted)
     state = fitted.checked_state() if hasattr(fitted, "checked_state") else None
-    described = "" if state is None else str(state.schema or "")
+    # The schema of --schema is known to the user.
+    described = "" if state is None or schema is not None else for_shell(str(state.schema or ""))
     rows = found.get("rows", 0.0)
     kept_scores = {} if scores is None else held_out_scores(scores, rows).scores
     done = ", ".join(f"{name} {value}" for name, value in shown(found).items() if name == "rows")
     data = {"model": repr(fitted), "file": str(output), "scores": kept_scores, **found}
     what = f"{fitted!r}, {done}: {output}" if done else f"{fitted!r}: {output}"
-    show(data, "\n\n".join(part for part in (described, text, what) if part))
+    show(data, "\n\n".join(part for part in (described, for_shell(text), what) if part))
 
 
 def _chosen(

@@ -21,6 +21,7 @@ from verosim.cli.options import (
     Weight,
     pairs,
 )
+from verosim.cli.shell_words import WRITTEN, for_shell
 from verosim.cli.sources import opened
 
 
@@ -71,6 +72,7 @@ def look_command(
     if output is not None:
         with whole_file(str(output)) as file:
             file.write(raw)
-    show(json_format.loads(raw), str(schema))
+    text = for_shell(str(schema)).replace(WRITTEN, "").replace("look --as", "--as")
+    show(json_format.loads(raw), text)
     if output is not None:
         note(f"schema: {output}")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from verosim.cli.console import CONSOLE, note
+from verosim.cli.shell_words import for_shell
 
 SUCCESS, REFUSED, WRONG_COMMAND, CHECK_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -97,9 +98,9 @@ def _fail(what: str, hint: str | None, code: int) -> int:
         import traceback
 
         traceback.print_exc()
-    print(f"error: {what}", file=sys.stderr)
+    print(f"error: {for_shell(what)}", file=sys.stderr)
     if hint:
-        print(f"hint: {hint}", file=sys.stderr)
+        print(f"hint: {for_shell(hint)}", file=sys.stderr)
     return code
 
 
@@ -112,7 +113,7 @@ def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> 
     """One line for a warning of verosim. The warnings of other libraries need --debug."""
     ours = any(kind.__module__ == "verosim.errors" for kind in category.__mro__)
     if ours or CONSOLE.debug:
-        note(f"warning: {message}")
+        note(f"warning: {for_shell(str(message))}")
 
 
 def _let_go_of_stdout() -> None:
