@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 
 import verosim
 from tests.fake_cluster import FakeCluster, cut, fake_table
-from verosim import VerosimError
+from verosim import VerosimError, VerosimWarning
 from verosim.engines import cluster, versions
+from verosim.folds.ranking import BINS, HistogramArea, area, bins_of
 from verosim.testing import assert_same
 
 SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
@@ -121,6 +123,44 @@ def test_cross_validation_gives_the_local_figures(mixed, cv):
     np.testing.assert_allclose(far.reliability.brier, near.reliability.brier, atol=1e-9)
     assert far.rows == near.rows
     assert table.cluster.jobs == 2 + (cv == "hue")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_the_area_under_the_curve_is_within_its_bound(mixed, classes, weight):
+    names = ["roc_auc"] if classes == 2 else ["roc_auc_ovr", "roc_auc_ovr_weighted"]
+    names = [n for n in names if weight is None or n != "roc_auc_ovr_weighted"]
+    kinds = np.array(mixed.column("kind").to_pylist())
+    table = mixed.filter(pa.array(kinds != "w")) if classes == 2 else mixed
+    given = {"cv": 4, "scoring": names, "sample_weight": weight}
+    near = verosim.cross_validate(verosim.NaiveBayes(), table, "kind", keep_rows=False, **given)
+    far = verosim.cross_validate(verosim.NaiveBayes(), fake_table(cut(table, 7)), "kind", **given)
+    for name in names:
+        np.testing.assert_allclose(far.scores[name], near.scores[name], atol=1e-3)
+
+
+def test_the_bound_of_the_area_holds():
+    rng = np.random.default_rng(3)
+    for scale in (1e-3, 1.0, 30.0, 1e4):
+        log_odds, hit = rng.normal(0, scale, 4000), rng.random(4000) < 0.4
+        log_odds = log_odds + scale * hit
+        counts = np.array(
+            [np.bincount(bins_of(log_odds[hit == k]), minlength=BINS) for k in (0, 1)]
+        )
+        found, bound = area(np.array(counts))
+        assert abs(found - roc_auc_score(hit, log_odds)) <= bound + 1e-12
+        assert bound < 1e-3
+    one_bin = np.zeros((1, 2, BINS))
+    one_bin[0, :, 7] = 1.0
+    with pytest.warns(VerosimWarning, match=r"is known up to ±0\.5"):
+        HistogramArea("roc_auc").value([one_bin])
+
+
+def test_scores_of_all_rows_are_refused_by_name(mixed):
+    with pytest.raises(VerosimError, match=r"scoring='f1_macro' needs the predictions of all rows"):
+        verosim.cross_validate(
+            verosim.NaiveBayes(), fake_table(cut(mixed, 2)), "kind", scoring="f1_macro"
+        )
 
 
 def test_search_gives_the_local_figures(mixed):

@@ -25,8 +25,8 @@ distributed = pytest.importorskip("distributed")
 from verosim.engines import dask as engine  # noqa: E402
 
 SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
-PROCESSES = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-                 memory_limit=0)  # fmt: skip
+PROCESSES = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None,
+                 "memory_limit": 0}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_rows_are_added_and_forgotten(client):
 @pytest.mark.parametrize("cv", [5, "hue"])
 def test_cross_validation_gives_the_local_figures(client, cv):
     frame, there = in_parts(mixed_frame(), "7")
-    given = dict(cv=cv, scoring=SCORES, sample_weight="weight")
+    given = {"cv": cv, "scoring": SCORES, "sample_weight": "weight"}
     near = verosim.cross_validate(verosim.NaiveBayes(), frame, "kind", keep_rows=False, **given)
     far = verosim.cross_validate(verosim.NaiveBayes(), there, "kind", **given)
     for name in SCORES:
@@ -176,13 +176,14 @@ def test_predictions_are_lazy_and_keep_index_and_types(client, tmp_path):
 
 def test_killed_workers_change_nothing(cluster, client):
     """A worker is killed in the middle of a fit, 20 times. Nothing is lost or counted twice."""
-    frame, there = in_parts(mixed_frame(), "7", pause=0.15)
+    frame, there = in_parts(mixed_frame(), "7")
     with dask.config.set(scheduler="synchronous"):
         wanted = verosim.NaiveBayes().fit(there, "kind").stats_.fingerprint()
     schema = verosim.look(frame, "kind")
     rng = np.random.default_rng(1)
     killed = 0
-    for _ in range(20):
+    for round_ in range(20):
+        _, there = in_parts(mixed_frame(), "7", pause=0.25 + round_ / 1e4)  # a new job each time
         try:
             client.wait_for_workers(2, timeout=20)
         except TimeoutError:  # a nanny was lost together with its worker
@@ -204,7 +205,7 @@ def test_killed_workers_change_nothing(cluster, client):
 def test_the_last_worker_is_gone(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE", 2.0)
     frame, there = in_parts(mixed_frame(), "64", pause=0.2)
-    alone = PROCESSES | dict(n_workers=1)
+    alone = PROCESSES | {"n_workers": 1}
     with distributed.LocalCluster(**alone) as cluster, distributed.Client(cluster):
         model = verosim.NaiveBayes().fit(frame.iloc[:500], "kind")
         before = model.stats_.fingerprint()

@@ -201,6 +201,8 @@ def _watched(client: Any, lazy: Any) -> Any:
     except BaseException:
         future.cancel()
         raise
+    finally:
+        future.release()
 
 
 # On a worker -------------------------------------------------------------------------------------
