@@ -14,8 +14,15 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any
 
-from verosim.data.clusters import Cluster, check_same_columns, partition_origin
-from verosim.data.libraries import pa
+import numpy as np
+
+from verosim.data.clusters import (
+    ArraysThere,
+    Cluster,
+    check_same_columns,
+    partition_origin,
+)
+from verosim.data.libraries import pa, pd
 from verosim.data.names import list_of_names
 from verosim.data.table_rows import frame_rows
 from verosim.data.tables import Rows, Table
@@ -40,11 +47,49 @@ def open_frame(frame: Any) -> Table:
     if not isinstance(frame, DataFrame):
         raise VerosimError(
             f"A {type(frame).__name__} of Dask cannot be read as a table.",
-            "Give a Dask data frame.",
+            "Give a Dask data frame, or the rows themselves: X.compute().",
         )
     names = tuple(map(str, list_of_names(frame.columns)))
     partitions = DaskPartitions(frame, names)
     return Table(names, partitions.rows, native="pandas", cluster=partitions)
+
+
+def open_arrays(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
+    """Open Dask arrays: the chunks of their rows must be the same."""
+    from dask import delayed
+    from dask.array import Array
+    from dask.dataframe import from_delayed
+
+    columns = {"y": y} if sample_weight is None else {"y": y, "sample_weight": sample_weight}
+    for name, one in columns.items():
+        if not isinstance(one, Array):
+            raise VerosimError(
+                f"X is an array of Dask, but {name} is a {type(one).__name__}.",
+                f"Give {name} as an array of Dask with the chunks of X: dask.array.from_array(…).",
+            )
+    shapes = X.ndim == 2 and all(one.ndim == 1 for one in columns.values())
+    chunks = [one.chunks[0] for one in (X, *columns.values())]
+    if not shapes or any(str(one) != str(chunks[0]) for one in chunks):
+        raise VerosimError(
+            f"The rows of X, y and the weights must be in the same chunks; got {chunks}.",
+            "Use y.rechunk(X.chunks[0]).",
+        )
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    blocks = [one.to_delayed().ravel() for one in (X, *columns.values())]
+    joined = delayed(_frame_of_arrays, pure=True)
+    parts = [
+        joined(number, names, tuple(columns), *some)
+        for number, some in enumerate(zip(*blocks, strict=True))
+    ]
+    types = [np.empty((0, *one.shape[1:]), one.dtype) for one in (X, *columns.values())]
+    meta = _frame_of_arrays(0, names, tuple(columns), *types)
+    frame = from_delayed(parts, meta=meta, verify_meta=False)
+    kind = {"b": "boolean", "i": "integer", "u": "integer", "f": "integer"}
+    target_type = kind.get(y.dtype.kind, "text")
+    weight = None if sample_weight is None else "sample_weight"
+    return ArraysThere(open_frame(frame), names, "y", target_type, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +268,20 @@ def _column_names(frame: Any) -> list[str]:
 def _with_names_of_text(frame: Any) -> Any:
     names = _column_names(frame)
     return frame if list(frame.columns) == names else frame.set_axis(names, axis=1)
+
+
+def _frame_of_arrays(
+    number: int, names: tuple[str, ...], more: tuple[str, ...], X: Any, *columns: Any
+) -> Any:
+    """The rows of one chunk of arrays, with the columns `more` after those of X."""
+    lengths = {len(X), *map(len, columns)}
+    if len(lengths) > 1 or not isinstance(X, np.ndarray):
+        raise VerosimError(
+            f"The chunks {number} of X, y and the weights must be numpy arrays of the same length.",
+            "Use arrays with the same chunks.",
+        )
+    frame = pd.DataFrame(X, columns=list(names), copy=False)
+    return frame.assign(**dict(zip(more, columns, strict=True)))
 
 
 def _batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
