@@ -12,12 +12,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
 import verosim
 from tests.engines.rows import WAYS, bounds, mixed_frame, numbers_frame
 from verosim import VerosimError
+from verosim.data.adapters import open_table
 from verosim.testing import assert_same
 
 dask = pytest.importorskip("dask", reason="Dask is only in the environment of make test-engines")
@@ -356,3 +358,28 @@ def test_arrays_that_do_not_fit_are_refused():
         verosim.LDA().fit(X[:, :2], y).partial_fit(there, labels)
     with pytest.raises(VerosimError, match="cannot be read as a table"):
         verosim.LDA().fit(X, y).predict(there)
+
+
+# Partitions as Arrow -----------------------------------------------------------------------------
+
+
+def test_arrow_strings_are_not_copied():
+    texts = pa.chunked_array([pa.array(["red", None, "blue"] * 1000, pa.large_string())])
+    frame = pd.DataFrame({"hue": pd.array(texts, dtype="string[pyarrow]"), "x": np.arange(3000.0)})
+    (rows,) = engine.partition_rows(frame, ("hue", "x"), "")
+    mine, theirs = rows.batch.column("hue").buffers(), texts.chunk(0).buffers()
+    assert mine[2].address == theirs[2].address
+    assert rows.batch.column("x").buffers()[1].address == frame["x"].to_numpy().ctypes.data
+
+
+def test_columns_keep_their_meaning():
+    frame = pd.DataFrame({
+        "mixed": ["a", 1, True, None], "whole": pd.array([1, None, 3, 4], dtype="Int64"),
+        "shade": pd.Categorical(["x", None, "y", "x"], categories=["y", "x", "z"]),
+        "flag": pd.array([True, None, False, True], dtype="boolean"),
+        "when": pd.to_datetime(["2024-01-01", None, "2024-01-03", "2024-01-04"], utc=True),
+    })  # fmt: skip
+    found = [rows.batch.to_pydict() for rows in engine.partition_rows(frame, frame.columns, "")]
+    wanted = [rows.batch.to_pydict() for rows in open_table(frame).batches()]
+    assert found == wanted
+    assert found[0]["mixed"] == ["a", "1", "True", None]

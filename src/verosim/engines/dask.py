@@ -25,7 +25,7 @@ from verosim.data.clusters import (
 from verosim.data.libraries import pa, pd
 from verosim.data.names import list_of_names
 from verosim.data.table_rows import frame_rows
-from verosim.data.tables import Rows, Table
+from verosim.data.tables import BATCH_ROWS, Rows, Table, numbered
 from verosim.engines.cluster import (
     MERGED_AT_ONCE,
     check_complete,
@@ -106,13 +106,13 @@ class DaskPartitions(Cluster):
         wanted = self.names if columns is None else tuple(columns)
         for number, part in enumerate(self._parts(wanted)):
             found = self._computed(part)
-            yield from _rows(found, wanted, partition_origin(number))
+            yield from partition_rows(found, wanted, partition_origin(number))
 
     def schema(self) -> pa.Schema:
         from dask.dataframe.utils import make_meta, meta_nonempty
 
         few = meta_nonempty(make_meta(self.frame))
-        return next(_rows(few, self.names, "")).batch.schema
+        return next(partition_rows(few, self.names, "")).batch.schema
 
     def spread_rows(self, count: int) -> Iterator[Rows]:
         import dask
@@ -121,7 +121,7 @@ class DaskPartitions(Cluster):
         share = -(-count // max(len(parts), 1))
         some = [dask.delayed(_spread)(part, share) for part in parts]
         for number, found in enumerate(self._computed(dask.delayed(list)(some))):
-            yield from _rows(found, self.names, partition_origin(number))
+            yield from partition_rows(found, self.names, partition_origin(number))
 
     def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
         import dask
@@ -253,12 +253,17 @@ def _watched(client: Any, lazy: Any) -> Any:
 # On a worker -------------------------------------------------------------------------------------
 
 
-def _rows(frame: Any, names: Sequence[str], origin: str) -> Iterator[Rows]:
+def partition_rows(frame: Any, names: Sequence[str], origin: str) -> Iterator[Rows]:
     """The rows of a pandas frame. A partition may lack some of the names."""
     frame = _with_names_of_text(frame)
     there = tuple(name for name in names if name in frame.columns)
-    for rows in frame_rows(frame, there, None):
-        yield Rows(rows.batch, rows.start, origin)
+    try:  # all columns at once: their numbers and their Arrow strings are not copied
+        table = pa.Table.from_pandas(frame[list(there)], preserve_index=False, nthreads=1)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):  # such as mixed objects
+        for rows in frame_rows(frame, there, None):
+            yield Rows(rows.batch, rows.start, origin)
+    else:
+        yield from numbered(table.to_batches(max_chunksize=BATCH_ROWS), origin)
 
 
 def _column_names(frame: Any) -> list[str]:
@@ -285,7 +290,7 @@ def _frame_of_arrays(
 
 
 def _batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    return (rows.batch for rows in _rows(frame, names, ""))
+    return (rows.batch for rows in partition_rows(frame, names, ""))
 
 
 def _reply(job: bytes, number: int, frame: Any, names: tuple[str, ...]) -> bytes:
