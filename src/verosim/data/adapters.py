@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verosim.data import table_rows
+from verosim.data.clusters import is_on_cluster, open_on_cluster
 from verosim.data.files import is_open_file, is_path_of_table, open_files
 from verosim.data.libraries import nw, pa
 from verosim.data.names import list_of_names
@@ -101,13 +102,15 @@ def is_source(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas or polars data frame in memory; scikit-learn reads those as arrays."""
-    if hasattr(X, "collect_batches"):  # reading the columns of a lazy frame would resolve it
+    if hasattr(X, "collect_batches") or is_on_cluster(X):  # their columns may start a computation
         return False
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
 
 
 def is_stream(X: Any) -> bool:
     """Whether X can be read only as a table: a file, Arrow data, a query or several tables."""
+    if is_on_cluster(X):
+        return True
     if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
         return False
     if isinstance(X, Table | Path | str | Mapping) or is_open_file(X):
@@ -129,8 +132,9 @@ def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
 
 def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
     """Open any source as a Table."""
+    there = is_on_cluster(source)
     paths = isinstance(source, list | tuple) and source and isinstance(source[0], str | Path)
-    if isinstance(source, str | Path) or paths or is_open_file(source):
+    if isinstance(source, str | Path) or paths or (not there and is_open_file(source)):
         return open_files(source, options)
     if options.given:
         raise VerosimError(
@@ -140,6 +144,8 @@ def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
         )
     if isinstance(source, Table):
         return source
+    if there:
+        return open_on_cluster(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
         raise VerosimError(
             "An array has no column names, so none of its columns can be the target.",

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from verosim.data.clusters import Cluster, check_same_columns, needs_all_rows
 from verosim.data.libraries import pa
 from verosim.errors import VerosimError, listed
 
@@ -62,6 +64,12 @@ class Table:
     in_memory: bool = False  # whether all rows are already in memory
     dialect: str = ""  # what was found out about the files, such as "delimiter ';'"
     na: tuple[str, ...] = ()  # texts that mean missing here, in addition to those of the fit
+    # About this number of rows from all parts of the source, if that is faster than a pass.
+    read_spread: Callable[[int], Iterator[Rows]] | None = field(default=None, repr=False)
+    cluster: Cluster | None = None  # where the rows are, if they are not in this process
+    steps: tuple[
+        RowFilter, ...
+    ] = ()  # what a worker does with the rows of a partition before all else
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
     _whole: list[Rows] | None = None  # all rows, if `head` has read them
@@ -72,6 +80,8 @@ class Table:
 
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
         """The rows in order. Other columns than `columns` are not read if the source allows it."""
+        if self.cluster is not None:
+            raise needs_all_rows(self.cluster)
         if self._looked is not None:
             (seen, rest), self._looked, self._whole = self._looked, None, None
             return chain(seen, rest)
@@ -104,13 +114,64 @@ class Table:
             )
         return {**vars(self), "_whole": None, "_first": []}
 
+    def spread(self, rows: int) -> list[Rows]:
+        """At most this number of rows, taken from all parts of the table at equal distances.
+
+        A part is a partition of a cluster or a row group of a file. Other tables are read once.
+        """
+        if self.cluster is not None:
+            return _thinned(list(self.cluster.spread_rows(rows)), rows)
+        if self.read_spread is not None:
+            return _thinned(list(self.read_spread(rows)), rows)
+        kept: list[Rows] = []
+        step, done = max(1, -(-(self.rows or 0) // rows)), 0
+        for part in self.batches():
+            n = part.batch.num_rows
+            kept.append(taken_rows(part, np.arange(-done % step, n, step)))
+            done += n
+            while _count(kept) > 2 * rows:  # the number of rows was not known
+                kept = [taken_rows(one, np.arange(0, one.batch.num_rows, 2)) for one in kept]
+                step *= 2
+        return _thinned(kept, rows)
+
+    def brought_if_small(self, most: int) -> Table:
+        """The table itself, or its rows in this process if it is on a cluster and has few rows."""
+        if self.cluster is None:
+            return self
+        first = self.head(most + 1)
+        if self._whole is None:
+            return self
+        batches = [rows.batch for rows in first]
+        return replace(
+            self, read=partial(_selected_batches, batches), rows=_count(first), in_memory=True,
+            cluster=None, steps=(), _whole=None, _first=[],
+        )  # fmt: skip
+
+    def elsewhere(self) -> Table:
+        """The same table without its rows, for a worker that has the rows of a partition."""
+        return replace(
+            self, read=_rows_are_elsewhere, rows=None, in_memory=False, resumes=False, once=False,
+            cluster=None, _looked=None, _whole=None, _first=[],
+        )  # fmt: skip
+
+    def with_rows(self, batches: Iterable[pa.RecordBatch], origin: str) -> Table:
+        """The table of some rows, which are read once, after the steps of the table."""
+        table = replace(self, read=partial(_given_batches, batches, origin), once=True, steps=())
+        for step in self.steps:
+            table = replace(table, read=partial(step, table), _begun=False)
+        return table
+
     def head(self, rows: int) -> list[Rows]:
         """The first rows. The next pass still starts with them."""
         if self._first and _count(self._first) >= min(rows, self.rows or rows):
             return self._first
-        batches = self.batches()
+        if self.cluster is not None and self._whole is not None:
+            return self._whole
+        batches = self.batches() if self.cluster is None else self.read(None)
         out: list[Rows] = []
         for part in batches:
+            if self.cluster is not None:
+                check_same_columns(part.batch.schema.names, self.names, part.origin)
             out.append(part)
             if _count(out) >= rows:
                 break
@@ -118,9 +179,54 @@ class Table:
             self._whole = None if self.in_memory else out
         if self.resumes or self.once:
             self._looked = out, batches
-        elif self.in_memory:
+        elif self.in_memory or self.cluster is not None:
             self._first = out
         return out
+
+
+def taken_rows(rows: Rows, at: np.ndarray) -> Rows:
+    """Some of the rows. They keep their numbers."""
+    numbers = at + rows.start if rows.numbers is None else rows.numbers[at]
+    return replace(rows, batch=rows.batch.take(at), numbers=numbers)
+
+
+def _thinned(parts: list[Rows], most: int) -> list[Rows]:
+    """The rows, or `most` of them at equal distances if there are more."""
+    total, done, out = _count(parts), 0, []
+    if total <= most:
+        return parts
+    for part in parts:
+        at = np.arange(done, done + part.batch.num_rows)
+        out.append(taken_rows(part, np.flatnonzero((at + 1) * most // total > at * most // total)))
+        done += len(at)
+    return out
+
+
+class RowFilter(Protocol):
+    """Reads the rows of a table and leaves some out. It goes to workers, so it can be pickled."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it needs."""
+
+    def __call__(self, table: Table, columns: Iterable[str] | None) -> Iterator[Rows]: ...
+
+
+def _rows_are_elsewhere(columns: Iterable[str] | None) -> Iterator[Rows]:
+    raise AssertionError("a table without rows was read")
+
+
+def _selected_batches(
+    batches: list[pa.RecordBatch], columns: Iterable[str] | None
+) -> Iterator[Rows]:
+    wanted = None if columns is None else list(columns)
+    return numbered(batch if wanted is None else batch.select(wanted) for batch in batches)
+
+
+def _given_batches(
+    batches: Iterable[pa.RecordBatch], origin: str, columns: Iterable[str] | None
+) -> Iterator[Rows]:
+    return numbered(batches, origin)
 
 
 def _count(parts: Iterable[Rows]) -> int:

@@ -8,7 +8,8 @@ such as repeated or random splits, are pairs of training and test rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,20 @@ import numpy as np
 from verosim.data import ArraySource, encode_labels
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.blocks import blocks_of_pairs
+from verosim.data.clusters import check_is_here
 from verosim.data.folds import (
     GivenFolds,
     GroupFolds,
     RowFolds,
     TableFolds,
     column_folds,
+    folds_in,
+    folds_named,
     is_table_folds,
 )
 from verosim.data.schema import check_in_table
-from verosim.data.stream import TableSource, weights_of
+from verosim.data.stream import Chunk, TableSource, weights_of
+from verosim.engines import ChunkWork, cluster_of, reduce_chunks
 from verosim.errors import VerosimError
 from verosim.folds.time_blocks import time_blocks, time_column
 
@@ -228,6 +233,7 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         return cv
     in_time = time_column(cv, names)
     if in_time is not None:
+        check_is_here(source.table, f"cv={cv!r}")
         _no_groups(groups)
         weights = source.weights if source.weights is None else row_weights(source, 0)
         return time_blocks(source, *in_time, UNWEIGHTED if weights is None else weights)
@@ -238,12 +244,16 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         _no_groups(groups)
         if cv == source.target:
             raise VerosimError(f"{cv!r} is the target, so it cannot define the folds.", ASK)
-        return column_folds(source.table, cv, na)
+        if cluster_of(source) is None:
+            return column_folds(source.table, cv, na)
+        names = reduce_chunks(_FoldNames(cv, na), replace(source, keep=(cv,)))
+        return folds_named(cv, names, na)
     count = number_of_folds(cv)
     if count is not None and isinstance(groups, str):
         return GroupFolds(groups, count, na)
     if count is not None and isinstance(source.target, str) and groups is None:
         return RowFolds(count)
+    check_is_here(source.table, f"cv={cv!r}" if groups is None else "groups in an array")
     if y is None:
         y = labels_of_table(source)
     if isinstance(groups, str):
@@ -256,6 +266,26 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     return blocks_of_pairs(_without_repeats(found), len(y)) if isinstance(found, list) else (
         GivenFolds(*found)
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _FoldNames(ChunkWork):
+    """The values of a column of folds on a cluster."""
+
+    column: str
+    na: frozenset[str]
+
+    def __call__(self, chunk: Chunk) -> set[str]:
+        return folds_in(chunk.rows, self.column, self.na)
+
+    def joined(self, found: Sequence[set[str]]) -> set[str]:
+        return set().union(*found)
+
+    def packed(self, found: set[str]) -> list[str]:
+        return sorted(found)
+
+    def unpacked(self, plain: list[str]) -> set[str]:
+        return set(plain)
 
 
 def _without_repeats(pairs: TrainTestPairs) -> TrainTestPairs:
