@@ -143,7 +143,9 @@ GROUPS = (
         "Data and schema",
         "How to [read data](../howto/read_data.md), [choose columns](../howto/choose_columns.md) "
         "and use threads for [large files](../howto/large_files.md).",
-        names_in("verosim", "look Schema read query threads use_threads save load dumps loads info"),
+        names_in(
+            "verosim", "look Schema read query threads use_threads save load dumps loads info"
+        ),
     ),
     Group(
         "results",
@@ -213,7 +215,8 @@ INDEX = (
     "# Reference\n\n"
     "Every public name, with its parameters and results. Classifiers and functions are names of "
     "`verosim`. The classes of results are in `verosim.validate`, `verosim.twins`, `verosim.pool`, "
-    "`verosim.insight`, `verosim.files` and `verosim.bayes`. `verosim.__version__` is the version.\n"
+    "`verosim.insight`, `verosim.files` and `verosim.bayes`. `verosim.__version__` is the "
+    "version.\n"
 )
 # The methods that most users need come first, then the others in the order of the source.
 FIRST = [
