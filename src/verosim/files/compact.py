@@ -18,9 +18,8 @@ import numpy as np
 from verosim.axes import Codes
 from verosim.densities.full_params import FullParams, make_params
 from verosim.errors import VerosimError
-from verosim.stats import Product
+from verosim.files.layout import has_parts
 from verosim.stats.codec import DATA_ERRORS
-from verosim.stats.hollow import Hollow
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def with_codes(statistic: Any, params: Any) -> Any:
 
 def _each_leaf(statistic: Any, params: Any, change: Callable[[Any, Any], Any]) -> Any:
     """A statistic with changed codes in each part that has parameters with codes."""
-    if isinstance(statistic, Product):
+    if has_parts(statistic):
         known = getattr(params, "parts", None)
         if not isinstance(known, dict):
             return statistic
@@ -84,6 +83,6 @@ def _each_leaf(statistic: Any, params: Any, change: Callable[[Any, Any], Any]) -
         }
         return statistic.with_parts(parts)
     codes = getattr(params, "codes", None)
-    if not isinstance(statistic, Hollow) or not isinstance(codes, Codes):
+    if statistic.has_sums or not isinstance(codes, Codes):
         return statistic
     return statistic.with_axes(replace(statistic.axes, codes=change(statistic.axes.codes, codes)))

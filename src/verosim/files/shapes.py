@@ -14,7 +14,6 @@ import numpy as np
 from verosim.axes import Codes, Columns
 from verosim.axes.contexts import ContextCodes
 from verosim.data.tokens import WEIGHTINGS
-from verosim.densities.mixture import MixtureParams
 from verosim.stats.plain_trees import damaged
 from verosim.stats.state_checks import check_options
 
@@ -79,6 +78,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "LengthMap": {"offsets": "f C"},
     "Convergence": {"log_likelihood": "f n"},
 }  # fmt: skip
+SIZES_IN_FIELDS = {"MixtureParams": {"C": "classes"}}  # sizes that are not those of arrays
 SHAPES["EMParams"] = SHAPES["FullParams"]
 SHAPES["CalibratedRule"] = SHAPES["Rule"]
 SHAPES["Squares"] = SHAPES["SquaresAndProducts"] = SHAPES["Deviations"]
@@ -97,7 +97,8 @@ def sizes_of(one: Any) -> dict[str, int]:
     shapes = SHAPES.get(type(one).__name__)
     if shapes is None:
         return {}
-    sizes: dict[str, int] = {"C": one.classes} if isinstance(one, MixtureParams) else {}
+    own = SIZES_IN_FIELDS.get(type(one).__name__, {})
+    sizes: dict[str, int] = {letter: getattr(one, name) for letter, name in own.items()}
     for name, text in shapes.items():
         value = getattr(one, name)
         if value is None:
