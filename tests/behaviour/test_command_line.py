@@ -69,7 +69,8 @@ def test_help_has_an_example_and_is_the_recorded_text(verb):
 def test_look_writes_the_schema_that_fit_reads(folder, tmp_path):
     found = run("look", folder / "visits.csv", "-t", "result", "--as", "customer=ignore", "-o",
                 tmp_path / "s.json").stdout  # fmt: skip
-    assert found == f"{verosim.Schema.load(folder / 'schema.json')}\n"
+    schema = str(verosim.Schema.load(folder / "schema.json"))
+    assert found == schema.replace("columns={'pages': 'category'}", "--as 'pages=category'") + "\n"
     run("fit", folder / "visits.csv", "--schema", tmp_path / "s.json", "--model", "naivebayes",
         "--folds", 0, "-o", tmp_path / "m.verosim")  # fmt: skip
     same = verosim.load(tmp_path / "m.verosim")
@@ -319,6 +320,96 @@ def test_an_error_is_one_or_two_lines_with_a_hint(words, code, tmp_path):
     assert err[0].startswith("error: ")
     assert err[1].startswith("hint: ")
     assert len(err) == 2
+
+
+def test_a_model_does_not_replace_a_table(folder, tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text((folder / "visits.csv").read_text())
+    err = run("fit", path, "-t", "result", "-o", path, code=2).stderr
+    assert "such as loans.verosim" in err
+    assert path.read_text() == (folder / "visits.csv").read_text()
+    err = run("predict", path, folder / "visits.verosim", code=2).stderr
+    assert "Give the model first" in err
+
+
+def test_hints_name_options(folder):
+    err = run("fit", folder / "visits.csv", "-t", "result", "--model", "lda", "-o", "m.verosim",
+              code=1).stderr  # fmt: skip
+    assert "look --as 'customer=ignore' -o schema.json and --schema schema.json" in err
+
+
+@pytest.mark.parametrize(
+    "name", ["logistic", "svm", "perceptron", "least_squares", "onevsrest", "twin", "calibrated"]
+)
+def test_models_of_other_kinds_are_fitted_scored_and_predicted(folder, tmp_path, name):
+    rows = tmp_path / "rows.csv"
+    lines = [row for row in csv.DictReader((folder / "visits.csv").open()) if row["minutes"]]
+    rows.write_text(
+        "age,pages,result\n" + "".join(f"{r['age']},{r['pages']},{r['result']}\n" for r in lines)
+    )
+    model = tmp_path / "m.verosim"
+    run("fit", rows, "-t", "result", "--model", name, "-o", model)
+    out = json.loads(run("validate", model, rows, "-t", "result", "--json").stdout)
+    assert out["scores"]["accuracy"] > 0.55
+    found = list(csv.DictReader(io.StringIO(run("predict", model, rows).stdout)))
+    assert {row["prediction"] for row in found} <= {"buys", "leaves"}
+    assert len(found) == len(lines)
+    right = sum(a["prediction"] == b["result"] for a, b in zip(found, lines, strict=True))
+    assert out["scores"]["accuracy"] == pytest.approx(right / len(lines))
+    if name in ("logistic", "svm"):
+        assert "age" in run("explain", model, rows, "--row", 3).stdout
+        refused = run("forget", model, rows, code=1).stderr
+        assert "cannot forget" in refused
+        assert "needs a generative classifier" in run("drift", model, rows, code=1).stderr
+
+
+def test_a_number_model_refuses_categories(folder, tmp_path):
+    err = run("fit", folder / "visits.csv", "-t", "result", "--model", "logistic", "-o",
+              tmp_path / "m.verosim", code=1).stderr  # fmt: skip
+    assert "needs numbers" in err
+    assert "--model twin" in err
+
+
+def test_completion_is_printed():
+    with start("--show-completion", "bash") as process:
+        out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert "_VEROSIM_COMPLETE" in out or "complete" in out
+
+
+def test_each_result_is_json(folder, model, tmp_path):
+    rows = folder / "later.csv"
+    for words in (
+        ["look", rows, "-t", "result"], ["validate", model, rows], ["info", model],
+        ["drift", model, rows], ["diagnose", model], ["explain", model, rows, "--row", 1],
+        ["merge", model, model, "-o", tmp_path / "both.verosim"],
+        ["update", model, rows], ["forget", model, rows],
+    ):  # fmt: skip
+        assert isinstance(json.loads(run(*words, "--json").stdout), dict), words
+    for words in (["predict", model, rows], ["sample", model, "-n", 3], ["explain", model, rows]):
+        lines = run(*words, "--json").stdout.splitlines()
+        assert all(isinstance(json.loads(line), dict) for line in lines), words
+        assert lines
+
+
+@pytest.mark.slow
+def test_real_tables(data, tmp_path):
+    rows, model = data / "german_credit" / "german_credit.csv", tmp_path / "g.verosim"
+    run("fit", rows, "-t", "class", "--effort", "fast", "-o", model)
+    out = json.loads(
+        run("validate", model, rows, "--by", "personal_status", "--at-least", "accuracy=0.7",
+            "--json").stdout
+    )  # fmt: skip
+    assert sum(out["by"]["rows"]) == 1000
+    rates = {"calibration error", "true positive good", "false positive good", "predicted good"}
+    assert rates <= {*out["by"]}
+    assert abs(out["log_density"]["fall_in_deviations"]) < 1
+    found = json.loads(run("drift", model, rows, "--json").stdout)
+    assert max(column["psi"] for column in found["columns"].values()) == 0.0
+    assert len(found["columns"]) == 20
+    text = data / "sms_spam" / "sms_spam.csv"
+    if text.exists():
+        run("look", text)
 
 
 def test_debug_shows_the_traceback(folder, capsys):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from verosim.cli.console import show
-from verosim.cli.models import shown, summary
+from verosim.cli.models import check_model_name, shown, summary
 from verosim.cli.options import (
     Database,
     Debug,
@@ -99,6 +99,7 @@ def fit_command(
         raise usage_error("--simple and --model cannot be used together.")
     if target is None and schema is None:
         raise usage_error("Give the column of the labels with --target.")
+    check_model_name(output)
     if not output.absolute().parent.is_dir():
         raise usage_error(f"The folder of {str(output)!r} does not exist.")
     table = opened(source, db, query, read)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from verosim.cli.console import aligned, show
-from verosim.cli.models import read_file, shown, summary
+from verosim.cli.models import check_model_name, read_file, shown, summary
 from verosim.cli.options import Debug, Json, ModelOutput, Quiet, usage_error
 
 
@@ -29,6 +29,7 @@ def merge_command(
     Example:
       verosim merge north.verosim south.verosim -o all.verosim
     """
+    check_model_name(output)
     if len(models) < 2:
         raise usage_error("Give two or more model files.")
     from verosim.cli.capabilities import check_can

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from verosim.cli.console import in_columns, note
+from verosim.cli.options import usage_error
+from verosim.cli.tables import TABLE_FORMATS
 from verosim.errors import VerosimError
 
 try:
@@ -18,6 +20,12 @@ except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 SECONDS_BETWEEN_TRIES = 0.05
+
+
+def check_model_name(path: Path) -> None:
+    """Raise an error if a model would replace a table."""
+    if path.suffix.lower() in (*TABLE_FORMATS, ".json", ".xlsx", ".gz"):
+        raise usage_error(f"A model file has a name such as loans.verosim; got {str(path)!r}.")
 
 
 def read_model(path: Path) -> Any:

@@ -7,6 +7,7 @@ are those of the table that have the names of the fit.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,12 +149,11 @@ def scored_pieces(model: Any, table: Table, target: str | None) -> Any:
         )
     check_in_table(target, table.names, "target")
     classes = model.classes_
-    from dataclasses import replace
-
     schema = replace(look(table, target), target_type=kind_of_labels(classes))
     place = {label: k for k, label in enumerate(classes.tolist())}
     confusion = np.zeros((len(classes), len(classes)))
-    right, loss, n, new = 0, 0.0, 0, {}
+    right, loss, n = 0, 0.0, 0
+    new: dict[Any, int] = {}
     for rows in table.batches():
         codes, labels = target_codes(target, rows, schema)
         X = input_of(model, rows)

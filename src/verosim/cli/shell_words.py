@@ -9,7 +9,7 @@ AS_KIND = rf"look --as '\1=\2'{WRITTEN}"
 # Each pattern of Python, and the option that does the same.
 OPTIONS = (
     (r"schema=verosim\.look\(…\)\.edit\(\{'([^']*)': '([^']*)'\}\)", AS_KIND),
-    (r"fit\(…, schema=verosim\.look\(source\)\)", "look -o schema.json and fit --schema schema.json"),
+    (r"fit\(…, schema=verosim\.look\(source\)\)", f"look{WRITTEN}"),
     (r"columns=\{'([^']*)': '([^']*)'\}", AS_KIND),
     (r"columns=\{name: 'ignore'\}", "look --as 'name=ignore'"),
     (r"columns=\('([^']*)', '([^']*)'\)", r"--column '\1' --column '\2'"),
@@ -17,6 +17,7 @@ OPTIONS = (
     (r"unlabelled=\"skip\"", "--skip-unlabelled"),
     (r"read=dict\((\w+)=\"([^\"]*)\"\)", r"--read \1='\2'"),
     (r"read=dict\((\w+)='([^']*)'\)", r"--read \1='\2'"),
+    (r"read=dict\((\w+)=…\)", r"--read \1=…"),
     (r"auto\(…, like=pool\)", "fit --model naivebayes --schema schema.json for both"),
     (r"Save the model with statistics=True, or fit it again", "Fit it without --no-statistics"),
     (r"a larger max_bytes", "verosim.load(path, max_bytes=…) in Python"),

@@ -45,6 +45,8 @@ def opened(
         raise usage_error(f"--read has the names {', '.join(sorted(known))}.")
     if options.get("sep") == "\\t":  # as it is written in a shell
         options["sep"] = "\t"
+    if str(source).endswith(".verosim"):
+        raise usage_error(f"{source!r} is a model file. Give the model first, and then the rows.")
     if source == STDIN:
         options.setdefault("format", "csv")
         return read_files(_stdin(again), **options)

@@ -233,9 +233,10 @@ def _of_tokens(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
     inside_p, inside_q = (share(count) for count in counts)
     inside = (inside_q * np.log(inside_q / inside_p)).sum(axis=1) * counts[1].sum(axis=1) / rows
     most = [i for i in np.argsort(-each, kind="stable") if i < len(tokens)][:MOST_TOKENS]
+    n, m = (np.array([count.sum()]) for count in counts)
     found = _drifts(
         names, np.array([(q * np.log(q / p)).sum() * length]), np.array([each.sum()]),
-        np.array([len(each) - 1]), *(np.array([count.sum()]) for count in counts), inside,
+        np.array([len(each) - 1]), n, m, inside,
     )  # fmt: skip
     shares = tuple((tokens[i], float(p[i]), float(q[i])) for i in most)
     return ColumnDrifts(
