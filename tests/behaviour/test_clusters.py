@@ -17,7 +17,7 @@ import verosim
 from tests.fake_cluster import FakeCluster, cut, fake_table
 from verosim import VerosimError, VerosimWarning
 from verosim.engines import cluster, versions
-from verosim.folds.ranking import BINS, HistogramArea, area, bins_of
+from verosim.folds.ranking import RANK_BINS, HistogramArea, area, bins_of
 from verosim.testing import assert_same
 
 SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
@@ -147,12 +147,12 @@ def test_the_bound_of_the_area_holds():
         log_odds, hit = rng.normal(0, scale, 4000), rng.random(4000) < 0.4
         log_odds = log_odds + scale * hit
         counts = np.array(
-            [np.bincount(bins_of(log_odds[hit == k]), minlength=BINS) for k in (0, 1)]
+            [np.bincount(bins_of(log_odds[hit == k]), minlength=RANK_BINS) for k in (0, 1)]
         )
         found, bound = area(np.array(counts))
         assert abs(found - roc_auc_score(hit, log_odds)) <= bound + 1e-12
         assert bound < 1e-3
-    one_bin = np.zeros((1, 2, BINS))
+    one_bin = np.zeros((1, 2, RANK_BINS))
     one_bin[0, :, 7] = 1.0
     with pytest.warns(VerosimWarning, match=r"is known up to ±0\.5"):
         HistogramArea("roc_auc").value([one_bin])

@@ -93,7 +93,7 @@ def is_array_on_cluster(X: Any) -> bool:
     return is_on_cluster(X) and hasattr(X, "dtype") and hasattr(X, "chunks")
 
 
-def open_arrays(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
+def arrays_on_cluster(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
     """Open arrays of a cluster."""
     module = import_module(ENGINES[type(X).__module__.partition(".")[0]])
     found: ArraysThere = module.open_arrays(X, y, sample_weight)
