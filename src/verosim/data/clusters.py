@@ -90,7 +90,7 @@ class ArraysThere:
 
 def is_array_on_cluster(X: Any) -> bool:
     """Whether X is an array of chunks, and not a frame."""
-    return is_on_cluster(X) and hasattr(X, "dtype") and hasattr(X, "chunks")
+    return is_on_cluster(X) and type(X).__name__ == "Array"
 
 
 def arrays_on_cluster(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
