@@ -25,3 +25,13 @@ def joined(names: tuple[str, ...]) -> str:
 def evaluator() -> str:
     """The script that evaluates programs and divides texts into tokens."""
     return joined(EVALUATOR)
+
+
+# Everything else needs a page.
+PAGE = (*EVALUATOR, "contributions.js", "charts.js", "sections.js", "nomogram.js", "start.js")
+
+
+@cache
+def page_script() -> str:
+    """The one script of a page. Nothing of it is visible to other scripts."""
+    return f'"use strict";\n(() => {{\n{joined(PAGE)}\n}})();\n'

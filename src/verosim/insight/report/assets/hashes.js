@@ -82,3 +82,27 @@ function tokenHash(token) {
   for (let i = 16; i < bytes.length; i += 8) h = mixedWord(h ^ littleEndian(bytes, i, i + 8));
   return h;
 }
+
+const MOST_KEPT_HASHES = 20000;
+
+/** The places of values in a list. Some of the values are hashes, because few rows have them. */
+class HashedIndex {
+  constructor(values, hashed) {
+    const places = new Set(hashed ?? []);
+    this.values = new Map();
+    this.hashes = new Map();
+    values.forEach((value, i) => (places.has(i) ? this.hashes : this.values).set(value, i));
+    this.known = new Map();
+  }
+
+  get(value) {
+    const at = this.values.get(value);
+    if (at !== undefined || !this.hashes.size) return at;
+    if (!this.known.has(value)) {
+      if (this.known.size > MOST_KEPT_HASHES) this.known.clear();
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      this.known.set(value, this.hashes.get(valueHash(text)));
+    }
+    return this.known.get(value);
+  }
+}

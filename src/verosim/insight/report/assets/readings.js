@@ -39,10 +39,8 @@ const READINGS = {
   place: (r, cells) => {
     const text = readCell(r.of, cells);
     if (text === null) return r.values.length + 1;
-    r.places ??= placesOf(r);
-    const at = r.places.texts.get(text);
-    if (at !== undefined) return at;
-    return (r.hashed.length ? r.places.hashes.get(valueHash(text)) : undefined) ?? r.values.length;
+    r.index ??= new HashedIndex(r.values, r.hashed);
+    return r.index.get(text) ?? r.values.length;
   },
   which: (r, cells) => {
     const x = r.of.map((one) => readCell(one, cells));
@@ -60,14 +58,6 @@ function clockPiece(piece, milliseconds) {
   if (piece === "hour") return String(date.getUTCHours());
   if (piece === "weekday") return String((date.getUTCDay() + 6) % 7);
   return String(date.getUTCMonth() + 1);
-}
-
-function placesOf(r) {
-  const hashed = new Set(r.hashed);
-  const texts = new Map();
-  const hashes = new Map();
-  r.values.forEach((value, i) => (hashed.has(i) ? hashes : texts).set(value, i));
-  return { texts, hashes };
 }
 
 /** Φ⁻¹(F(x)): equal quantiles are one value with the mean of their levels. */

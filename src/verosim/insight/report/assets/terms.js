@@ -40,10 +40,10 @@ const TERMS = {
 
   lookup: (t, [value]) => {
     if (value === null) return t.missing;
-    t.rows ??= new Map(t.values.map((one, i) => [typeof one === "boolean" ? Number(one) : one, i]));
-    let row = t.rows.get(typeof value === "boolean" ? Number(value) : value);
+    t.index ??= new HashedIndex(t.values.map((one) => (typeof one === "boolean" ? Number(one) : one)), t.hashed);
+    let row = t.index.get(typeof value === "boolean" ? Number(value) : value);
     if (row === undefined && t.overflow && typeof value === "string" && overflows(t.overflow, value)) {
-      row = t.rows.get(OTHER_VALUE);
+      row = t.index.get(OTHER_VALUE);
     }
     return row === undefined ? t.unseen : t.table[row];
   },
@@ -301,8 +301,8 @@ function tokenAmounts(t, text) {
 
 function tokenRow(tokens, token) {
   if (tokens.kind === "listed") {
-    tokens.rows ??= new Map(tokens.tokens.map((one, i) => [one, i]));
-    return tokens.rows.get(token);
+    tokens.index ??= new HashedIndex(tokens.tokens, tokens.hashed);
+    return tokens.index.get(token);
   }
   tokens.rows ??= new Map(tokens.used.map((bucket, i) => [bucket, i]));
   return tokens.rows.get(Number(tokenHash(token) & BigInt(tokens.buckets - 1)));

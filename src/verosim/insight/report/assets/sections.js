@@ -1,0 +1,3 @@
+// The charts of the sections of a report.
+
+function drawSections() {}
