@@ -5,11 +5,11 @@ READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs quick test soak lint types bench clean
+.PHONY: help demo docs quick test test-browser soak lint types bench clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
-		do printf '  make %-6s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
+		do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(READY) ## show the main job on a table
 	$(BIN)/python examples/demo.py
@@ -22,10 +22,13 @@ docs: $(READY) ## the documentation site, in site/
 # Each worker has a core, so its BLAS gets one thread.
 quick: export OPENBLAS_NUM_THREADS = 1
 quick: $(READY) ## tests for every save: under a minute, 25 examples of each law, no slow tests
-	$(PYTEST) -m "not slow and not soak" --hypothesis-profile=quick --durations=5 --durations-min=1 tests
+	$(PYTEST) -m "not slow and not soak and not browser" --hypothesis-profile=quick --durations=5 --durations-min=1 tests
 
 test: $(READY) ## every test but the soak, 200 examples of each law, and every example of the docs
 	$(PYTEST) --hypothesis-profile=test tests src docs README.md
+
+test-browser: $(READY) ## reports and nomograms in the Chromium of this machine; skipped where it has none
+	$(BIN)/python -m pytest -m browser -rs tests/browser
 
 soak: $(READY) ## long runs, a million random cases, and 2,000 new examples of each law
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile=soak tests

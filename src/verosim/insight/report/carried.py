@@ -44,7 +44,6 @@ class Carried:
     total: int = 0
     hidden: dict[str, int] = field(default_factory=dict)  # values without a name, by column
     hidden_tokens: int = 0
-    order: tuple[str, ...] = ()  # columns, the most telling first
 
     def page_data(self, classes: list[str]) -> dict[str, Any]:
         """What the script of the nomogram needs."""
@@ -78,21 +77,26 @@ def bytes_of(budget: str | float) -> int:
     return int(found)
 
 
-def carried(
-    program: Program, budget: int, order: list[str], named: NamedValues, pool: bool
-) -> Carried | None:
+@dataclass(frozen=True)
+class Shown:
+    """How columns are shown: their order, the names that are allowed, and whole numbers."""
+
+    order: list[str]  # the most telling first
+    named: NamedValues
+    whole: frozenset[str] = frozenset()
+
+
+def carried(program: Program, budget: int, shown: Shown, pool: bool) -> Carried | None:
     """The largest part of a program that fits; None if no part does."""
-    whole = _made(program, WHOLE, order, named)
+    whole = _made(program, WHOLE, shown)
     if _size(whole) <= budget:
         return whole
     for term in _experts(program) if pool else ():
         alone = _of_expert(program, term)
-        found = replace(_made(alone, EXPERT, order, named), expert=term.name)
+        found = replace(_made(alone, EXPERT, shown), expert=term.name)
         if _size(found) <= budget:
             return found
-    return _of_tokens(program, whole, budget, order, named) or _of_columns(
-        program, whole, budget, order, named
-    )
+    return _of_tokens(program, whole, budget, shown) or _of_columns(program, whole, budget, shown)
 
 
 def smaller(program: Program, like: Carried) -> Program:
@@ -110,13 +114,14 @@ def smaller(program: Program, like: Carried) -> Program:
     return program
 
 
-def _made(program: Program, kind: str, order: list[str], named: NamedValues) -> Carried:
-    unnamed = Unnamed(named)
-    shown = unnamed.program(program)
-    data = json.loads(shown.to_json())
+def _made(program: Program, kind: str, shown: Shown) -> Carried:
+    unnamed = Unnamed(shown.named)
+    written = unnamed.program(program)
+    data = json.loads(written.to_json())
+    controls = controls_of(written, shown.order, unnamed.hidden, shown.whole)
     return Carried(
-        program, kind, data, characters_of(data), controls_of(shown, order, unnamed.hidden),
-        hidden=unnamed.hidden, hidden_tokens=unnamed.hidden_tokens, order=tuple(order),
+        program, kind, data, characters_of(data), controls, hidden=unnamed.hidden,
+        hidden_tokens=unnamed.hidden_tokens,
     )  # fmt: skip
 
 
@@ -140,9 +145,8 @@ def _of_expert(program: Program, term: TemperedTerm) -> Program:
     return base.of_posterior((alone,), np.zeros(len(program.classes)))
 
 
-def _of_columns(
-    program: Program, whole: Carried, budget: int, order: list[str], named: NamedValues
-) -> Carried | None:
+def _of_columns(program: Program, whole: Carried, budget: int, shown: Shown) -> Carried | None:
+    order = shown.order
     names = sorted(program.inputs, key=lambda n: order.index(n) if n in order else len(order))
     total, count = len(names), len(names)
     size = _size(whole)
@@ -152,22 +156,20 @@ def _of_columns(
         some = of_columns(program, names[:count])
         if some is None or not some.terms:
             return None
-        found = replace(_made(some, COLUMNS, order, named), kept=count, total=total)
+        found = replace(_made(some, COLUMNS, shown), kept=count, total=total)
         size = _size(found)
         if size <= budget:
             return found
     return None
 
 
-def _of_tokens(
-    program: Program, whole: Carried, budget: int, order: list[str], named: NamedValues
-) -> Carried | None:
+def _of_tokens(program: Program, whole: Carried, budget: int, shown: Shown) -> Carried | None:
     total = token_count(program)
     count, size = total, _size(whole)
     while count > 100:
         count = min(count - 1, int(0.95 * count * budget / size))
         some = of_tokens(program, count)
-        found = replace(_made(some, TOKENS, order, named), kept=count, total=total)
+        found = replace(_made(some, TOKENS, shown), kept=count, total=total)
         size = _size(found)
         if size <= budget:
             return found

@@ -51,13 +51,21 @@ class Found:
     open: bool = False  # some values are known only by a hash
 
 
-def controls_of(program: Program, order: list[str], hidden: dict[str, int]) -> list[dict[str, Any]]:
-    """The controls of all columns, the most telling first. `hidden` counts values without names."""
+def controls_of(
+    program: Program, order: list[str], hidden: dict[str, int], whole: frozenset[str] = frozenset()
+) -> list[dict[str, Any]]:
+    """The controls of all columns, the most telling first.
+
+    `hidden` counts values without names, and `whole` are the columns of whole numbers.
+    """
     found = facts_of(program)
     every = program.inputs
     rank = {name: i for i, name in enumerate(order)}
     names = sorted(every, key=lambda name: rank.get(name, len(rank)))
-    return [_control(name, every[name], found[name], hidden.get(name, 0)) for name in names]
+    return [
+        _control(name, every[name], found[name], hidden.get(name, 0), name in whole)
+        for name in names
+    ]
 
 
 def facts_of(program: Program) -> dict[str, Found]:
@@ -178,14 +186,15 @@ def _note_term(
                 _note_range(found[name], centre, min(max(1.0 / slope if slope else 1.0, 1e-3), 1e6))
 
 
-def _control(name: str, type_: str, one: Found, hidden: int) -> dict[str, Any]:
+def _control(name: str, type_: str, one: Found, hidden: int, whole: bool) -> dict[str, Any]:
     out: dict[str, Any] = {"column": name, "type": CONTROL_TYPES[type_], "typical": None}
     if type_ in ("number", "date"):
         low, high = (min(one.lows), max(one.highs)) if one.lows else (0.0, 1.0)
         low = max(low, 0.0) if one.counted else low
         low, high, step = rounded_range(low, high)
         centre = float(np.median(one.centres)) if one.centres else (low + high) / 2
-        step = max(step, 1.0) if one.counted else step
+        step = max(step, 1.0) if one.counted or whole else step
+        low, high = (float(np.floor(low)), float(np.ceil(high))) if whole else (low, high)
         typical = float(np.round(np.round(centre / step) * step, 12))
         out |= {"low": low, "high": high, "step": step, "typical": typical}
         out["least"] = 0 if one.counted else None

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from verosim.errors import VerosimError
 from verosim.insight.report.carried import Carried, smaller
+from verosim.insight.report.observed import typed_cells
 from verosim.insight.report.some_rows import labelled_rows
-from verosim.models.program import typed_rows
 
 HELD_OUT = 5  # one row in five is held out
 MOST_ROWS = 5000  # held-out rows that are compared
@@ -35,19 +35,10 @@ def disagreement(model: Any, source: Any, y: Any, found: Carried) -> Disagreemen
         rows.take(at[~held]).fit(again)
         whole = again.program()
         few = smaller(whole, found)
-        state = again.checked_state()
-        test = rows.take(at[held])
-        a = whole.evaluate(typed_rows(state, whole, test.X))
-        b = few.evaluate(_of(typed_rows(state, whole, test.X), few))
+        cells = typed_cells(again, whole, rows.take(at[held]).X)
+        a = whole.evaluate(cells)
+        b = few.evaluate({name: cells[name] for name in few.inputs})
     except VerosimError:
         return None
     return Disagreement(float((a.argmax(axis=1) != b.argmax(axis=1)).mean()), len(a))
-
-
-def _of(cells: Any, program: Any) -> Any:
-    """The typed cells of the columns that a program reads."""
-    if isinstance(cells, dict):
-        return {name: cells[name] for name in program.inputs}
-    return cells
-
 

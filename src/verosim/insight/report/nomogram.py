@@ -17,6 +17,7 @@ from verosim.insight.report.carried import (
     SHARE_OF_BUDGET,
     WHOLE,
     Carried,
+    Shown,
     bytes_of,
     carried,
 )
@@ -203,7 +204,11 @@ def carried_by(
         if name not in ranked:
             ranked = [*ranked, name]
     is_pool = hasattr(model, "weights_") or hasattr(getattr(model, "model_", None), "weights_")
-    return carried(program, int(SHARE_OF_BUDGET * budget), list(ranked), named, is_pool)
+    state = model.checked_state() if hasattr(model, "checked_state") else None
+    schema = None if state is None else state.schema
+    numbers = frozenset(one.name for one in schema if one.whole) if schema is not None else frozenset()
+    shown = Shown(list(ranked), named, numbers)
+    return carried(program, int(SHARE_OF_BUDGET * budget), shown, is_pool)
 
 
 def telling_columns(model: Any) -> list[str]:

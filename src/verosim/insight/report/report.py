@@ -223,9 +223,10 @@ class _Content:
             data["confusion"] = self.quality.confusion.round(3).tolist()
             curve = self.quality.reliability
             if curve is not None:
+                at = curve.weight >= LEAST_ROWS
                 data["calibration"] = {
-                    "confidence": short(curve.confidence), "accuracy": short(curve.accuracy),
-                    "weight": short(curve.weight / max(float(curve.weight.sum()), 1e-300)),
+                    "confidence": short(curve.confidence[at]), "accuracy": short(curve.accuracy[at]),
+                    "weight": short(curve.weight[at] / max(float(curve.weight.sum()), 1e-300)),
                 }  # fmt: skip
         program_lines = (
             [] if self.carried is None else lines_of(self.carried, self.lines["changed"], words)

@@ -176,7 +176,7 @@ function lineChart(curves, options) {
 
 /** Groups of bars: one group for each value, one bar for each class. */
 function groupedBars(values, series, { language, label, width = 420, most = null }) {
-  const height = series.length > 6 ? 6 : 9;
+  const height = series.length > 6 ? 6 : series.length > 4 ? 9 : 13;
   const step = series.length * height + 10;
   const top = most ?? Math.max(...series.flatMap((one) => one.y), 1e-9);
   const left = width * 0.34;

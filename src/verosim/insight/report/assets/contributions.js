@@ -1,6 +1,7 @@
-// What each column adds to the score of each class. There are four kinds, and the page names the kind:
+// What each column adds to the score of each class. There are five kinds, and the page names the kind:
 //
 //   own      every term belongs to one column: its log density, which is also its Shapley value
+//   term     the same for a model that is not a density, such as a twin
 //   shapley  the mean over all orders of the columns, if other columns are unknown (at most 8 columns)
 //   given    the change of the score if the value becomes unknown and all others stay
 //   typical  the change of the score if a typical value takes its place (models without unknown values)
@@ -27,7 +28,7 @@ class Contributions {
   kindOf() {
     const { program } = this;
     const single = program.terms.every((term) => term.kind === "amounts" || this.ownerOf(term) !== null);
-    if (single && this.unknown.size === this.columns.length) return "own";
+    if (single && this.unknown.size === this.columns.length) return program.output === "log_joint" ? "own" : "term";
     if (this.unknown.size < this.columns.length) return "typical";
     const few = this.columns.length <= MOST_SHAPLEY_COLUMNS;
     return program.output === "log_joint" && few && !this.texts.size ? "shapley" : "given";
@@ -52,7 +53,7 @@ class Contributions {
   }
 
   ofColumn(cells, column) {
-    if (this.kind === "own") return this.own(cells, column);
+    if (this.kind === "own" || this.kind === "term") return this.own(cells, column);
     const other = { ...cells, [column]: this.kind === "typical" ? this.typical[column] : null };
     return difference(this.program.scores(cells), this.program.scores(other));
   }
