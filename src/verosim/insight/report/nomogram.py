@@ -21,7 +21,7 @@ from verosim.insight.report.carried import (
     bytes_of,
     carried,
 )
-from verosim.insight.report.controls import facts_of
+from verosim.insight.report.controls import Found, facts_of
 from verosim.insight.report.disagreement import Disagreement, disagreement
 from verosim.insight.report.page import filled, rendered, words_of
 from verosim.insight.report.rare_values import EveryValue, NamedValues
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from verosim.estimators.base import ScoreMixin
     from verosim.typing import Labels, Source
 
+COLUMNS_TOGETHER = 200  # columns that are tried in one evaluation
 FRAME_HEIGHT = 640  # pixels in a notebook
 SANDBOX = "allow-scripts allow-downloads allow-modals"
 
@@ -199,15 +200,12 @@ def carried_by(
             "Use the model inside.",
         )
     program = model.program()
-    ranked = order if order is not None else telling_columns(model)
-    for name in spread_order(program):
-        if name not in ranked:
-            ranked = [*ranked, name]
+    ranked = spread_order(program, order if order is not None else telling_columns(model))
     is_pool = hasattr(model, "weights_") or hasattr(getattr(model, "model_", None), "weights_")
     state = model.checked_state() if hasattr(model, "checked_state") else None
     schema = None if state is None else state.schema
     numbers = frozenset(one.name for one in schema if one.whole) if schema is not None else frozenset()
-    shown = Shown(list(ranked), named, numbers)
+    shown = Shown(ranked, named, numbers)
     return carried(program, int(SHARE_OF_BUDGET * budget), shown, is_pool)
 
 
@@ -221,27 +219,36 @@ def telling_columns(model: Any) -> list[str]:
     return [found.columns[j] for j in np.argsort(-values, kind="stable")]
 
 
-def spread_order(program: Program) -> list[str]:
-    """The columns by how far their values move the scores, if the sums do not show more."""
-    spread = dict.fromkeys(program.inputs, 0.0)
+def spread_order(program: Program, known: list[str]) -> list[str]:
+    """All columns: those with a known rank, then the others by how far they move the scores."""
+    rest = [name for name in program.inputs if name not in set(known)]
+    spread = dict.fromkeys(rest, 0.0)
     facts = facts_of(program)
-    for name, type_ in program.inputs.items():
-        one = facts[name]
-        if type_ == "number" and one.lows:
-            values: list[Any] = np.linspace(min(one.lows), max(one.highs), 7).tolist()
-        elif type_ in ("category", "value") and one.values:
-            values = list(one.values)[:50]
-        elif type_ == "boolean":
-            values = [0.0, 1.0]
-        else:
-            continue
-        column = np.array(values, dtype=object if type_ in ("category", "value") else float)
+    tried = {name: _tried(program.inputs[name], facts[name]) for name in rest}
+    tried = {name: values for name, values in tried.items() if values}
+    names = list(tried)
+    for start in range(0, len(names), COLUMNS_TOGETHER):
+        some = names[start : start + COLUMNS_TOGETHER]
+        ends = np.cumsum([0, *(len(tried[name]) for name in some)])
+        cells = {name: np.full(ends[-1], None, dtype=object) for name in some}
+        for name, first, last in zip(some, ends, ends[1:], strict=False):
+            cells[name][first:last] = tried[name]
         with np.errstate(all="ignore"):
-            scores = program.evaluate({name: column})
+            scores = program.evaluate(cells)
             centred = scores - scores.mean(axis=1, keepdims=True)
-            moved = np.ptp(np.where(np.isfinite(centred), centred, 0.0), axis=0).max()
-        spread[name] = float(moved)
-    return sorted(spread, key=lambda name: -spread[name])
+            centred = np.where(np.isfinite(centred), centred, 0.0)
+        for name, first, last in zip(some, ends, ends[1:], strict=False):
+            spread[name] = float(np.ptp(centred[first:last], axis=0).max())
+    return [*known, *sorted(rest, key=lambda name: -spread[name])]
+
+
+def _tried(type_: str, one: Found) -> list[Any]:
+    """Some values of a column."""
+    if type_ == "number" and one.lows:
+        return np.linspace(min(one.lows), max(one.highs), 7).tolist()
+    if type_ in ("category", "value"):
+        return list(one.values)[:50]
+    return [0.0, 1.0] if type_ == "boolean" else []
 
 
 def shown_classes(model: Any) -> list[str]:

@@ -170,7 +170,7 @@ class _Content:
         ranked = _importance(model, few)
         order = [name for name, _ in ranked["bars"]] if ranked else telling_columns(model)
         if program is not None:
-            order += [name for name in spread_order(program) if name not in order]
+            order = spread_order(program, order)
         carried = None
         if program is not None:
             carried = carried_by(model, budget, named, order)

@@ -223,13 +223,13 @@ function matrixChart(matrix, names, { language, label, rowLabel, columnLabel }) 
     row.forEach((count, j) => {
       const share = count / total;
       const box = drawn("rect", {
-        class: i === j ? "right" : "wrong", x: left + j * cell, y, width: cell - 2, height: cell - 2, "fill-opacity": (0.06 + 0.94 * share).toFixed(3), rx: 2,
+        class: i === j ? "right" : "wrong", x: left + j * cell, y, width: cell - 2, height: cell - 2, "fill-opacity": (0.04 + 0.5 * share).toFixed(3), rx: 2,
       });
       box.append(drawn("title", {}, `${names[i]} → ${names[j]}: ${language.number(count, 6)} (${language.share(share)})`));
       svg.append(box);
       if (cell >= 40) {
         const text = language.number(count, 4);
-        svg.append(drawn("text", { class: share > 0.5 ? "figure light" : "figure", x: left + j * cell + cell / 2 - 1, y: y + cell / 2 + 4, "text-anchor": "middle" }, text));
+        svg.append(drawn("text", { class: "figure", x: left + j * cell + cell / 2 - 1, y: y + cell / 2 + 4, "text-anchor": "middle" }, text));
       }
     });
   });
