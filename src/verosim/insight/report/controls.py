@@ -29,6 +29,7 @@ from verosim.densities.terms import (
     Term,
 )
 from verosim.kinds.design_readings import OneOfReading, OthersReading, ScoreReading, StandardReading
+from verosim.insight.report.inside import terms_inside
 from verosim.kinds.cell_names import SHOWN_MISSING
 
 REACH = 3.5  # standard deviations
@@ -75,7 +76,7 @@ def facts_of(program: Program) -> dict[str, Found]:
     for reading in program.readings:
         for inner in _nested(reading):
             _note_reading(inner, found)
-    for term, readings in _terms(program.terms, program.readings):
+    for term, readings in terms_inside(program.terms, program.readings):
         _note_term(term, readings, found, weights)
     return found
 
@@ -85,16 +86,6 @@ def _nested(reading: CellReading) -> Iterator[CellReading]:
     inner = getattr(reading, "of", ())
     for one in inner if isinstance(inner, tuple) else (inner,):
         yield from _nested(one)
-
-
-def _terms(
-    terms: tuple[Term, ...], readings: tuple[CellReading, ...]
-) -> Iterator[tuple[Term, tuple[CellReading, ...]]]:
-    """All terms with their readings, also those inside of other terms."""
-    for term in terms:
-        mine = tuple(readings[j] for j in term.reads)
-        yield term, mine
-        yield from _terms(getattr(term, "terms", ()), mine)
 
 
 def _note_reading(reading: CellReading, found: dict[str, Found]) -> None:
@@ -202,9 +193,7 @@ def _control(name: str, type_: str, one: Found, hidden: int, whole: bool) -> dic
             out["typical"] = int(typical) * 86_400_000
     elif type_ == "boolean":
         out["typical"] = 1
-    elif type_ == "text":
-        out["typical"] = ""
-    else:
+    elif type_ != "text":
         shown = sorted(one.values, key=lambda value: (-one.values[value], str(value)))
         out["values"] = sorted(shown, key=_sort_key)
         out["typed"] = bool(hidden or one.open or len(shown) > MOST_OPTIONS or not shown)

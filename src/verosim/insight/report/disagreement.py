@@ -14,7 +14,7 @@ from verosim.insight.report.observed import typed_cells
 from verosim.insight.report.some_rows import labelled_rows
 
 HELD_OUT = 5  # one row in five is held out
-MOST_ROWS = 5000  # held-out rows that are compared
+MOST_ROWS = 2000  # held-out rows that are compared
 
 
 @dataclass(frozen=True)

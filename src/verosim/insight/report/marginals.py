@@ -92,6 +92,9 @@ def _gaussian(term: QuadraticTerm, reads: tuple[int, ...], at: np.ndarray) -> Qu
     return QuadraticTerm(reads, term.pivot[:, at], term.offset[:, at], kept, whitener, log_det)
 
 
+DECIMALS = 5  # of the scores of a smaller list of tokens, so that more tokens fit
+
+
 # Tokens ------------------------------------------------------------------------------------------
 
 
@@ -129,19 +132,24 @@ def _with_tokens(term: Term, most: int) -> Term:
     else:
         assert isinstance(term.tokens, ListedTokens)
         tokens = ListedTokens(tuple(term.tokens.tokens[i] for i in at))
-    absent, bias = term.absent, term.bias
     return replace(
-        term, tokens=tokens, table=term.table[at], bias=bias,
-        absent=None if absent is None else absent[at],
+        term, tokens=tokens, table=term.table[at].round(DECIMALS),
+        absent=None if term.absent is None else term.absent[at].round(DECIMALS),
         idf=None if term.idf is None else term.idf[at],
     )  # fmt: skip
 
 
 def _telling(table: np.ndarray) -> np.ndarray:
-    """(K,) how much each token tells: the spread of its scores, times its share if it has one."""
+    """(K,) how much each token tells about the class.
+
+    For log shares s_ik this is its part of the information, Σ_k p_ik (s_ik − log mean_l p_il) / C.
+    For other scores it is their spread.
+    """
     known = np.where(np.isneginf(table), np.nan, table)
-    with np.errstate(invalid="ignore"):
-        spread = np.nan_to_num(np.nanmax(known, axis=1) - np.nanmin(known, axis=1))
-        if np.nanmax(known, initial=-np.inf) <= 0:
-            spread = spread * np.exp(np.nan_to_num(np.nanmean(known, axis=1), nan=-np.inf))
-    return spread
+    if np.nanmax(known, initial=-np.inf) > 0:
+        return np.nan_to_num(np.nanmax(known, axis=1) - np.nanmin(known, axis=1))
+    share = np.exp(table)
+    mean = share.mean(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out: np.ndarray = np.where(share > 0, share * (table - np.log(mean)), 0.0).mean(axis=1)
+    return out

@@ -23,6 +23,8 @@ from verosim.data.code_readings import PlaceReading
 from verosim.data.design_columns import CATEGORY_COLUMN
 from verosim.data.readings import CellReading
 from verosim.densities.terms import ListedTokens, LookupTerm, Term, TokensTerm
+from verosim.estimators.text_nb import TextNB
+from verosim.insight.report.inside import terms_inside
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.design_readings import OneOfReading, OthersReading
 from verosim.models.state import State
@@ -116,6 +118,36 @@ def token_rows(state: State) -> dict[str, float]:
             for token, count in zip(codes.tokens(), rows, strict=True):
                 out[token] = max(out.get(token, 0.0), float(count))
     return out
+
+
+def rows_with_tokens(program: Program, cells: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The number of texts with each token, counted in rows."""
+    out: dict[str, float] = {}
+    done: list[tuple[Any, ...]] = []
+    for term, readings in terms_inside(program.terms, program.readings):
+        if not isinstance(term, TokensTerm) or not isinstance(term.tokens, ListedTokens):
+            continue
+        key = (readings[0].plain(), term.ngrams, term.lowercase, term.analyzer, term.stop_words)
+        if (*key, term.strip_accents) in done:
+            continue
+        done.append((*key, term.strip_accents))
+        texts = readings[0].read(cells).tolist()
+        counted = TextNB(
+            model="bernoulli", ngrams=term.ngrams, lowercase=term.lowercase,
+            analyzer=term.analyzer, stop_words=list(term.stop_words) or None,
+            strip_accents=term.strip_accents,
+        ).fit(texts, np.zeros(len(texts), dtype=np.int64))  # fmt: skip
+        for token, rows in token_rows(counted.checked_state()).items():
+            out[token] = max(out.get(token, 0.0), rows)
+    return out
+
+
+def counts_occurrences(state: State) -> bool:
+    """Whether the sums have occurrences of tokens, and not the numbers of texts."""
+    return any(
+        isinstance(leaf.axes.codes, Vocabulary) and getattr(leaf, "weighting", "") == "counts"
+        for leaf in state.statistic.leaves()
+    )
 
 
 # In a program ------------------------------------------------------------------------------------

@@ -26,7 +26,13 @@ from verosim.insight.report.nomogram import (
 from verosim.insight.report.observed import MOST_ROWS, Observed
 from verosim.insight.report.page import filled, rendered, words_of
 from verosim.insight.report.quality import Quality, quality_of
-from verosim.insight.report.rare_values import LEAST_ROWS, EveryValue, NamedValues
+from verosim.insight.report.rare_values import (
+    LEAST_ROWS,
+    EveryValue,
+    NamedValues,
+    counts_occurrences,
+    rows_with_tokens,
+)
 from verosim.insight.report.shown_rows import row_lists
 from verosim.insight.report.some_rows import SomeRows, labelled_rows
 from verosim.insight.single_row import fitted_classifier
@@ -156,6 +162,7 @@ class _Content:
     used_rows: int  # rows of the source; 0 without a source
     shown: int  # the argument `rows`
     boundary: list[str] = field(default_factory=list)
+    by_occurrence: bool = False  # tokens are named by their occurrences, not by rows
 
     @classmethod
     def of(cls, model: Any, some: SomeRows | None, rows: int, budget: int) -> _Content:
@@ -166,7 +173,8 @@ class _Content:
         if few is not None and program is not None:
             observed = Observed.of(model, program, few)
             if not rows:
-                named = NamedValues(_fewest(named.rows, observed.frequent), named.tokens)
+                tokens = rows_with_tokens(program, observed.cells)
+                named = NamedValues(_fewest(named.rows, observed.frequent), tokens or named.tokens)
         ranked = _importance(model, few)
         order = [name for name, _ in ranked["bars"]] if ranked else telling_columns(model)
         if program is not None:
@@ -193,6 +201,7 @@ class _Content:
             rows=row_lists(model, some, quality, order, rows) if rows and some is not None else {},
             used_rows=0 if some is None else len(some), shown=rows,
             boundary=_plane(carried),
+            by_occurrence=some is None and counts_occurrences(model.checked_state()),
         )  # fmt: skip
 
     def shrink(self) -> bool:
@@ -245,7 +254,8 @@ class _Content:
         if self.shown:
             count = sum(len(some) for some in self.rows.values())
             return filled(words["has rows"], count=f"{count:,}")
-        return filled(words["has no rows"], least=LEAST_ROWS)
+        name = "has no rows, tokens by sums" if self.by_occurrence else "has no rows"
+        return filled(words[name], least=LEAST_ROWS)
 
 
 # The parts ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const COLOURS = 8;
+const WIDEST = 544; // pixels of a chart
 
 function drawn(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -60,11 +61,13 @@ class Language {
   }
 }
 
-/** A text in one line with at most so many letters. Marks of direction stay inside of it. */
+/** A text in one line with at most so many letters, with dots in place of the middle. Marks of direction stay inside of it. */
 function shortened(text, most) {
   const letters = Array.from(String(text).replace(/\s+/gu, " "));
-  const short = letters.length <= most ? letters.join("") : `${letters.slice(0, most - 1).join("")}…`;
-  return `\u2068${short}\u2069`;
+  if (letters.length <= most) return `\u2068${letters.join("")}\u2069`;
+  const head = Math.floor(((most - 1) * 2) / 3);
+  const tail = letters.length - (most - 1 - head);
+  return `\u2068${letters.slice(0, head).join("")}…${letters.slice(tail).join("")}\u2069`;
 }
 
 const colour = (k) => `c${k % COLOURS}`;
@@ -82,7 +85,7 @@ function ticksOf(low, high, most = 6) {
 
 /** A width at which the letters of a chart have about the size of other letters. */
 function chartWidth(holder) {
-  return Math.round(Math.min(Math.max(holder.clientWidth || 420, 280), 420));
+  return Math.round(Math.min(Math.max(holder.clientWidth || WIDEST, 280), WIDEST));
 }
 
 /** An empty picture with a text for readers of the screen. */
@@ -99,7 +102,7 @@ function barChart(rows, { language, label, signed = false, most = null, width = 
   const top = most ?? Math.max(...finite, 1e-9);
   const height = 24;
   const left = width * 0.36;
-  const right = width - 64;
+  const right = width - 72;
   const zero = signed ? (left + right) / 2 : left;
   const scale = (signed ? (right - left) / 2 : right - left) / top;
   const svg = picture(width, rows.length * height + 6, label);
@@ -204,9 +207,9 @@ function groupedBars(values, series, { language, label, width = 420, most = null
 function matrixChart(matrix, names, { language, label, rowLabel, columnLabel }) {
   const C = names.length;
   const cell = C <= 6 ? 52 : C <= 12 ? 40 : 24;
-  const left = 110;
+  const left = 124;
   const top = C <= 6 ? 42 : 92;
-  const svg = picture(Math.max(left + C * cell + 8, 320), top + C * cell + 8, label);
+  const svg = picture(Math.max(left + C * cell + (C <= 6 ? 8 : 44), 320), top + C * cell + 8, label);
   svg.append(
     drawn("text", { class: "tick", x: left, y: 12 }, columnLabel),
     drawn("text", { class: "tick", x: 0, y: top - 8 }, rowLabel),
@@ -214,7 +217,7 @@ function matrixChart(matrix, names, { language, label, rowLabel, columnLabel }) 
   matrix.forEach((row, i) => {
     const total = row.reduce((a, b) => a + b, 0) || 1;
     const y = top + i * cell;
-    const name = drawn("text", { x: left - 6, y: y + cell / 2 + 4, "text-anchor": "end" }, shortened(names[i], 14));
+    const name = drawn("text", { x: left - 6, y: y + cell / 2 + 4, "text-anchor": "end" }, shortened(names[i], 16));
     name.append(drawn("title", {}, String(names[i])));
     const x = left + i * cell + cell / 2;
     const head = drawn("text", C <= 6 ? { x, y: top - 8, "text-anchor": "middle" } : { transform: `translate(${x + 4} ${top - 6}) rotate(-60)` }, shortened(names[i], C <= 6 ? 7 : 12));

@@ -85,7 +85,7 @@ class Nomogram {
   controlRow(control, i) {
     const id = `column-${i}`;
     const row = made("div", { class: `control ${control.type}` });
-    const label = made("label", { for: id, title: control.column }, made("bdi", {}, shortened(control.column, 60)));
+    const label = made("label", { for: id, title: control.column }, made("bdi", {}, shortened(this.labelOf(control), 60)));
     row.append(label);
     const field = { row, control, inputs: {} };
     this.fields.set(control.column, field);
@@ -99,6 +99,12 @@ class Nomogram {
       row.append(made("label", { class: "unknown", for: `${id}-unknown` }, box, ` ${this.language.say("unknown")}`));
     }
     return row;
+  }
+
+  /** The only column of a model of texts has no name of its own. */
+  labelOf(control) {
+    const alone = this.controls.length === 1 && control.type === "text" && control.column === "x0";
+    return alone ? this.language.say("text") : control.column;
   }
 
   // State -------------------------------------------------------------------------------------------

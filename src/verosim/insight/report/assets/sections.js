@@ -37,7 +37,7 @@ const SECTION_CHARTS = {
   importance(holder, data, language) {
     const rows = data.importance.bars.map(([label, value]) => ({ label, value, note: language.number(value, 3) }));
     const most = Math.max(...rows.map((row) => row.value), 1e-9);
-    const draw = (some, to) => to.append(barChart(some, { language, label: language.say("telling columns"), most, width: Math.min(560, chartWidth(holder) * 1.33) }));
+    const draw = (some, to) => to.append(barChart(some, { language, label: language.say("telling columns"), most, width: chartWidth(holder) }));
     draw(rows.slice(0, data.openCharts), holder);
     folded(holder, rows.slice(data.openCharts), language, draw);
   },
@@ -75,7 +75,7 @@ const SECTION_CHARTS = {
   },
 
   boundary(holder, data, language) {
-    holder.append(boundaryChart(data, language, Math.min(560, chartWidth(holder) * 1.33)));
+    holder.append(boundaryChart(data, language, chartWidth(holder)));
   },
 };
 
