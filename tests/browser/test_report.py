@@ -25,7 +25,8 @@ CONTRAST = """
     return [...canvas.getImageData(0, 0, 1, 1).data];
   };
   const light = (c) => {
-    const [r, g, b] = c.slice(0, 3).map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = c.slice(0, 3).map((v) => linear(v / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const out = [];
@@ -170,7 +171,7 @@ def test_links_of_the_contents_work(pages, opened):
     assert page.get_attribute("#posteriors", "data-values") == values
 
 
-# Hostile names ---------------------------------------------------------------------------------------
+# Hostile names ------------------------------------------------------------------------------------
 
 HOSTILE = [
     "<script>window.harm = 1</script>", "</script><script>window.harm = 2</script>",

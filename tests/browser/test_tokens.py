@@ -35,7 +35,9 @@ def in_browser(chromium):
     context = chromium.new_context()
     page = context.new_page()
     page.set_content("<!doctype html><title>empty</title>")
-    page.add_script_tag(content=f"{evaluator()}\nObject.assign(window, {{ Tokenizer, Characters }});")
+    page.add_script_tag(
+        content=f"{evaluator()}\nObject.assign(window, {{ Tokenizer, Characters }});"
+    )
 
     def divided(tokenizer, texts):
         settings = {
@@ -100,4 +102,3 @@ def test_every_character_alone(in_browser):
     ]
     for name in ("words", "accents", "characters"):
         assert_same(SETTINGS[name], texts, in_browser)
-

@@ -161,7 +161,9 @@ def test_pools_of_texts(rng):
 
 
 def test_values_that_were_forgotten_are_found_by_their_hash(rng):
-    rows = pd.DataFrame({"city": rng.choice(["Lima", "Quito", "Cusco"], N), "x": rng.normal(size=N)})
+    rows = pd.DataFrame(
+        {"city": rng.choice(["Lima", "Quito", "Cusco"], N), "x": rng.normal(size=N)}
+    )
     rows["y"] = rng.integers(0, 2, N)
     for model in (verosim.KDB(k=1), verosim.LDA(encode="onehot")):
         fitted = model.fit(rows, "y")

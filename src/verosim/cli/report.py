@@ -36,9 +36,7 @@ def report_command(
     budget: Annotated[
         str, typer.Option("--budget", metavar="SIZE", help="The largest size of the file.")
     ] = "3MB",
-    language: Annotated[
-        str, typer.Option("--language", metavar="CODE", help="en or es.")
-    ] = "en",
+    language: Annotated[str, typer.Option("--language", metavar="CODE", help="en or es.")] = "en",
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="The title of the page.")
     ] = None,

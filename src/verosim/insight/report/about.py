@@ -9,6 +9,7 @@ import numpy as np
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError
 from verosim.insight.report.observed import Observed
+from verosim.insight.report.some_rows import innermost, state_of
 
 MOST_PARAMETER_TEXT = 300  # letters
 
@@ -16,7 +17,7 @@ MOST_PARAMETER_TEXT = 300  # letters
 def facts_about(model: Any, columns: int) -> dict[str, Any]:
     """The numbers of a model."""
     inner = innermost(model)
-    state = model.checked_state() if hasattr(model, "checked_state") else None
+    state = state_of(model)
     counts = np.asarray(inner.class_count_) if hasattr(inner, "class_count_") else None
     text = " ".join(repr(model).split())
     return {
@@ -51,16 +52,9 @@ def parameters_of(model: Any) -> int | None:
         return None
 
 
-def innermost(model: Any) -> Any:
-    """The model inside of all wrappers, which has the sums."""
-    while hasattr(model, "model_"):
-        model = model.model_
-    return model
-
-
 def column_lines(model: Any, program: Any, observed: Observed | None) -> list[dict[str, Any]]:
     """How each column is read, and how many of its cells are missing."""
-    state = model.checked_state() if hasattr(model, "checked_state") else None
+    state = state_of(model)
     schema = None if state is None else state.schema
     shares = missing_shares(model, observed)
     if schema is None:

@@ -55,20 +55,12 @@ class Carried:
 
 def bytes_of(budget: str | float) -> int:
     """The number of bytes of a budget such as "3MB"."""
-    if isinstance(budget, str):
-        text = budget.strip().lower().replace(" ", "")
-        for unit, size in UNITS.items():
-            if text.endswith(unit):
-                number = text[: -len(unit)]
-                break
-        else:
-            number, size = text, 1
-        try:
-            found = float(number) * size
-        except ValueError:
-            found = np.nan
-    else:
-        found = float(budget)
+    text = str(budget).strip().lower().replace(" ", "")
+    unit = next((one for one in UNITS if text.endswith(one)), "")
+    try:
+        found = float(text.removesuffix(unit)) * UNITS.get(unit, 1)
+    except ValueError:
+        found = np.nan
     if not found > 0:
         raise VerosimError(
             f"budget must be a size such as '3MB' or a number of bytes; got {budget!r}.",

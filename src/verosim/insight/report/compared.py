@@ -43,9 +43,10 @@ def _chart(
     if edges is not None:
         x = drawn.astype(np.float64)
         x = x[~np.isnan(x)]
-        counts, _ = np.histogram(x, edges)
-        y = [observed.shares(name, edges), counts / max(len(x), 1) / np.diff(edges)]
-        return {"kind": "steps", "edges": short(edges), "y": short(np.array(y))}
+        inside, _ = np.histogram(x, edges)
+        heights = inside / max(len(x), 1) / np.diff(edges)
+        both = np.array([observed.shares(name, edges), heights])
+        return {"kind": "steps", "edges": short(edges), "y": short(both)}
     if name not in observed.frequent:
         return None
     counts = observed.frequent[name]

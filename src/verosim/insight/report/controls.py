@@ -28,9 +28,9 @@ from verosim.densities.terms import (
     QuadraticTerm,
     Term,
 )
-from verosim.kinds.design_readings import OneOfReading, OthersReading, ScoreReading, StandardReading
 from verosim.insight.report.inside import terms_inside
 from verosim.kinds.cell_names import SHOWN_MISSING
+from verosim.kinds.design_readings import OneOfReading, OthersReading, ScoreReading, StandardReading
 
 REACH = 3.5  # standard deviations
 MOST_OPTIONS = 200  # values in a list; with more, the value is typed
@@ -168,7 +168,9 @@ def _note_term(
         for j, name in enumerate(plain):
             for k in range(len(term.pivot)) if name else ():
                 s = spread[k if len(spread) > 1 else 0, j]
-                _note_range(found[name or ""], float(term.pivot[k, j] + term.offset[k, j]), float(s))
+                _note_range(
+                    found[name or ""], float(term.pivot[k, j] + term.offset[k, j]), float(s)
+                )
     elif isinstance(term, LinearTerm | PolynomialTerm):
         for j, name in enumerate(plain):
             if name and not found[name].lows:
@@ -216,5 +218,3 @@ def rounded_range(low: float, high: float) -> tuple[float, float, float]:
     step = 10.0 ** np.floor(np.log10((high - low) / 100))
     low, high = np.floor(low / step) * step, np.ceil(high / step) * step
     return (*(float(f"{value:.12g}") for value in (low, high)), float(f"{step:.12g}"))  # type: ignore[return-value]
-
-

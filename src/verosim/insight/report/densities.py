@@ -1,7 +1,8 @@
 """The density of each column in each class, as the numbers of a chart.
 
-    curve   means and deviations of Gaussians      counts  rates of Poisson variables
-    steps   edges and heights of a histogram       bars    shares of values or tokens
+curve   means and deviations of Gaussians      counts  rates of Poisson variables
+steps   edges and heights of a histogram       bars    shares of values
+words   the tokens that are typical of each class
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ from verosim.axes.capped_categories import OTHER
 from verosim.bayes.learned import GAP, LearnedTable
 from verosim.densities import estimates as of
 from verosim.errors import VerosimError
-from verosim.insight.report.about import innermost
 from verosim.insight.report.observed import Observed
 from verosim.insight.report.rare_values import LEAST_ROWS, NamedValues
+from verosim.insight.report.some_rows import innermost
 from verosim.kinds.cell_names import SHOWN_MISSING
 
 MOST_BARS = 12
+MOST_DRAWN = 120  # bars of one chart
+MOST_WORDS = 12  # tokens of one class
+LEARNED_TOKENS = 40  # tokens that are looked at for each class
 DIGITS = 6  # of the numbers of a chart
-BAR_TABLES = (of.SHARES_TABLE, of.FLAGS_TABLE, of.CELLS_TABLE, of.TOKENS_TABLE, of.AMOUNTS_TABLE)
 
 
-def densities_of(
-    model: Any, named: NamedValues, observed: Observed | None
-) -> list[dict[str, Any]]:
+def densities_of(model: Any, named: NamedValues, observed: Observed | None) -> list[dict[str, Any]]:
     """The charts of all columns: from what the model has learned, else from rows."""
     try:
-        learned = innermost(model).learned()
+        learned = innermost(model).learned(top=LEARNED_TOKENS)
     except (AttributeError, VerosimError):
         learned = ()
     out = [chart for table in learned for chart in _charts(table, named)]
@@ -40,21 +41,34 @@ def densities_of(
 
 def _charts(table: LearnedTable, named: NamedValues) -> list[dict[str, Any]]:
     found = []
+    indicators = _indicators(table, named)
+    if indicators is not None:
+        found.append(indicators)
     for part in dict.fromkeys(table.parts):
+        if part.startswith(f"{table.column} = "):
+            continue
         at = [i for i, one in enumerate(table.parts) if one == part]
         if part == GAP:
             continue
         heads, values = [table.heads[i] for i in at], table.values[:, at]
         chart: dict[str, Any] = {"column": table.column, "part": part, "source": "model"}
         if table.kind == of.GAUSSIAN_TABLE and tuple(heads) == (of.MEAN_HEAD, of.DEVIATION_HEAD):
-            chart |= {"kind": "curve", "mean": short(values[:, 0]), "deviation": short(values[:, 1])}
+            chart |= {
+                "kind": "curve",
+                "mean": short(values[:, 0]),
+                "deviation": short(values[:, 1]),
+            }
         elif table.kind == of.RATE_TABLE:
             chart |= {"kind": "counts", "rate": short(values[:, 0])}
         elif table.kind == of.HEIGHTS_TABLE and len(table.edges) > 2:
             chart |= {"kind": "steps", "edges": inner_edges(table.edges), "y": short(values)}
         else:
-            counts = table.counts[:, at]
-            bars = _bars(table, part, heads, values, counts, named)
+            is_text = table.kind == of.TOKENS_TABLE
+            bars = (
+                _words(heads, values, named)
+                if is_text
+                else _bars(table, part, heads, values, named)
+            )
             if bars is None:
                 continue
             chart |= bars
@@ -62,10 +76,28 @@ def _charts(table: LearnedTable, named: NamedValues) -> list[dict[str, Any]]:
     return found
 
 
+def _indicators(table: LearnedTable, named: NamedValues) -> dict[str, Any] | None:
+    """The means of the columns 'hue = red', which are the shares of the values."""
+    start = f"{table.column} = "
+    at = [
+        i
+        for i, (part, head) in enumerate(zip(table.parts, table.heads, strict=True))
+        if part.startswith(start) and head == of.MEAN_HEAD
+        and named.value(table.column, part.removeprefix(start))
+    ]  # fmt: skip
+    if not at:
+        return None
+    at = at[: max(2, min(MOST_BARS, MOST_DRAWN // len(table.classes)))]
+    return {
+        "column": table.column, "part": "", "source": "model", "kind": "bars",
+        "values": [table.parts[i].removeprefix(start) for i in at],
+        "y": short(table.values[:, at]), "left": 0,
+    }  # fmt: skip
+
+
 def _bars(
-    table: LearnedTable, part: str, heads: list[Any], values: np.ndarray, counts: np.ndarray,
-    named: NamedValues,
-) -> dict[str, Any] | None:  # fmt: skip
+    table: LearnedTable, part: str, heads: list[Any], values: np.ndarray, named: NamedValues
+) -> dict[str, Any] | None:
     """The shares of the values that differ most between the classes."""
     listed = [
         i for i, head in enumerate(heads)
@@ -75,19 +107,30 @@ def _bars(
         return None
     known = values[:, listed]
     spread = known.max(axis=0) - known.min(axis=0)
-    first = np.argsort(-spread, kind="stable")[:MOST_BARS]
-    first = np.sort(first) if table.kind != of.TOKENS_TABLE else first
-    del counts
+    most = max(2, min(MOST_BARS, MOST_DRAWN // len(table.classes)))
+    first = np.sort(np.argsort(-spread, kind="stable")[:most])
     return {
         "kind": "bars", "values": [str(heads[listed[i]]) for i in first],
         "y": short(known[:, first]), "left": len(heads) - len(first),
-        "tokens": table.kind == of.TOKENS_TABLE,
     }  # fmt: skip
 
 
+def _words(heads: list[Any], values: np.ndarray, named: NamedValues) -> dict[str, Any] | None:
+    """The tokens of each class with the largest p_ik log(p_ik / mean_l p_il)."""
+    at = [i for i, head in enumerate(heads) if named.token(str(head))]
+    if not at:
+        return None
+    share = values[:, at]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = np.where(share > 0, share * np.log(share / share.mean(axis=0)), 0.0)
+    order = np.argsort(-gain, axis=1, kind="stable")[:, :MOST_WORDS]
+    words = [
+        [str(heads[at[i]]) for i in row if gain[k, i] > 0] for k, row in enumerate(order.tolist())
+    ]
+    return {"kind": "words", "words": words}
+
+
 def _may_name(table: LearnedTable, part: str, head: Any, named: NamedValues) -> bool:
-    if table.kind == of.TOKENS_TABLE:
-        return named.token(str(head))
     if part or table.kind in (of.FLAGS_TABLE, of.AMOUNTS_TABLE) or table.edges:
         return True  # hours, true and false, bins: they do not name a value of a cell
     return named.value(table.column, head)
@@ -117,12 +160,11 @@ def _observed(observed: Observed, name: str, named: NamedValues) -> dict[str, An
     if not values:
         return None
     cells = observed.cells[name]
-    y = [
-        [float((cells[observed.codes == k] == value).mean()) for value in values] for k in classes
-    ]
+    own = [cells[observed.codes == k] for k in classes]
+    shares = np.array([[float((mine == value).mean()) for value in values] for mine in own])
     return chart | {
-        "kind": "bars", "values": [str(value) for value in values], "y": short(np.array(y)),
-        "left": len(counts) - len(values), "tokens": False,
+        "kind": "bars", "values": [str(value) for value in values], "y": short(shares),
+        "left": len(counts) - len(values),
     }  # fmt: skip
 
 

@@ -41,4 +41,3 @@ def disagreement(model: Any, source: Any, y: Any, found: Carried) -> Disagreemen
     except VerosimError:
         return None
     return Disagreement(float((a.argmax(axis=1) != b.argmax(axis=1)).mean()), len(a))
-

@@ -25,6 +25,7 @@ from verosim.insight.report.controls import Found, facts_of
 from verosim.insight.report.disagreement import Disagreement, disagreement
 from verosim.insight.report.page import filled, rendered, words_of
 from verosim.insight.report.rare_values import EveryValue, NamedValues
+from verosim.insight.report.some_rows import state_of
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.settings import one_of
 
@@ -114,7 +115,7 @@ def nomogram(
     fitted = fitted_classifier(model, "nomogram")
     one_of("names", names, ("all", "frequent"))
     words = words_of(language)
-    allowed = EveryValue() if names == "all" else NamedValues.of(fitted.checked_state())
+    allowed = EveryValue() if names == "all" else NamedValues.of(state_of(fitted))
     size = bytes_of(budget)
     found = carried_by(fitted, size, allowed, telling_columns(fitted))
     if found is None:
@@ -202,9 +203,11 @@ def carried_by(
     program = model.program()
     ranked = spread_order(program, order if order is not None else telling_columns(model))
     is_pool = hasattr(model, "weights_") or hasattr(getattr(model, "model_", None), "weights_")
-    state = model.checked_state() if hasattr(model, "checked_state") else None
+    state = state_of(model)
     schema = None if state is None else state.schema
-    numbers = frozenset(one.name for one in schema if one.whole) if schema is not None else frozenset()
+    numbers = (
+        frozenset(one.name for one in schema if one.whole) if schema is not None else frozenset()
+    )
     shown = Shown(ranked, named, numbers)
     return carried(program, int(SHARE_OF_BUDGET * budget), shown, is_pool)
 

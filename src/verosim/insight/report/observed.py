@@ -15,7 +15,7 @@ from verosim.bayes.program import Program
 from verosim.data.readings import is_gap
 from verosim.insight.report.controls import rounded_range
 from verosim.insight.report.rare_values import LEAST_ROWS
-from verosim.insight.report.some_rows import SomeRows
+from verosim.insight.report.some_rows import SomeRows, state_of
 from verosim.models.program import typed_rows
 
 MOST_ROWS = 50_000
@@ -83,9 +83,7 @@ class Observed:
         del step
         return np.linspace(low, high, BINS + 1)
 
-    def shares(
-        self, name: str, edges: np.ndarray, at: np.ndarray | None = None
-    ) -> np.ndarray:
+    def shares(self, name: str, edges: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
         """(B,) the density of the bins; 0 for a bin of fewer than 5 rows."""
         x = self.cells[name].astype(np.float64)
         x = x if at is None else x[at]
@@ -98,7 +96,7 @@ class Observed:
 
 def typed_cells(model: Any, program: Program, X: Any) -> dict[str, np.ndarray]:
     """Rows of any form as typed cells by column."""
-    state = model.checked_state() if hasattr(model, "checked_state") else None
+    state = state_of(model)
     cells = X if state is None else typed_rows(state, program, X)
     if isinstance(cells, dict):
         return cells

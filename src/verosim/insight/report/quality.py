@@ -39,8 +39,12 @@ class Quality:
             mean = float(known.mean()) if len(known) else np.nan
             error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else np.nan
             sign = -1.0 if name.startswith("neg_") else 1.0
-            low, high = sorted((sign * (mean - NORMAL_95 * error), sign * (mean + NORMAL_95 * error)))
-            out.append({"name": name.removeprefix("neg_"), "mean": sign * mean, "low": low, "high": high})
+            low, high = sorted(
+                (sign * (mean - NORMAL_95 * error), sign * (mean + NORMAL_95 * error))
+            )
+            out.append(
+                {"name": name.removeprefix("neg_"), "mean": sign * mean, "low": low, "high": high}
+            )
         return out
 
 
@@ -83,7 +87,7 @@ def _refitted(model: Any, rows: SomeRows) -> Quality:
         held = rows.take(test)
         predicted[test] = [str(label) for label in again.predict(held.X).tolist()]
         if probable:
-            log_proba[np.ix_(test, places)] = again.predict_log_proba(held.X)
+            log_proba[np.ix_(test, np.array(places))] = again.predict_log_proba(held.X)
     codes = np.array([names.index(label) for label in labels])
     guess = np.array([names.index(label) for label in predicted])
     confusion = np.zeros((C, C))

@@ -8,6 +8,7 @@ someone who guesses the value can compute its hash.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,7 +21,7 @@ from verosim.axes.value_hashes import value_hash
 from verosim.axes.vocabulary import Vocabulary
 from verosim.bayes.program import Program
 from verosim.data.code_readings import PlaceReading
-from verosim.data.design_columns import CATEGORY_COLUMN
+from verosim.data.design_columns import CATEGORY_COLUMN, DesignColumn
 from verosim.data.readings import CellReading
 from verosim.densities.terms import ListedTokens, LookupTerm, Term, TokensTerm
 from verosim.estimators.text_nb import TextNB
@@ -42,9 +43,9 @@ class NamedValues:
     least: float = LEAST_ROWS
 
     @classmethod
-    def of(cls, state: State) -> NamedValues:
-        """From the sums of a model."""
-        return cls(value_rows(state), token_rows(state))
+    def of(cls, state: State | None) -> NamedValues:
+        """From the sums of a model. Without sums, nothing is named."""
+        return cls({}, {}) if state is None else cls(value_rows(state), token_rows(state))
 
     def value(self, column: str, value: Any) -> bool:
         """Whether a value of a column may be named."""
@@ -57,6 +58,13 @@ class NamedValues:
     def token(self, token: str) -> bool:
         """Whether a token may be named."""
         return self.tokens.get(token, 0.0) >= self.least
+
+
+def mentions(text: str, names: set[str]) -> bool:
+    """Whether a text is one of the names, quotes it, or names its column, as 'hue = red'."""
+    found = {text, *re.findall("'([^']*)'", text)}
+    found |= {one.partition(" = ")[2] for one in found}
+    return bool(found & names)
 
 
 class EveryValue(NamedValues):
@@ -95,10 +103,19 @@ def value_rows(state: State) -> dict[str, dict[Any, float]]:
             known = dict(zip(leaf.axes.columns, sums.tolist(), strict=True))
             for one in schema.design:
                 if one.kind == CATEGORY_COLUMN:
-                    names = one.names(every=True)
-                    pairs = zip(one.values, names, strict=False)
-                    _note(out, one.column, ((v, known.get(n, 0.0)) for v, n in pairs))
+                    _note(out, one.column, _indicated(one, known, float(leaf.weight.sum())))
     return out
+
+
+def _indicated(one: DesignColumn, sums: dict[str, float], total: float) -> list[tuple[Any, float]]:
+    """The weight of each value of a category with one column per value.
+
+    The first value may have no column of its own. It has the rest of the weight.
+    """
+    names = one.names(every=True)
+    rest = total - sum(sums.get(name, 0.0) for name in names)
+    pairs = zip(one.values, names, strict=False)
+    return [(value, sums.get(name, rest)) for value, name in pairs]
 
 
 def _note(out: dict[str, dict[Any, float]], column: str, pairs: Any) -> None:
@@ -132,19 +149,20 @@ def rows_with_tokens(program: Program, cells: Mapping[str, np.ndarray]) -> dict[
             continue
         done.append((*key, term.strip_accents))
         texts = readings[0].read(cells).tolist()
-        counted = TextNB(
-            model="bernoulli", ngrams=term.ngrams, lowercase=term.lowercase,
-            analyzer=term.analyzer, stop_words=list(term.stop_words) or None,
-            strip_accents=term.strip_accents,
-        ).fit(texts, np.zeros(len(texts), dtype=np.int64))  # fmt: skip
+        settings: dict[str, Any] = {
+            "ngrams": term.ngrams, "lowercase": term.lowercase, "analyzer": term.analyzer,
+            "stop_words": list(term.stop_words) or None, "strip_accents": term.strip_accents,
+        }  # fmt: skip
+        counted = TextNB(model="bernoulli", **settings)
+        counted.fit(texts, np.zeros(len(texts), dtype=np.int64))
         for token, rows in token_rows(counted.checked_state()).items():
             out[token] = max(out.get(token, 0.0), rows)
     return out
 
 
-def counts_occurrences(state: State) -> bool:
+def counts_occurrences(state: State | None) -> bool:
     """Whether the sums have occurrences of tokens, and not the numbers of texts."""
-    return any(
+    return state is not None and any(
         isinstance(leaf.axes.codes, Vocabulary) and getattr(leaf, "weighting", "") == "counts"
         for leaf in state.statistic.leaves()
     )
@@ -179,6 +197,7 @@ class Unnamed:
     named: NamedValues
     hidden: dict[str, int] = field(default_factory=dict)  # values by column
     hidden_tokens: int = 0
+    names: set[str] = field(default_factory=set)  # the values and tokens themselves
 
     def program(self, program: Program) -> Program:
         """The program with hashes. Its outer edges of bins stay: they are not values of rows."""
@@ -197,6 +216,7 @@ class Unnamed:
             if i not in hashed and not named(value):
                 shown[i] = cell_hash(value)
                 hashed.add(i)
+                self.names.add(str(value))
         return tuple(shown), tuple(sorted(hashed))
 
     def _reading(self, one: CellReading) -> CellReading:
@@ -213,10 +233,12 @@ class Unnamed:
             if one.hashed or named(one.value):
                 return one
             self._count(column, 1)
+            self.names.add(one.value)
             return OneOfReading(one.of, cell_hash(one.value), hashed=True)
         if isinstance(one, OthersReading) and one.of.kind in COUNTED_ONCE:
             rare = tuple(cell_hash(value) for value in one.values if not named(value))
             kept = tuple(value for value in one.values if named(value))
+            self.names.update({*one.values} - {*kept})
             self._count(column, len(rare))
             return OthersReading(one.of, kept, (*one.hashes, *rare))
         inner = getattr(one, "of", None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from verosim.errors import VerosimError
 from verosim.insight.importance import importance
-from verosim.insight.report.about import column_lines, facts_about, innermost
+from verosim.insight.report.about import column_lines, facts_about
 from verosim.insight.report.carried import WHOLE, Carried, bytes_of
 from verosim.insight.report.compared import simulated_charts
 from verosim.insight.report.densities import densities_of, short
@@ -30,11 +30,13 @@ from verosim.insight.report.rare_values import (
     LEAST_ROWS,
     EveryValue,
     NamedValues,
+    Unnamed,
     counts_occurrences,
+    mentions,
     rows_with_tokens,
 )
 from verosim.insight.report.shown_rows import row_lists
-from verosim.insight.report.some_rows import SomeRows, labelled_rows
+from verosim.insight.report.some_rows import SomeRows, innermost, labelled_rows, state_of
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.settings import whole
 from verosim.validate.diagnose import diagnose
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 EXPLAINED_ROWS = 2000
 OPEN_CHARTS = 30
 MOST_FINDINGS = 40
+MOST_OF_ONE_CHECK = 6
 MOST_BOUNDARY_CLASSES = 64
 
 
@@ -167,7 +170,7 @@ class _Content:
     @classmethod
     def of(cls, model: Any, some: SomeRows | None, rows: int, budget: int) -> _Content:
         program, why_not = _program_of(model)
-        named: NamedValues = EveryValue() if rows else NamedValues.of(model.checked_state())
+        named: NamedValues = EveryValue() if rows else NamedValues.of(state_of(model))
         few = some if some is None or len(some) <= MOST_ROWS else _spread(some, MOST_ROWS)
         observed = None
         if few is not None and program is not None:
@@ -197,11 +200,11 @@ class _Content:
             facts=facts, classes=shown_classes(model),
             columns=column_lines(model, program, observed), carried=carried, why_not=why_not,
             lines={"changed": changed}, importance=ranked, densities=charts, quality=quality,
-            findings=_findings(model, few), simulated=simulated,
+            findings=_findings(model, few, _hidden_names(program, named)), simulated=simulated,
             rows=row_lists(model, some, quality, order, rows) if rows and some is not None else {},
             used_rows=0 if some is None else len(some), shown=rows,
             boundary=_plane(carried),
-            by_occurrence=some is None and counts_occurrences(model.checked_state()),
+            by_occurrence=some is None and counts_occurrences(state_of(model)),
         )  # fmt: skip
 
     def shrink(self) -> bool:
@@ -234,9 +237,10 @@ class _Content:
             if curve is not None:
                 at = curve.weight >= LEAST_ROWS
                 data["calibration"] = {
-                    "confidence": short(curve.confidence[at]), "accuracy": short(curve.accuracy[at]),
+                    "confidence": short(curve.confidence[at]),
+                    "accuracy": short(curve.accuracy[at]),
                     "weight": short(curve.weight[at] / max(float(curve.weight.sum()), 1e-300)),
-                }  # fmt: skip
+                }
         program_lines = (
             [] if self.carried is None else lines_of(self.carried, self.lines["changed"], words)
         )
@@ -311,8 +315,8 @@ def _importance(model: Any, some: SomeRows | None) -> dict[str, Any] | None:
     return {"kind": found.kind, "bars": [(name, float(f"{owners[name]:.6g}")) for name in order]}
 
 
-def _findings(model: Any, some: SomeRows | None) -> list[dict[str, Any]]:
-    """The diagnosis in words, the findings of tests first."""
+def _findings(model: Any, some: SomeRows | None, hidden: set[str]) -> list[dict[str, Any]]:
+    """The diagnosis in words, without findings that name a value of few rows."""
     inner = innermost(model)
     try:
         found = diagnose(inner) if some is None else diagnose(inner, some.X, some.y)
@@ -325,14 +329,27 @@ def _findings(model: Any, some: SomeRows | None) -> list[dict[str, Any]]:
         }
         for one in found
         if one.value is not None
+        and not mentions(one.subject, hidden)
+        and not mentions(one.reading, hidden)
     ]  # fmt: skip
-    seen: dict[str, int] = {}
+    seen: dict[Any, int] = {}
     out = []
     for line in lines:
         seen[line["name"]] = seen.get(line["name"], 0) + 1
-        if seen[line["name"]] <= 6:
+        if seen[line["name"]] <= MOST_OF_ONE_CHECK:
             out.append(line)
     return out[:MOST_FINDINGS]
+
+
+def _hidden_names(program: Any, named: NamedValues) -> set[str]:
+    """The values and tokens that the page must not name."""
+    unnamed = Unnamed(named)
+    if program is not None:
+        unnamed.program(program)
+    if not isinstance(named, EveryValue):
+        for known in (*named.rows.values(), named.tokens):
+            unnamed.names |= {str(value) for value, n in known.items() if n < named.least}
+    return unnamed.names
 
 
 def _plane(carried: Carried | None) -> list[str]:
@@ -341,5 +358,3 @@ def _plane(carried: Carried | None) -> list[str]:
         return []
     names = [one["column"] for one in carried.controls if one["type"] == "number"]
     return names[:2] if len(names) > 1 else []
-
-

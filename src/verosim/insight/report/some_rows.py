@@ -52,13 +52,16 @@ def _length(X: Any) -> int:
 
 def labelled_rows(model: Any, source: Any, y: Any, most: int | None = None) -> SomeRows:
     """The rows of a source, at equal steps if there are more than `most`."""
-    target = target_of(_innermost(model), y)
+    inner = innermost(model)
+    target = target_of(inner, y)
     if is_stream(source) or hasattr(source, "columns") or isinstance(source, dict):
         table = open_table(source)
         batches = [rows.batch for rows in table.batches(None)]
         if not batches:
             raise VerosimError("The source has no rows.", "Use a source with rows.")
         whole = SomeRows(pa.Table.from_batches(batches), target)
+        if state_of(model) is None:
+            whole = _numbers(inner, whole)
     else:
         X = source if hasattr(source, "shape") else list(source)
         if isinstance(X, list) and X and not isinstance(X[0], str) and X[0] is not None:
@@ -69,7 +72,22 @@ def labelled_rows(model: Any, source: Any, y: Any, most: int | None = None) -> S
     return whole.take(np.linspace(0, len(whole) - 1, most).astype(np.int64))
 
 
-def _innermost(model: Any) -> Any:
+def _numbers(model: Any, rows: SomeRows) -> SomeRows:
+    """The rows of a table as an array, for a model that reads only arrays."""
+    names = [name for name in rows.X.column_names if name != rows.y]
+    names = [str(name) for name in getattr(model, "feature_names_in_", names)]
+    columns = [rows.X.column(name).to_numpy(zero_copy_only=False) for name in names]
+    return SomeRows(np.column_stack(columns).astype(np.float64), rows.labels)
+
+
+def innermost(model: Any) -> Any:
+    """The model inside of all wrappers, which has the sums."""
     while hasattr(model, "model_"):
         model = model.model_
     return model
+
+
+def state_of(model: Any) -> Any:
+    """The state of the innermost model; None if it has no sums, as a linear classifier."""
+    inner = innermost(model)
+    return inner.checked_state() if hasattr(inner, "checked_state") else None

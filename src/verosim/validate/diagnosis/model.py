@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from verosim.densities import Params
-from verosim.kinds.missing import MISSING
 from verosim.errors import VerosimError
+from verosim.kinds.missing import MISSING
 from verosim.stats import Moments, Statistic
 
 # How the columns of a part are analysed, by the kind of its statistic.
@@ -44,7 +44,7 @@ def kind_of_part(name: str, part: Statistic) -> str:
         return "gaps"
     if part.sums_of not in LOOKED_AT_AS:  # the experts of a pool
         raise VerosimError(
-            "The function diagnose needs one model of the columns; got a model that combines several.",
+            "The function diagnose needs one model of the columns; got a combination of models.",
             "Use diagnose with one model, such as NaiveBayes or LDA.",
         )
     return LOOKED_AT_AS[part.sums_of]

@@ -207,17 +207,17 @@ function groupedBars(values, series, { language, label, width = 420, most = null
 function matrixChart(matrix, names, { language, label, rowLabel, columnLabel }) {
   const C = names.length;
   const cell = C <= 6 ? 52 : C <= 12 ? 40 : 24;
-  const left = 124;
-  const top = C <= 6 ? 42 : 92;
-  const svg = picture(Math.max(left + C * cell + (C <= 6 ? 8 : 44), 320), top + C * cell + 8, label);
+  const left = 136;
+  const top = C <= 6 ? 42 : 112;
+  const svg = picture(Math.max(left + C * cell + (C <= 6 ? 8 : 52), 320), top + C * cell + 8, label);
   svg.append(
-    drawn("text", { class: "tick", x: left, y: 12 }, columnLabel),
+    drawn("text", { class: "tick", x: C <= 6 ? left : 0, y: 12 }, columnLabel),
     drawn("text", { class: "tick", x: 0, y: top - 8 }, rowLabel),
   );
   matrix.forEach((row, i) => {
     const total = row.reduce((a, b) => a + b, 0) || 1;
     const y = top + i * cell;
-    const name = drawn("text", { x: left - 6, y: y + cell / 2 + 4, "text-anchor": "end" }, shortened(names[i], 16));
+    const name = drawn("text", { x: left - 6, y: y + cell / 2 + 4, "text-anchor": "end" }, shortened(names[i], 15));
     name.append(drawn("title", {}, String(names[i])));
     const x = left + i * cell + cell / 2;
     const head = drawn("text", C <= 6 ? { x, y: top - 8, "text-anchor": "middle" } : { transform: `translate(${x + 4} ${top - 6}) rotate(-60)` }, shortened(names[i], C <= 6 ? 7 : 12));

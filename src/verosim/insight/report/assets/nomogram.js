@@ -211,7 +211,9 @@ class Nomogram {
     const holder = document.getElementById("parts");
     const label = language.say("evidence label", { class: shortened(this.data.classes[k], 60) });
     holder.replaceChildren(barChart(noted, { language, label, signed: true, width: this.width() }));
-    document.getElementById("kind").textContent = `${label} ${language.say(`kind ${this.contributions.kind}`)}`;
+    const texts = this.contributions.texts.size;
+    const kinds = texts === this.controls.length ? ["kind words"] : [`kind ${this.contributions.kind}`, ...(texts ? ["kind words"] : [])];
+    document.getElementById("kind").textContent = [label, ...kinds.map((one) => language.say(one))].join(" ");
     holder.setAttribute("data-kind", this.contributions.kind);
   }
 

@@ -93,6 +93,7 @@ function folded(holder, rest, language, draw) {
 
 function densityChart(one, classes, language, width) {
   const options = { language, label: one.column, width, yTicks: one.kind === "counts" };
+  if (one.kind === "words") return wordsTable(one, classes, language);
   if (one.kind === "bars") {
     const series = one.y.map((y, k) => ({ name: classes[k], k, y }));
     return groupedBars(one.values, series, { ...options });
@@ -118,6 +119,15 @@ function densityChart(one, classes, language, width) {
     curves.push({ name: classes[k], k, x, y: x.map((v) => Math.exp(-0.5 * ((v - mean) / s) ** 2) / (s * Math.sqrt(2 * Math.PI))) });
   });
   return lineChart(curves, options);
+}
+
+/** The words that are typical of each class. */
+function wordsTable(one, classes, language) {
+  const head = made("tr", {}, made("th", {}, language.say("class")), made("th", {}, language.say("typical words")));
+  const rows = one.words.map((words, k) =>
+    made("tr", {}, made("td", {}, made("bdi", {}, shortened(classes[k], 40))), made("td", { class: "text" }, words.map((word) => shortened(word, 40)).join(", "))),
+  );
+  return made("div", { class: "scroll" }, made("table", {}, made("thead", {}, head), made("tbody", {}, ...rows)));
 }
 
 /** The most probable class for two columns; all other columns are unknown, or typical. */
