@@ -19,7 +19,7 @@ from verosim.axes.value_hashes import value_hash
 from verosim.cli.main import main
 from verosim.errors import VerosimError
 from verosim.insight.report.carried import bytes_of
-from verosim.insight.report.page import LANGUAGES, escaped_json, words_of
+from verosim.insight.report.page import LANGUAGES, catalogue, escaped_json
 from verosim.insight.report.scripts import asset, page_script
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -77,7 +77,7 @@ def test_json_cannot_end_its_block():
 
 
 def test_every_text_is_in_every_catalogue():
-    english, spanish = (words_of(language) for language in LANGUAGES)
+    english, spanish = (catalogue(language) for language in LANGUAGES)
     assert english.keys() == spanish.keys()
     for key in english:
         assert {*re.findall(r"{\w+}", english[key])} == {*re.findall(r"{\w+}", spanish[key])}, key
@@ -87,7 +87,7 @@ def test_every_text_is_in_every_catalogue():
     for key in {*re.findall(r'(?:say\(|words\[)"([^"]+)"[\])]', sources)}:
         assert key in english, key
     with pytest.raises(VerosimError, match="language must be one of"):
-        words_of("fr")
+        catalogue("fr")
 
 
 @pytest.mark.parametrize(("text", "size"), [("3MB", 3_000_000), ("500 kB", 500_000), (1e4, 10_000)])

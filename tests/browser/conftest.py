@@ -17,11 +17,12 @@ def chromium():
     path = os.environ.get("VEROSIM_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.skip("no Chromium on this machine (set VEROSIM_CHROMIUM)")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
+    from playwright.sync_api import Error, sync_playwright
+
+    with sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except sync_api.Error as error:
+        except Error as error:
             pytest.skip(f"Chromium does not start: {str(error).splitlines()[0]}")
         yield browser
         browser.close()

@@ -48,7 +48,7 @@ def report_command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a report of a model: one HTML file with a live nomogram, for any browser.
+    """Write a report of a model: one HTML file with an interactive nomogram.
 
     Without ROWS, it has all that the sums of the model show. The file needs no network.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError
-from verosim.insight.report.observed import Observed
+from verosim.insight.report.observed import ObservedRows
 from verosim.insight.report.some_rows import innermost, state_of
 
 MOST_PARAMETER_TEXT = 300  # letters
@@ -26,7 +26,7 @@ def facts_about(model: Any, columns: int) -> dict[str, Any]:
         "inside": type(inner).__name__ if inner is not model else "",
         "rows": None if state is None else float(state.statistic.rows.sum()),
         "columns": columns,
-        "parameters": parameters_of(model),
+        "parameters": free_parameters(model),
         "classes": class_lines(model, counts),
     }
 
@@ -44,7 +44,7 @@ def class_lines(model: Any, counts: np.ndarray | None) -> list[dict[str, Any]]:
     ]
 
 
-def parameters_of(model: Any) -> int | None:
+def free_parameters(model: Any) -> int | None:
     """The number of free parameters, if it is known."""
     try:
         return int(innermost(model).n_parameters_)
@@ -52,7 +52,7 @@ def parameters_of(model: Any) -> int | None:
         return None
 
 
-def column_lines(model: Any, program: Any, observed: Observed | None) -> list[dict[str, Any]]:
+def column_lines(model: Any, program: Any, observed: ObservedRows | None) -> list[dict[str, Any]]:
     """How each column is read, and how many of its cells are missing."""
     state = state_of(model)
     schema = None if state is None else state.schema
@@ -72,7 +72,7 @@ def column_lines(model: Any, program: Any, observed: Observed | None) -> list[di
     ]  # fmt: skip
 
 
-def missing_shares(model: Any, observed: Observed | None) -> dict[str, float]:
+def missing_shares(model: Any, observed: ObservedRows | None) -> dict[str, float]:
     """The share of missing cells of each column, from rows or from the sums."""
     if observed is not None:
         return observed.missing()

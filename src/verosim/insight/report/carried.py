@@ -24,7 +24,7 @@ from verosim.insight.report.controls import controls_of
 from verosim.insight.report.marginals import of_columns, of_tokens, token_count
 from verosim.insight.report.rare_values import NamedValues, Unnamed
 
-WHOLE, EXPERT, COLUMNS, TOKENS = "whole", "expert", "columns", "tokens"
+WHOLE, EXPERT, SOME_COLUMNS, SOME_TOKENS = "whole", "expert", "columns", "tokens"
 UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "b": 1}
 SHARE_OF_BUDGET = 0.7  # for the program; the rest is for the sections
 OPEN_COLUMNS = 30
@@ -98,9 +98,9 @@ def smaller(program: Program, like: Carried) -> Program:
         if like.expert not in known:
             return program
         return _of_expert(program, known[like.expert])
-    if like.kind == TOKENS:
+    if like.kind == SOME_TOKENS:
         return of_tokens(program, like.kept)
-    if like.kind == COLUMNS:
+    if like.kind == SOME_COLUMNS:
         kept = [name for name in like.program.inputs if name in program.inputs]
         return of_columns(program, kept) or program
     return program
@@ -148,7 +148,7 @@ def _of_columns(program: Program, whole: Carried, budget: int, shown: Shown) -> 
         some = of_columns(program, names[:count])
         if some is None or not some.terms:
             return None
-        found = replace(_made(some, COLUMNS, shown), kept=count, total=total)
+        found = replace(_made(some, SOME_COLUMNS, shown), kept=count, total=total)
         size = _size(found)
         if size <= budget:
             return found
@@ -161,7 +161,7 @@ def _of_tokens(program: Program, whole: Carried, budget: int, shown: Shown) -> C
     while count > 100:
         count = min(count - 1, int(0.95 * count * budget / size))
         some = of_tokens(program, count)
-        found = replace(_made(some, TOKENS, shown), kept=count, total=total)
+        found = replace(_made(some, SOME_TOKENS, shown), kept=count, total=total)
         size = _size(found)
         if size <= budget:
             return found

@@ -21,7 +21,7 @@ import numpy as np
 
 from verosim.data.tokens import POINTS, tables
 
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 SURROGATES = range(0xD800, 0xE000)
 SIGMA, FINAL_SIGMA, DOTTED_I = "Σ", "ς", "İ"
 NOT_A_LETTER = "1"  # neither cased nor skipped
@@ -150,6 +150,6 @@ def _base36(n: int) -> str:
     out = ""
     while True:
         n, digit = divmod(n, 36)
-        out = DIGITS[digit] + out
+        out = BASE_36[digit] + out
         if n == 0:
             return out

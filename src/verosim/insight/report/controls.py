@@ -32,7 +32,7 @@ from verosim.insight.report.inside import terms_inside
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.design_readings import OneOfReading, OthersReading, ScoreReading, StandardReading
 
-REACH = 3.5  # standard deviations
+CONTROL_REACH = 3.5  # standard deviations
 MOST_OPTIONS = 200  # values in a list; with more, the value is typed
 CONTROL_TYPES = {
     "number": "number", "boolean": "boolean", "category": "category", "value": "category",
@@ -41,7 +41,7 @@ CONTROL_TYPES = {
 
 
 @dataclass
-class Found:
+class ColumnRange:
     """What a program shows about one column."""
 
     lows: list[float] = field(default_factory=list)
@@ -69,9 +69,9 @@ def controls_of(
     ]
 
 
-def facts_of(program: Program) -> dict[str, Found]:
+def facts_of(program: Program) -> dict[str, ColumnRange]:
     """Ranges and values of all columns, from the readings and the terms."""
-    found = {name: Found() for name in program.inputs}
+    found = {name: ColumnRange() for name in program.inputs}
     weights = np.exp(program.log_prior - np.logaddexp.reduce(program.log_prior))
     for reading in program.readings:
         for inner in _nested(reading):
@@ -88,7 +88,7 @@ def _nested(reading: CellReading) -> Iterator[CellReading]:
         yield from _nested(one)
 
 
-def _note_reading(reading: CellReading, found: dict[str, Found]) -> None:
+def _note_reading(reading: CellReading, found: dict[str, ColumnRange]) -> None:
     names = list(reading.inputs)
     if len(names) != 1:
         return
@@ -120,14 +120,17 @@ def _note_reading(reading: CellReading, found: dict[str, Found]) -> None:
         one.open = True
 
 
-def _note_range(one: Found, mean: float, deviation: float) -> None:
-    one.lows.append(mean - REACH * deviation)
-    one.highs.append(mean + REACH * deviation)
+def _note_range(one: ColumnRange, mean: float, deviation: float) -> None:
+    one.lows.append(mean - CONTROL_REACH * deviation)
+    one.highs.append(mean + CONTROL_REACH * deviation)
     one.centres.append(mean)
 
 
 def _note_term(
-    term: Term, readings: tuple[CellReading, ...], found: dict[str, Found], weights: np.ndarray
+    term: Term,
+    readings: tuple[CellReading, ...],
+    found: dict[str, ColumnRange],
+    weights: np.ndarray,
 ) -> None:
     names = [next(iter(reading.inputs), None) for reading in readings]
     plain = [
@@ -179,7 +182,7 @@ def _note_term(
                 _note_range(found[name], centre, min(max(1.0 / slope if slope else 1.0, 1e-3), 1e6))
 
 
-def _control(name: str, type_: str, one: Found, hidden: int, whole: bool) -> dict[str, Any]:
+def _control(name: str, type_: str, one: ColumnRange, hidden: int, whole: bool) -> dict[str, Any]:
     out: dict[str, Any] = {"column": name, "type": CONTROL_TYPES[type_], "typical": None}
     if type_ in ("number", "date"):
         low, high = (min(one.lows), max(one.highs)) if one.lows else (0.0, 1.0)

@@ -15,19 +15,21 @@ from verosim.axes.capped_categories import OTHER
 from verosim.bayes.learned import GAP, LearnedTable
 from verosim.densities import estimates as of
 from verosim.errors import VerosimError
-from verosim.insight.report.observed import Observed
+from verosim.insight.report.observed import ObservedRows
 from verosim.insight.report.rare_values import LEAST_ROWS, NamedValues
 from verosim.insight.report.some_rows import innermost
 from verosim.kinds.cell_names import SHOWN_MISSING
 
-MOST_BARS = 12
+MOST_BARS_OF_COLUMN = 12
 MOST_DRAWN = 120  # bars of one chart
-MOST_WORDS = 12  # tokens of one class
+WORDS_PER_CLASS = 12  # tokens of one class
 LEARNED_TOKENS = 40  # tokens that are looked at for each class
-DIGITS = 6  # of the numbers of a chart
+CHART_DIGITS = 6  # of the numbers of a chart
 
 
-def densities_of(model: Any, named: NamedValues, observed: Observed | None) -> list[dict[str, Any]]:
+def densities_of(
+    model: Any, named: NamedValues, observed: ObservedRows | None
+) -> list[dict[str, Any]]:
     """The charts of all columns: from what the model has learned, else from rows."""
     try:
         learned = innermost(model).learned(top=LEARNED_TOKENS)
@@ -55,13 +57,13 @@ def _charts(table: LearnedTable, named: NamedValues) -> list[dict[str, Any]]:
         if table.kind == of.GAUSSIAN_TABLE and tuple(heads) == (of.MEAN_HEAD, of.DEVIATION_HEAD):
             chart |= {
                 "kind": "curve",
-                "mean": short(values[:, 0]),
-                "deviation": short(values[:, 1]),
+                "mean": few_digits(values[:, 0]),
+                "deviation": few_digits(values[:, 1]),
             }
         elif table.kind == of.RATE_TABLE:
-            chart |= {"kind": "counts", "rate": short(values[:, 0])}
+            chart |= {"kind": "counts", "rate": few_digits(values[:, 0])}
         elif table.kind == of.HEIGHTS_TABLE and len(table.edges) > 2:
-            chart |= {"kind": "steps", "edges": inner_edges(table.edges), "y": short(values)}
+            chart |= {"kind": "steps", "edges": inner_edges(table.edges), "y": few_digits(values)}
         else:
             is_text = table.kind == of.TOKENS_TABLE
             bars = (
@@ -87,11 +89,11 @@ def _indicators(table: LearnedTable, named: NamedValues) -> dict[str, Any] | Non
     ]  # fmt: skip
     if not at:
         return None
-    at = at[: max(2, min(MOST_BARS, MOST_DRAWN // len(table.classes)))]
+    at = at[: max(2, min(MOST_BARS_OF_COLUMN, MOST_DRAWN // len(table.classes)))]
     return {
         "column": table.column, "part": "", "source": "model", "kind": "bars",
         "values": [table.parts[i].removeprefix(start) for i in at],
-        "y": short(table.values[:, at]), "left": 0,
+        "y": few_digits(table.values[:, at]), "left": 0,
     }  # fmt: skip
 
 
@@ -107,11 +109,11 @@ def _bars(
         return None
     known = values[:, listed]
     spread = known.max(axis=0) - known.min(axis=0)
-    most = max(2, min(MOST_BARS, MOST_DRAWN // len(table.classes)))
+    most = max(2, min(MOST_BARS_OF_COLUMN, MOST_DRAWN // len(table.classes)))
     first = np.sort(np.argsort(-spread, kind="stable")[:most])
     return {
         "kind": "bars", "values": [str(heads[listed[i]]) for i in first],
-        "y": short(known[:, first]), "left": len(heads) - len(first),
+        "y": few_digits(known[:, first]), "left": len(heads) - len(first),
     }  # fmt: skip
 
 
@@ -123,7 +125,7 @@ def _words(heads: list[Any], values: np.ndarray, named: NamedValues) -> dict[str
     share = values[:, at]
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.where(share > 0, share * np.log(share / share.mean(axis=0)), 0.0)
-    order = np.argsort(-gain, axis=1, kind="stable")[:, :MOST_WORDS]
+    order = np.argsort(-gain, axis=1, kind="stable")[:, :WORDS_PER_CLASS]
     words = [
         [str(heads[at[i]]) for i in row if gain[k, i] > 0] for k, row in enumerate(order.tolist())
     ]
@@ -141,35 +143,35 @@ def inner_edges(edges: tuple[float, ...]) -> list[float]:
     inside = np.array(edges[1:-1])
     gap = float(np.median(np.diff(inside))) if len(inside) > 1 else 1.0
     low, high = inside[0] - gap, inside[-1] + gap
-    return short(np.concatenate([[low], inside, [high]]))
+    return few_digits(np.concatenate([[low], inside, [high]]))
 
 
-def _observed(observed: Observed, name: str, named: NamedValues) -> dict[str, Any] | None:
+def _observed(observed: ObservedRows, name: str, named: NamedValues) -> dict[str, Any] | None:
     """The histogram or the shares of the rows of each class."""
     chart: dict[str, Any] = {"column": name, "part": "", "source": "rows"}
     classes = range(observed.codes.max() + 1)
     edges = observed.edges(name) if observed.types[name] == "number" else None
     if edges is not None:
         y = [observed.shares(name, edges, np.flatnonzero(observed.codes == k)) for k in classes]
-        return chart | {"kind": "steps", "edges": short(edges), "y": short(np.array(y))}
+        return chart | {"kind": "steps", "edges": few_digits(edges), "y": few_digits(np.array(y))}
     if name not in observed.frequent:
         return None
     counts = observed.frequent[name]
     values = sorted((v for v in counts if named.value(name, v)), key=lambda v: -counts[v])
-    values = [value for value in values if counts[value] >= LEAST_ROWS][:MOST_BARS]
+    values = [value for value in values if counts[value] >= LEAST_ROWS][:MOST_BARS_OF_COLUMN]
     if not values:
         return None
     cells = observed.cells[name]
     own = [cells[observed.codes == k] for k in classes]
     shares = np.array([[float((mine == value).mean()) for value in values] for mine in own])
     return chart | {
-        "kind": "bars", "values": [str(value) for value in values], "y": short(shares),
+        "kind": "bars", "values": [str(value) for value in values], "y": few_digits(shares),
         "left": len(counts) - len(values),
     }  # fmt: skip
 
 
-def short(values: np.ndarray) -> list[Any]:
+def few_digits(values: np.ndarray) -> list[Any]:
     """Numbers with few digits, as lists."""
     if values.ndim > 1:
-        return [short(row) for row in values]
-    return [float(f"{value:.{DIGITS}g}") for value in values.tolist()]
+        return [few_digits(row) for row in values]
+    return [float(f"{value:.{CHART_DIGITS}g}") for value in values.tolist()]

@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 from verosim.errors import VerosimError
 from verosim.insight.report.carried import Carried, smaller
-from verosim.insight.report.observed import typed_cells
+from verosim.insight.report.observed import cells_of_rows
 from verosim.insight.report.some_rows import labelled_rows
 
-HELD_OUT = 5  # one row in five is held out
-MOST_ROWS = 2000  # held-out rows that are compared
+HELD_OUT_PART = 5  # one row in five is held out
+MOST_COMPARED_ROWS = 2000  # held-out rows that are compared
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Disagreement:
 def disagreement(model: Any, source: Any, y: Any, found: Carried) -> Disagreement | None:
     """Fit the model without a fifth of the rows, and compare both programs on them."""
     try:
-        rows = labelled_rows(model, source, y, HELD_OUT * MOST_ROWS)
+        rows = labelled_rows(model, source, y, HELD_OUT_PART * MOST_COMPARED_ROWS)
         at = np.arange(len(rows))
-        held = at % HELD_OUT == HELD_OUT - 1
+        held = at % HELD_OUT_PART == HELD_OUT_PART - 1
         again = clone(model)
         rows.take(at[~held]).fit(again)
         whole = again.program()
         few = smaller(whole, found)
-        cells = typed_cells(again, whole, rows.take(at[held]).X)
+        cells = cells_of_rows(again, whole, rows.take(at[held]).X)
         a = whole.evaluate(cells)
         b = few.evaluate({name: cells[name] for name in few.inputs})
     except VerosimError:

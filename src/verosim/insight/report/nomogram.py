@@ -1,4 +1,4 @@
-"""The live nomogram: a page in which a model answers to values that are moved or typed."""
+"""The interactive nomogram: a page that evaluates a model for values that are moved or typed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from verosim.insight.report.carried import (
     bytes_of,
     carried,
 )
-from verosim.insight.report.controls import Found, facts_of
+from verosim.insight.report.controls import ColumnRange, facts_of
 from verosim.insight.report.disagreement import Disagreement, disagreement
-from verosim.insight.report.page import filled, rendered, words_of
+from verosim.insight.report.page import catalogue, filled, rendered
 from verosim.insight.report.rare_values import EveryValue, NamedValues
 from verosim.insight.report.some_rows import state_of
 from verosim.insight.single_row import fitted_classifier
@@ -49,7 +49,7 @@ def nomogram(
     names: Literal["all", "frequent"] = "all",
     language: Literal["en", "es"] = "en",
 ) -> Nomogram:
-    """Make a live nomogram: a page that runs the model in the browser, without a network.
+    """Make an interactive nomogram: a page that runs the model in the browser, without a network.
 
     Each column has a control: a slider and a field for a number, a list for a category, a box for
     a text. A value can be moved, typed, or set to unknown. The posteriors of all classes, the
@@ -114,12 +114,12 @@ def nomogram(
     """
     fitted = fitted_classifier(model, "nomogram")
     one_of("names", names, ("all", "frequent"))
-    words = words_of(language)
+    words = catalogue(language)
     allowed = EveryValue() if names == "all" else NamedValues.of(state_of(fitted))
     size = bytes_of(budget)
     found = carried_by(fitted, size, allowed, telling_columns(fitted))
     if found is None:
-        raise too_large(size)
+        raise no_part_fits(size)
     changed = None
     if source is not None and found.kind != WHOLE:
         changed = disagreement(fitted, source, y, found)
@@ -132,7 +132,7 @@ def nomogram(
 
 
 class Nomogram:
-    """A page with a live nomogram: the result of `nomogram`.
+    """A page with an interactive nomogram: the result of `nomogram`.
 
     A notebook shows it in a frame of its own, which cannot reach the notebook.
 
@@ -156,12 +156,18 @@ class Nomogram:
     (True, ('a', 'b'))
     """
 
-    html: str
-    program: Program
-
     def __init__(self, name: str, html: str, found: Carried) -> None:
-        self._name, self.html, self._found = name, html, found
-        self.program = found.program
+        self._name, self._html, self._found = name, html, found
+
+    @property
+    def html(self) -> str:
+        """The page."""
+        return self._html
+
+    @property
+    def program(self) -> Program:
+        """The program that the page evaluates."""
+        return self._found.program
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file.
@@ -245,7 +251,7 @@ def spread_order(program: Program, known: list[str]) -> list[str]:
     return [*known, *sorted(rest, key=lambda name: -spread[name])]
 
 
-def _tried(type_: str, one: Found) -> list[Any]:
+def _tried(type_: str, one: ColumnRange) -> list[Any]:
     """Some values of a column."""
     if type_ == "number" and one.lows:
         return np.linspace(min(one.lows), max(one.highs), 7).tolist()
@@ -259,7 +265,7 @@ def shown_classes(model: Any) -> list[str]:
     return [str(plain_label(label)) for label in model.classes_]
 
 
-def too_large(budget: int) -> VerosimError:
+def no_part_fits(budget: int) -> VerosimError:
     """The error for a model without a part that fits."""
     return VerosimError(
         f"No part of the model fits into a page of {budget:,} bytes.",

@@ -18,14 +18,14 @@ from verosim.insight.report.rare_values import LEAST_ROWS
 from verosim.insight.report.some_rows import SomeRows, state_of
 from verosim.models.program import typed_rows
 
-MOST_ROWS = 50_000
-BINS = 24
-MOST_VALUES = 10
+MOST_OBSERVED_ROWS = 50_000
+OBSERVED_BINS = 24
+MOST_COMPARED_VALUES = 10
 TAILS = 0.5  # per cent on each side of a histogram that its axis leaves out
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class ObservedRows:
     """Rows as typed cells."""
 
     rows: SomeRows
@@ -34,9 +34,9 @@ class Observed:
     codes: np.ndarray  # (n,) the numbers of the classes
 
     @classmethod
-    def of(cls, model: Any, program: Program, rows: SomeRows) -> Observed:
+    def of(cls, model: Any, program: Program, rows: SomeRows) -> ObservedRows:
         """The cells that a program reads."""
-        cells = typed_cells(model, program, rows.X)
+        cells = cells_of_rows(model, program, rows.X)
         place = {str(label): k for k, label in enumerate(model.classes_.tolist())}
         codes = np.array([place.get(str(label), -1) for label in rows.labels.tolist()])
         return cls(rows, cells, dict(program.inputs), codes)
@@ -78,10 +78,10 @@ class Observed:
         low, high = np.percentile(x, [TAILS, 100 - TAILS])
         low, high, step = rounded_range(float(low), float(high))
         values = np.unique(x)
-        if len(values) <= BINS and (values == np.round(values)).all():
+        if len(values) <= OBSERVED_BINS and (values == np.round(values)).all():
             return np.arange(values[0] - 0.5, values[-1] + 1.0)
         del step
-        return np.linspace(low, high, BINS + 1)
+        return np.linspace(low, high, OBSERVED_BINS + 1)
 
     def shares(self, name: str, edges: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
         """(B,) the density of the bins; 0 for a bin of fewer than 5 rows."""
@@ -94,7 +94,7 @@ class Observed:
         return out
 
 
-def typed_cells(model: Any, program: Program, X: Any) -> dict[str, np.ndarray]:
+def cells_of_rows(model: Any, program: Program, X: Any) -> dict[str, np.ndarray]:
     """Rows of any form as typed cells by column."""
     state = state_of(model)
     cells = X if state is None else typed_rows(state, program, X)

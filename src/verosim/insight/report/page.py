@@ -27,7 +27,7 @@ POLICY = (
 
 
 @cache
-def words_of(language: str) -> dict[str, str]:
+def catalogue(language: str) -> dict[str, str]:
     """All texts of the pages in one language."""
     if language not in LANGUAGES:
         raise VerosimError(
@@ -43,13 +43,13 @@ def escaped_json(data: Any) -> str:
     text = json.dumps(_finite(data), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for sign, escape in ESCAPES.items():
         text = text.replace(sign, escape)
-    # A lone half of a surrogate pair cannot be written as UTF-8.
+    # One half of a surrogate pair cannot be written as UTF-8.
     return text.encode("utf-8", "replace").decode()
 
 
 def rendered(template: str, language: str, data: dict[str, Any], **values: Any) -> str:
     """The page of a template: `data` is for the script, `values` are for the template."""
-    words, script, style = words_of(language), page_script(), asset("page.css")
+    words, script, style = catalogue(language), page_script(), asset("page.css")
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     return _environment().get_template(template).render(
         lang=language, words=words, policy=policy, script=script, style=style,

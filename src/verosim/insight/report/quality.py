@@ -16,7 +16,7 @@ from verosim.insight.report.some_rows import SomeRows
 from verosim.validate.cross_validation import cross_validate
 from verosim.validate.reliability import Reliability, reliability
 
-FOLDS, REFITS = 10, 5
+REPORT_FOLDS, REFITS = 10, 5
 NORMAL_95 = 1.959963984540054  # quantile of the 95 % interval
 
 
@@ -62,7 +62,7 @@ def quality_of(model: Any, rows: SomeRows) -> Quality:
 def _subtracted(model: Any, rows: SomeRows) -> Quality:
     state = model.checked_state()
     schema = state.schema if isinstance(rows.y, str) else None
-    found = cross_validate(model, rows.X, rows.y, cv=FOLDS, schema=schema, keep_rows=True)
+    found = cross_validate(model, rows.X, rows.y, cv=REPORT_FOLDS, schema=schema, keep_rows=True)
     folds = len(next(iter(found.scores.values())))
     return Quality(
         found.scores, found.confusion, found.reliability, found.log_proba, found.rows, folds

@@ -45,7 +45,7 @@ class NamedValues:
     @classmethod
     def of(cls, state: State | None) -> NamedValues:
         """From the sums of a model. Without sums, nothing is named."""
-        return cls({}, {}) if state is None else cls(value_rows(state), token_rows(state))
+        return cls({}, {}) if state is None else cls(rows_by_value(state), rows_by_token(state))
 
     def value(self, column: str, value: Any) -> bool:
         """Whether a value of a column may be named."""
@@ -83,7 +83,7 @@ class EveryValue(NamedValues):
 # From the sums -----------------------------------------------------------------------------------
 
 
-def value_rows(state: State) -> dict[str, dict[Any, float]]:
+def rows_by_value(state: State) -> dict[str, dict[Any, float]]:
     """The number of training rows with each value of each column, as far as the sums show it."""
     out: dict[str, dict[Any, float]] = {}
     schema = state.schema
@@ -124,7 +124,7 @@ def _note(out: dict[str, dict[Any, float]], column: str, pairs: Any) -> None:
         known[value] = max(known.get(value, 0.0), float(rows))
 
 
-def token_rows(state: State) -> dict[str, float]:
+def rows_by_token(state: State) -> dict[str, float]:
     """The number of training texts with each token. A model of counts has its occurrences."""
     out: dict[str, float] = {}
     for leaf in state.statistic.leaves():
@@ -155,7 +155,7 @@ def rows_with_tokens(program: Program, cells: Mapping[str, np.ndarray]) -> dict[
         }  # fmt: skip
         counted = TextNB(model="bernoulli", **settings)
         counted.fit(texts, np.zeros(len(texts), dtype=np.int64))
-        for token, rows in token_rows(counted.checked_state()).items():
+        for token, rows in rows_by_token(counted.checked_state()).items():
             out[token] = max(out.get(token, 0.0), rows)
     return out
 

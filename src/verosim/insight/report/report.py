@@ -14,7 +14,7 @@ from verosim.insight.importance import importance
 from verosim.insight.report.about import column_lines, facts_about
 from verosim.insight.report.carried import WHOLE, Carried, bytes_of
 from verosim.insight.report.compared import simulated_charts
-from verosim.insight.report.densities import densities_of, short
+from verosim.insight.report.densities import densities_of, few_digits
 from verosim.insight.report.disagreement import disagreement
 from verosim.insight.report.nomogram import (
     carried_by,
@@ -23,8 +23,8 @@ from verosim.insight.report.nomogram import (
     spread_order,
     telling_columns,
 )
-from verosim.insight.report.observed import MOST_ROWS, Observed
-from verosim.insight.report.page import filled, rendered, words_of
+from verosim.insight.report.observed import MOST_OBSERVED_ROWS, ObservedRows
+from verosim.insight.report.page import catalogue, filled, rendered
 from verosim.insight.report.quality import Quality, quality_of
 from verosim.insight.report.rare_values import (
     LEAST_ROWS,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 EXPLAINED_ROWS = 2000
 OPEN_CHARTS = 30
-MOST_FINDINGS = 40
+MOST_LISTED_FINDINGS = 40
 MOST_OF_ONE_CHECK = 6
 MOST_BOUNDARY_CLASSES = 64
 
@@ -66,10 +66,10 @@ def report(
     """Write a report of a model: one HTML file that opens anywhere without a network.
 
     With rows, the report has the scores of held-out rows with intervals, the confusion matrix, the
-    calibration, the columns that tell the classes apart, the density of each column in each class,
+    calibration, the columns that separate the classes, the density of each column in each class,
     the diagnosis, the boundaries of the classes and simulated against real rows. Without rows, it
     has everything that follows from the sums of the model. In both cases the page runs the model:
-    a live nomogram gives
+    an interactive nomogram gives
 
         p(k | x) = exp δ_k(x) / Σ_j exp δ_j(x)
 
@@ -125,7 +125,7 @@ def report(
     """
     fitted = fitted_classifier(model, "report")
     whole("rows", rows, least=0)
-    words, size = words_of(language), bytes_of(budget)
+    words, size = catalogue(language), bytes_of(budget)
     if rows and source is None:
         raise VerosimError(
             f"rows={rows} needs a source of rows.", "Use report(model, source, rows=5)."
@@ -171,10 +171,14 @@ class _Content:
     def of(cls, model: Any, some: SomeRows | None, rows: int, budget: int) -> _Content:
         program, why_not = _program_of(model)
         named: NamedValues = EveryValue() if rows else NamedValues.of(state_of(model))
-        few = some if some is None or len(some) <= MOST_ROWS else _spread(some, MOST_ROWS)
+        few = (
+            some
+            if some is None or len(some) <= MOST_OBSERVED_ROWS
+            else _spread(some, MOST_OBSERVED_ROWS)
+        )
         observed = None
         if few is not None and program is not None:
-            observed = Observed.of(model, program, few)
+            observed = ObservedRows.of(model, program, few)
             if not rows:
                 tokens = rows_with_tokens(program, observed.cells)
                 named = NamedValues(_fewest(named.rows, observed.frequent), tokens or named.tokens)
@@ -237,9 +241,9 @@ class _Content:
             if curve is not None:
                 at = curve.weight >= LEAST_ROWS
                 data["calibration"] = {
-                    "confidence": short(curve.confidence[at]),
-                    "accuracy": short(curve.accuracy[at]),
-                    "weight": short(curve.weight[at] / max(float(curve.weight.sum()), 1e-300)),
+                    "confidence": few_digits(curve.confidence[at]),
+                    "accuracy": few_digits(curve.accuracy[at]),
+                    "weight": few_digits(curve.weight[at] / max(float(curve.weight.sum()), 1e-300)),
                 }
         program_lines = (
             [] if self.carried is None else lines_of(self.carried, self.lines["changed"], words)
@@ -338,7 +342,7 @@ def _findings(model: Any, some: SomeRows | None, hidden: set[str]) -> list[dict[
         seen[line["name"]] = seen.get(line["name"], 0) + 1
         if seen[line["name"]] <= MOST_OF_ONE_CHECK:
             out.append(line)
-    return out[:MOST_FINDINGS]
+    return out[:MOST_LISTED_FINDINGS]
 
 
 def _hidden_names(program: Any, named: NamedValues) -> set[str]:

@@ -1,4 +1,4 @@
-"""The script and the style of a page: small files, joined in their order."""
+"""The script and the style of a page: small files, joined_files in their order."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-def joined(names: tuple[str, ...]) -> str:
+def joined_files(names: tuple[str, ...]) -> str:
     """Some files one after another."""
     return "\n".join(asset(name) for name in names)
 
 
 def evaluator() -> str:
     """The script that evaluates programs and divides texts into tokens."""
-    return joined(EVALUATOR)
+    return joined_files(EVALUATOR)
 
 
 # Everything else needs a page.
@@ -34,4 +34,4 @@ PAGE = (*EVALUATOR, "contributions.js", "charts.js", "sections.js", "nomogram.js
 @cache
 def page_script() -> str:
     """The one script of a page. Nothing of it is visible to other scripts."""
-    return f'"use strict";\n(() => {{\n{joined(PAGE)}\n}})();\n'
+    return f'"use strict";\n(() => {{\n{joined_files(PAGE)}\n}})();\n'

@@ -12,7 +12,7 @@ from verosim.insight.report.quality import Quality
 from verosim.insight.report.some_rows import SomeRows
 from verosim.insight.shown_cells import shown_value
 
-MOST_CELLS = 12  # columns of a row that are shown
+MOST_SHOWN_CELLS = 12  # columns of a row that are shown
 
 
 def row_lists(
@@ -70,7 +70,7 @@ def _cells(rows: SomeRows, i: int, columns: list[str]) -> list[tuple[str, str]]:
     """The names and values of the first columns of a row."""
     X = rows.X
     if hasattr(X, "column_names"):
-        names = [name for name in columns if name in X.column_names][:MOST_CELLS]
+        names = [name for name in columns if name in X.column_names][:MOST_SHOWN_CELLS]
         return [(name, shown_value(X.column(name)[i].as_py())) for name in names]
     if isinstance(X, list):
         return [("text", shown_value(X[i]))]
@@ -79,4 +79,4 @@ def _cells(rows: SomeRows, i: int, columns: list[str]) -> list[tuple[str, str]]:
         (name, shown_value(row[int(name[1:])]))
         for name in columns
         if name.startswith("x") and name[1:].isdecimal() and int(name[1:]) < len(row)
-    ][:MOST_CELLS]
+    ][:MOST_SHOWN_CELLS]
