@@ -26,7 +26,7 @@ SOURCE = Path(verosim.__file__).parents[1]
 HELP = Path(__file__).with_name("command_line_help")
 VERBS = [
     "look", "fit", "update", "validate", "predict", "explain", "sample", "merge", "forget",
-    "drift", "diagnose", "plot", "info", "demo",
+    "drift", "diagnose", "plot", "report", "info", "demo",
 ]  # fmt: skip
 
 

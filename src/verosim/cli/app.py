@@ -27,8 +27,7 @@ from verosim.cli.validate import validate_command
 VERBS = (
     look_command, fit_command, update_command, validate_command, predict_command, explain_command,
     sample_command, merge_command, forget_command, drift_command, diagnose_command, plot_command,
-    report_command,
-    info_command, demo_command,
+    report_command, info_command, demo_command,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -90,7 +90,7 @@ def report(
         How many typical, strange and wrongly classified rows to show, of each. 0 shows none.
     budget : str or float, default="3MB"
         The largest size of the file, such as "500kB", or a number of bytes. If the program of the
-        model is larger, the nomogram runs a smaller one, and the page says so.
+        model is larger, the nomogram runs a smaller one, with a note in the page.
     y : array-like of shape (n,), str or None, default=None
         The labels, or the name of the target column. None uses the target column of the fit.
     language : {"en", "es"}, default="en"
@@ -171,11 +171,7 @@ class _Content:
     def of(cls, model: Any, some: SomeRows | None, rows: int, budget: int) -> _Content:
         program, why_not = _program_of(model)
         named: NamedValues = EveryValue() if rows else NamedValues.of(state_of(model))
-        few = (
-            some
-            if some is None or len(some) <= MOST_OBSERVED_ROWS
-            else _spread(some, MOST_OBSERVED_ROWS)
-        )
+        few = None if some is None else _spread(some, MOST_OBSERVED_ROWS)
         observed = None
         if few is not None and program is not None:
             observed = ObservedRows.of(model, program, few)
@@ -278,6 +274,9 @@ def _program_of(model: Any) -> tuple[Any, str]:
 
 
 def _spread(some: SomeRows, most: int) -> SomeRows:
+    """At most so many rows, at equal steps."""
+    if len(some) <= most:
+        return some
     return some.take(np.linspace(0, len(some) - 1, most).astype(np.int64))
 
 
@@ -303,7 +302,7 @@ def _importance(model: Any, some: SomeRows | None) -> dict[str, Any] | None:
     found = None
     if some is not None:
         try:
-            found = importance(model, _spread(some, min(EXPLAINED_ROWS, len(some))).X)
+            found = importance(model, _spread(some, EXPLAINED_ROWS).X)
         except VerosimError:
             found = None
     if found is None:
