@@ -22,7 +22,8 @@ def row_lists(
     out: dict[str, list[dict[str, Any]]] = {}
     density = _log_density(model, rows)
     if density is not None:
-        order = np.argsort(-density, kind="stable")
+        at = _complete(rows, columns, most)
+        order = at[np.argsort(-density[at], kind="stable")]
         out["typical"] = _lines(model, rows, order[:most], columns, density)
         out["strange"] = _lines(model, rows, order[::-1][:most], columns, density)
     if quality is not None and quality.log_proba is not None:
@@ -34,6 +35,18 @@ def row_lists(
         order = order[np.isfinite(sure[order])]
         out["wrong"] = _lines(model, rows, order, columns, density)
     return out
+
+
+def _complete(rows: SomeRows, columns: list[str], most: int) -> np.ndarray:
+    """The rows without missing cells, if they are enough. Others have fewer densities."""
+    X = rows.X
+    if not hasattr(X, "column_names"):
+        return np.arange(len(rows))
+    known = np.ones(len(rows), dtype=bool)
+    for name in columns:
+        if name in X.column_names:
+            known &= X.column(name).is_valid().to_numpy(zero_copy_only=False)
+    return np.flatnonzero(known) if known.sum() >= 2 * most else np.arange(len(rows))
 
 
 def _log_density(model: Any, rows: SomeRows) -> np.ndarray | None:

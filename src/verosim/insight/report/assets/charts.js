@@ -40,6 +40,7 @@ class Language {
     const text = new Intl.NumberFormat(this.name, {
       maximumSignificantDigits: digits,
       notation: far ? "scientific" : "standard",
+      useGrouping: size >= 10000,
     }).format(x);
     return text.replace("-", "−");
   }
@@ -90,8 +91,7 @@ function chartWidth(holder) {
 
 /** An empty picture with a text for readers of the screen. */
 function picture(width, height, label) {
-  const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "chart" });
-  if (width < 400) svg.classList.add("small");
+  const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", class: "chart" });
   svg.append(drawn("title", {}, label));
   return svg;
 }

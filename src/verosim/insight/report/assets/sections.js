@@ -1,6 +1,7 @@
 // The charts of the sections of a report. A folded part is drawn when it is opened.
 
 const BOUNDARY_STEPS = 48;
+const LEAST_REGION = 0.015; // share of the chart of a class with a label
 const GAUSSIAN_STEPS = 121;
 const DRAWN_DEVIATIONS = 3.5;
 
@@ -143,6 +144,7 @@ function boundaryChart(data, language, width) {
   });
   const at = (control, i) => control.low + ((control.high - control.low) * (i + 0.5)) / BOUNDARY_STEPS;
   const [w, h] = [(px(a.high) - px(a.low)) / BOUNDARY_STEPS, (py(b.low) - py(b.high)) / BOUNDARY_STEPS];
+  const regions = data.classes.map(() => ({ count: 0, x: 0, y: 0 }));
   for (let j = 0; j < BOUNDARY_STEPS; j++) {
     let run = null;
     for (let i = 0; i <= BOUNDARY_STEPS; i++) {
@@ -152,13 +154,16 @@ function boundaryChart(data, language, width) {
         const ranked = found.logPosterior ?? found.scores;
         let best = 0;
         ranked.forEach((one, k) => (best = one > ranked[best] ? k : best));
+        regions[best].count += 1;
+        regions[best].x += i + 0.5;
+        regions[best].y += j + 0.5;
         const sure = found.logPosterior ? Math.exp(ranked[best]) : 1;
         next = { best, shade: sure > 0.9 ? 0.75 : sure > 0.7 ? 0.5 : 0.28, from: i };
       }
       if (run && (!next || next.best !== run.best || next.shade !== run.shade)) {
         const box = drawn("rect", {
-          class: colour(run.best), x: (px(a.low) + run.from * w).toFixed(2), y: (py(b.low) - (j + 1) * h).toFixed(2),
-          width: ((i - run.from) * w + 0.3).toFixed(2), height: (h + 0.3).toFixed(2), "fill-opacity": run.shade,
+          class: `cell ${colour(run.best)}`, x: (px(a.low) + run.from * w).toFixed(2), y: (py(b.low) - (j + 1) * h).toFixed(2),
+          width: ((i - run.from) * w).toFixed(2), height: h.toFixed(2), "fill-opacity": run.shade,
         });
         box.append(drawn("title", {}, String(data.classes[run.best])));
         svg.append(box);
@@ -167,5 +172,10 @@ function boundaryChart(data, language, width) {
       run ??= next;
     }
   }
+  regions.forEach(({ count, x, y }, k) => {
+    if (count < LEAST_REGION * BOUNDARY_STEPS ** 2) return;
+    const place = { x: px(a.low) + (x / count) * w, y: py(b.low) - (y / count) * h, "text-anchor": "middle", class: "region" };
+    svg.append(drawn("text", place, shortened(data.classes[k], 18)));
+  });
   return svg;
 }
