@@ -221,6 +221,7 @@ class _Content:
 
     def page(self, language: str, title: str, words: dict[str, str]) -> str:
         """The HTML of the page."""
+        self._name_text(words["text"])
         data: dict[str, Any] = {
             "classes": self.classes, "densities": self.densities, "simulated": self.simulated,
             "openCharts": OPEN_CHARTS,
@@ -252,6 +253,12 @@ class _Content:
             used_rows=self.used_rows, open_columns=OPEN_CHARTS,
             simulated=self.simulated, importance=self.importance,
         )  # fmt: skip
+
+    def _name_text(self, name: str) -> None:
+        """Give the only column of a model of texts a name: it has none of its own."""
+        if len(self.columns) == 1 and self.columns[0]["role"] == "text":
+            for one in (*self.columns, *self.densities):
+                one.update({key: name for key in ("name", "column") if key in one})
 
     def notice(self, words: dict[str, str]) -> str:
         """Whether the page contains rows of the data."""

@@ -206,7 +206,7 @@ function groupedBars(values, series, { language, label, width = 420, most = null
 /** A square table of numbers as shades: rows are true classes, columns are predictions. */
 function matrixChart(matrix, names, { language, label, rowLabel, columnLabel }) {
   const C = names.length;
-  const cell = C <= 6 ? 52 : C <= 12 ? 40 : 24;
+  const cell = C <= 4 ? 68 : C <= 6 ? 56 : C <= 12 ? 40 : 24;
   const left = 136;
   const top = C <= 6 ? 42 : 112;
   const svg = picture(Math.max(left + C * cell + (C <= 6 ? 8 : 52), 320), top + C * cell + 8, label);
@@ -220,7 +220,7 @@ function matrixChart(matrix, names, { language, label, rowLabel, columnLabel }) 
     const name = drawn("text", { x: left - 6, y: y + cell / 2 + 4, "text-anchor": "end" }, shortened(names[i], 15));
     name.append(drawn("title", {}, String(names[i])));
     const x = left + i * cell + cell / 2;
-    const head = drawn("text", C <= 6 ? { x, y: top - 8, "text-anchor": "middle" } : { transform: `translate(${x + 4} ${top - 6}) rotate(-60)` }, shortened(names[i], C <= 6 ? 7 : 12));
+    const head = drawn("text", C <= 6 ? { x, y: top - 8, "text-anchor": "middle" } : { transform: `translate(${x + 4} ${top - 6}) rotate(-60)` }, shortened(names[i], C <= 4 ? 9 : C <= 6 ? 7 : 12));
     head.append(drawn("title", {}, String(names[i])));
     svg.append(name, head);
     row.forEach((count, j) => {
