@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import subprocess
+import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -145,6 +146,19 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
     model = verosim.NaiveBayes().fit(rows(), "label")
     first, second = (verosim.report(model, rows(), tmp_path / name) for name in "ab")
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_adult_is_small_and_fast(data, tmp_path):
+    table = pd.read_parquet(data / "adult" / "adult.parquet")
+    model = verosim.NaiveBayes().fit(table, "income")
+    verosim.cross_validate(model, table[:1000], "income")  # what is loaded once is loaded now
+    start = time.process_time()
+    verosim.cross_validate(model, table, "income")
+    alone = time.process_time() - start
+    start = time.process_time()
+    file = verosim.report(model, table, tmp_path / "adult.html")
+    assert time.process_time() - start <= 10 * alone
+    assert file.stat().st_size < 3_000_000
 
 
 # What a report must not have ----------------------------------------------------------------------
