@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ENGINES := .venv-engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs lessons quick test test-engines soak lint types bench dist clean
+.PHONY: help demo docs lessons quick test test-browser test-engines soak lint types bench dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
@@ -27,10 +27,13 @@ lessons: $(READY) ## the numbers and pictures of all lessons, in English and Spa
 # Each worker has a core, so its BLAS gets one thread.
 quick: export OPENBLAS_NUM_THREADS = 1
 quick: $(READY) ## tests for every save: under a minute, 25 examples of each law, no slow tests
-	$(PYTEST) -m "not slow and not soak" --hypothesis-profile=quick --durations=5 --durations-min=1 tests
+	$(PYTEST) -m "not slow and not soak and not browser" --hypothesis-profile=quick --durations=5 --durations-min=1 tests
 
 test: $(READY) ## every test but the soak, 200 examples of each law, and every example of the docs
 	$(PYTEST) --hypothesis-profile=test tests src docs README.md
+
+test-browser: $(READY) ## reports and nomograms in the Chromium of this machine; skipped where it has none
+	$(BIN)/python -m pytest -m browser -rs tests/browser
 
 # The engines are large, so they have an environment of their own.
 test-engines: $(ENGINES)/.ready ## the tests on Dask with real schedulers

@@ -127,6 +127,13 @@ GROUPS = (
         + names_in("verosim.insight", "Scorecard ColumnPoints"),
     ),
     Group(
+        "reports",
+        "Reports",
+        "Pages for the browser that run the model without a network. How to "
+        "[make a report](../howto/report.md).",
+        names_in("verosim", "report nomogram") + names_in("verosim.insight", "Nomogram"),
+    ),
+    Group(
         "plots",
         "Plots",
         "Pictures with matplotlib, drawn on your axes. The [gallery](../gallery.md) shows each of "

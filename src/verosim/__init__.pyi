@@ -61,6 +61,8 @@ from verosim.insight.plots.path import plot_path as plot_path
 from verosim.insight.plots.projection import plot_projection as plot_projection
 from verosim.insight.plots.sample import plot_sample as plot_sample
 from verosim.insight.plots.whitening import plot_whitening as plot_whitening
+from verosim.insight.report.nomogram import nomogram as nomogram
+from verosim.insight.report.report import report as report
 from verosim.insight.scorecard import scorecard as scorecard
 from verosim.insight.what_if import what_if as what_if
 from verosim.kinds import Schema as Schema

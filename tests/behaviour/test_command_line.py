@@ -25,7 +25,7 @@ from verosim.cli.main import main
 HELP = Path(__file__).with_name("command_line_help")
 VERBS = [
     "look", "fit", "update", "validate", "predict", "explain", "sample", "merge", "forget",
-    "drift", "diagnose", "plot", "info", "demo", "warm",
+    "drift", "diagnose", "plot", "report", "info", "demo", "warm",
 ]  # fmt: skip
 
 

@@ -183,6 +183,23 @@ class Program:
             return log_posterior(scores, size, self.log_prior)
         return scores, size
 
+    def typed(self, rows: Source) -> tuple[dict[str, np.ndarray], int]:
+        """Convert rows to the typed cells that the readings use.
+
+        Parameters
+        ----------
+        rows : mapping, ndarray or sparse matrix of shape (n, d), or list of str
+            The typed cells, in any form that `evaluate` takes.
+
+        Returns
+        -------
+        cells : dict of str to ndarray of shape (n,)
+            The cells of each column.
+        n : int
+            The number of rows.
+        """
+        return self._typed(rows)
+
     def _typed(self, rows: Any) -> tuple[dict[str, np.ndarray], int]:
         """The typed cells of each column, and the number of rows."""
         inputs = self.inputs

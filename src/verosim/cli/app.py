@@ -19,6 +19,7 @@ from verosim.cli.look import look_command
 from verosim.cli.merge import merge_command
 from verosim.cli.plot import plot_command
 from verosim.cli.predict import predict_command
+from verosim.cli.report import report_command
 from verosim.cli.sample import sample_command
 from verosim.cli.update import update_command
 from verosim.cli.validate import validate_command
@@ -27,7 +28,7 @@ from verosim.cli.warm import warm_command
 VERBS = (
     look_command, fit_command, update_command, validate_command, predict_command, explain_command,
     sample_command, merge_command, forget_command, drift_command, diagnose_command, plot_command,
-    info_command, demo_command, warm_command,
+    report_command, info_command, demo_command, warm_command,
 )  # fmt: skip
 
 app = typer.Typer(

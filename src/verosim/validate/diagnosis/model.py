@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from verosim.densities import Params
+from verosim.errors import VerosimError
 from verosim.kinds.missing import MISSING
 from verosim.stats import Moments, Statistic
 
@@ -39,4 +40,11 @@ def full_moments(statistic: Statistic) -> Moments | None:
 
 def kind_of_part(name: str, part: Statistic) -> str:
     """How the columns of a part are analysed: numbers, codes, bins, amounts, joint or gaps."""
-    return "gaps" if name == MISSING.name else LOOKED_AT_AS[part.sums_of]
+    if name == MISSING.name:
+        return "gaps"
+    if part.sums_of not in LOOKED_AT_AS:  # the experts of a pool
+        raise VerosimError(
+            "The function diagnose needs one model of the columns; got a combination of models.",
+            "Use diagnose with one model, such as NaiveBayes or LDA.",
+        )
+    return LOOKED_AT_AS[part.sums_of]

@@ -1,0 +1,104 @@
+"""The typed cells of some rows: what the data look like, without any single row.
+
+A bin or a value of fewer than 5 rows is left out of all numbers that go to a page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from verosim.bayes.program import Program
+from verosim.data.readings import is_gap
+from verosim.insight.report.controls import rounded_range
+from verosim.insight.report.rare_values import LEAST_ROWS
+from verosim.insight.report.some_rows import SomeRows, state_of
+from verosim.models.program import typed_rows
+
+MOST_OBSERVED_ROWS = 50_000
+OBSERVED_BINS = 24
+MOST_COMPARED_VALUES = 10
+TAILS = 0.5  # per cent on each side of a histogram that its axis leaves out
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedRows:
+    """Rows as typed cells."""
+
+    rows: SomeRows
+    cells: dict[str, np.ndarray]
+    types: dict[str, str]
+    codes: np.ndarray  # (n,) the numbers of the classes
+
+    @classmethod
+    def of(cls, model: Any, program: Program, rows: SomeRows) -> ObservedRows:
+        """The cells that a program reads."""
+        cells = cells_of_rows(model, program, rows.X)
+        place = {str(label): k for k, label in enumerate(model.classes_.tolist())}
+        codes = np.array([place.get(str(label), -1) for label in rows.labels.tolist()])
+        return cls(rows, cells, dict(program.inputs), codes)
+
+    @property
+    def n(self) -> int:
+        return len(self.rows)
+
+    def missing(self) -> dict[str, float]:
+        """The share of missing cells of each column."""
+        return {name: float(self.gaps(name).mean()) for name in self.cells}
+
+    def gaps(self, name: str) -> np.ndarray:
+        """(n,) where a column has no value."""
+        values = self.cells[name]
+        if values.dtype.kind == "M":
+            return np.isnat(values)
+        return is_gap(values if values.dtype.kind in "fO" else values.astype(float))
+
+    @cached_property
+    def frequent(self) -> dict[str, dict[Any, float]]:
+        """The values of categories with the number of their rows."""
+        out: dict[str, dict[Any, float]] = {}
+        for name, type_ in self.types.items():
+            if type_ in ("category", "value"):
+                known = self.cells[name][~self.gaps(name)]
+                values, counts = np.unique(known.astype(str), return_counts=True)
+                original = {str(value): value for value in known.tolist()}
+                pairs = zip(values.tolist(), counts.tolist(), strict=True)
+                out[name] = {original[value]: float(count) for value, count in pairs}
+        return out
+
+    def edges(self, name: str) -> np.ndarray | None:
+        """(B + 1,) round edges of bins for a column of numbers."""
+        x = self.cells[name]
+        x = x[~self.gaps(name)].astype(np.float64)
+        if self.types[name] != "number" or len(x) < LEAST_ROWS:
+            return None
+        low, high = np.percentile(x, [TAILS, 100 - TAILS])
+        low, high, step = rounded_range(float(low), float(high))
+        values = np.unique(x)
+        if len(values) <= OBSERVED_BINS and (values == np.round(values)).all():
+            return np.arange(values[0] - 0.5, values[-1] + 1.0)
+        del step
+        return np.linspace(low, high, OBSERVED_BINS + 1)
+
+    def shares(self, name: str, edges: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+        """(B,) the density of the bins; 0 for a bin of fewer than 5 rows."""
+        x = self.cells[name].astype(np.float64)
+        x = x if at is None else x[at]
+        x = x[~np.isnan(x)]
+        counts, _ = np.histogram(x, edges)
+        counts = np.where(counts >= LEAST_ROWS, counts, 0)
+        out: np.ndarray = counts / max(len(x), 1) / np.diff(edges)
+        return out
+
+
+def cells_of_rows(model: Any, program: Program, X: Any) -> dict[str, np.ndarray]:
+    """Rows of any form as typed cells by column."""
+    state = state_of(model)
+    cells = X if state is None else typed_rows(state, program, X)
+    if isinstance(cells, dict):
+        return cells
+    typed, _ = program.typed(cells)
+    return typed

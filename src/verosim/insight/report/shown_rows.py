@@ -1,0 +1,95 @@
+"""Rows that a page shows if they are asked for: typical ones, the strangest, and wrong ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verosim.errors import VerosimError
+from verosim.insight.explain import explain
+from verosim.insight.report.quality import Quality
+from verosim.insight.report.some_rows import SomeRows
+from verosim.insight.shown_cells import shown_value
+
+MOST_SHOWN_CELLS = 12  # columns of a row that are shown
+
+
+def row_lists(
+    model: Any, rows: SomeRows, quality: Quality | None, columns: list[str], most: int
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each list, with their cells and what the model says about them."""
+    out: dict[str, list[dict[str, Any]]] = {}
+    density = _log_density(model, rows)
+    if density is not None:
+        at = _complete(rows, columns, most)
+        order = at[np.argsort(-density[at], kind="stable")]
+        out["typical"] = _lines(model, rows, order[:most], columns, density)
+        out["strange"] = _lines(model, rows, order[::-1][:most], columns, density)
+    if quality is not None and quality.log_proba is not None:
+        names = [str(label) for label in model.classes_.tolist()]
+        codes = np.array([names.index(str(label)) for label in rows.labels.tolist()])
+        guess = quality.log_proba.argmax(axis=1)
+        sure = np.where(guess != codes, quality.log_proba.max(axis=1), -np.inf)
+        order = np.argsort(-sure, kind="stable")[:most]
+        order = order[np.isfinite(sure[order])]
+        out["wrong"] = _lines(model, rows, order, columns, density)
+    return out
+
+
+def _complete(rows: SomeRows, columns: list[str], most: int) -> np.ndarray:
+    """The rows without missing cells, if they are enough. Others have fewer densities."""
+    X = rows.X
+    if not hasattr(X, "column_names"):
+        return np.arange(len(rows))
+    known = np.ones(len(rows), dtype=bool)
+    for name in columns:
+        if name in X.column_names:
+            known &= X.column(name).is_valid().to_numpy(zero_copy_only=False)
+    return np.flatnonzero(known) if known.sum() >= 2 * most else np.arange(len(rows))
+
+
+def _log_density(model: Any, rows: SomeRows) -> np.ndarray | None:
+    try:
+        found: np.ndarray = model.log_density(rows.X)
+    except (AttributeError, VerosimError, NotImplementedError):
+        return None
+    return np.where(np.isnan(found), -np.inf, found)
+
+
+def _lines(
+    model: Any, rows: SomeRows, at: np.ndarray, columns: list[str], density: np.ndarray | None
+) -> list[dict[str, Any]]:
+    if not len(at):
+        return []
+    some = rows.take(at)
+    try:
+        found = explain(model, some.X)
+        why = [str(found[i]).splitlines()[0] for i in range(len(at))]
+    except VerosimError:
+        why = ["" for _ in at]
+    labels = some.labels.tolist()
+    return [
+        {
+            "row": int(i), "label": str(labels[j]), "why": why[j],
+            "density": None if density is None else float(density[i]),
+            "cells": _cells(some, j, columns),
+        }
+        for j, i in enumerate(at.tolist())
+    ]  # fmt: skip
+
+
+def _cells(rows: SomeRows, i: int, columns: list[str]) -> list[tuple[str, str]]:
+    """The names and values of the first columns of a row."""
+    X = rows.X
+    if hasattr(X, "column_names"):
+        names = [name for name in columns if name in X.column_names][:MOST_SHOWN_CELLS]
+        return [(name, shown_value(X.column(name)[i].as_py())) for name in names]
+    if isinstance(X, list):
+        return [("text", shown_value(X[i]))]
+    row = X[i].toarray().ravel() if hasattr(X, "toarray") else np.asarray(X[i]).ravel()
+    return [
+        (name, shown_value(row[int(name[1:])]))
+        for name in columns
+        if name.startswith("x") and name[1:].isdecimal() and int(name[1:]) < len(row)
+    ][:MOST_SHOWN_CELLS]
