@@ -181,6 +181,14 @@ def test_values_of_few_rows_are_not_named(model, with_source, tmp_path):
         assert "secret-hue" in content(verosim.report(fitted, source, tmp_path / "r", rows=2))
 
 
+def test_the_ends_of_a_histogram_are_not_in_a_report(tmp_path):
+    table = rows().assign(age=lambda t: np.exp(t["age"] / 10))
+    table.loc[7, "age"] = 987654.125
+    model = verosim.NaiveBayes({"age": "histogram"}).fit(table, "label")
+    for source in (None, table):
+        assert "987654" not in content(verosim.report(model, source, tmp_path / "r"))
+
+
 @pytest.mark.parametrize("with_source", [True, False])
 def test_tokens_of_few_rows_are_not_named(with_source, tmp_path):
     texts = ["good day zyxwqj zyxwqj"] * 2 + ["good day", "bad night"] * 20

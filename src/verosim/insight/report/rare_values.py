@@ -23,7 +23,7 @@ from verosim.bayes.program import Program
 from verosim.data.code_readings import PlaceReading
 from verosim.data.design_columns import CATEGORY_COLUMN, DesignColumn
 from verosim.data.readings import CellReading
-from verosim.densities.terms import ListedTokens, LookupTerm, Term, TokensTerm
+from verosim.densities.terms import BinsTerm, ListedTokens, LookupTerm, Term, TokensTerm
 from verosim.estimators.text_nb import TextNB
 from verosim.insight.report.inside import terms_inside
 from verosim.kinds.cell_names import SHOWN_MISSING
@@ -200,7 +200,7 @@ class Unnamed:
     names: set[str] = field(default_factory=set)  # the values and tokens themselves
 
     def program(self, program: Program) -> Program:
-        """The program with hashes. Its outer edges of bins stay: they are not values of rows."""
+        """The program with hashes, and without the outer edges of bins."""
         if isinstance(self.named, EveryValue):
             return program
         readings = tuple(self._reading(one) for one in program.readings)
@@ -265,6 +265,11 @@ class Unnamed:
             return UnnamedLookup(
                 term.reads, values, term.table, term.unseen, term.missing, term.overflow, hashed
             )
+        if isinstance(term, BinsTerm) and len(term.edges) > 2:
+            # The outer edges are the values of single rows, and the scores do not use them.
+            inside = term.edges[1:-1]
+            edges = np.concatenate([inside[:1], inside, inside[-1:]])
+            return replace(term, edges=edges)
         if isinstance(term, TokensTerm):
             if not isinstance(term.tokens, ListedTokens):
                 return term
