@@ -143,7 +143,9 @@ GROUPS = (
         "Data and schema",
         "How to [read data](../howto/read_data.md), [choose columns](../howto/choose_columns.md) "
         "and use threads for [large files](../howto/large_files.md).",
-        names_in("verosim", "look Schema read query threads use_threads save load dumps loads info"),
+        names_in(
+            "verosim", "look Schema read query threads use_threads save load dumps loads info"
+        ),
     ),
     Group(
         "results",
