@@ -5,7 +5,7 @@ READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs quick test soak lint types bench clean
+.PHONY: help demo docs quick test soak lint types bench dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
@@ -48,6 +48,13 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.command_line
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.text_quality
+
+dist: $(READY) ## wheel and source archive in dist/, checked and tried in an empty environment
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dist]'
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m tests.check_dist dist
 
 clean: ## remove the environment and builds
 	rm -rf .venv build dist site

@@ -215,7 +215,8 @@ INDEX = (
     "# Reference\n\n"
     "Every public name, with its parameters and results. Classifiers and functions are names of "
     "`verosim`. The classes of results are in `verosim.validate`, `verosim.twins`, `verosim.pool`, "
-    "`verosim.insight`, `verosim.files` and `verosim.bayes`. `verosim.__version__` is the version.\n"
+    "`verosim.insight`, `verosim.files` and `verosim.bayes`. `verosim.__version__` is the "
+    "version.\n"
 )
 # The methods that most users need come first, then the others in the order of the source.
 FIRST = [

@@ -64,6 +64,8 @@ def models() -> list[tuple[bytes, Any]]:
             (verosim.MDA(components=1).fit(X, y), X),
             (verosim.LogisticRegression().fit(X, y), X),
             (verosim.Perceptron().fit(X, y), X),
+            (verosim.Perceptron(features="polynomial", random_state=0).fit(X, y), X),
+            (verosim.Perceptron(features="fourier", random_state=0).fit(X, y), X),
             (verosim.LeastSquares().fit(X, y), X),
             (verosim.OneVsRest(verosim.LeastSquares()).fit(X, y), X),
             (verosim.Twin(verosim.LDA()).fit(X, y), X),

@@ -77,7 +77,7 @@ def shown() -> set[str]:
 
 
 REQUIRED = names(PROJECT["dependencies"])
-EXTRAS = PROJECT["optional-dependencies"].keys() - {"dev", "docs", "bench"}
+EXTRAS = PROJECT["optional-dependencies"].keys() - {"dev", "docs", "bench", "dist"}
 OPTIONAL = set().union(*map(declared, EXTRAS)) | TABLE_LIBRARIES
 
 

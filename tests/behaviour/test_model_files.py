@@ -34,6 +34,7 @@ from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+IRIS = load_iris(return_X_y=True)
 METHODS = ("predict", "predict_proba", "decision_function", "log_density", "transform",
            "predict_set")  # fmt: skip
 _known: dict[str, tuple[Any, Any]] = {}
@@ -157,10 +158,26 @@ def test_a_model_that_is_not_fitted_can_be_saved():
     assert repr(verosim.loads(verosim.dumps(model))) == repr(model)
 
 
+@pytest.mark.parametrize("features", ["polynomial", "fourier"])
+def test_built_in_features_come_back(features):
+    X, y = load_iris(return_X_y=True)
+    model = Perceptron(features=features, random_state=0).fit(X, y)
+    raw = verosim.dumps(model)
+    again = verosim.loads(raw)
+    assert verosim.dumps(again) == raw
+    assert repr(again.features_) == repr(model.features_)
+    assert_equal(answers(again, X), answers(model, X))
+    for one in (model, again):
+        one.partial_fit(X, y)
+    assert_equal(answers(again, X), answers(model, X))
+    np.testing.assert_array_equal(again.features_.transform(X), model.features_.transform(X))
+
+
 def test_labels_and_names_of_any_kind_come_back():
     X = np.arange(12.0).reshape(6, 2) % 5
     for labels in ([1, 2, 3] * 2, [True, False] * 3, ["é", "\ud800", "長い"] * 2,
-                   np.array(["2024-01-01", "2024-01-02"] * 3, dtype="M8[D]")):  # fmt: skip
+                   np.array(["2024-01-01", "2024-01-02"] * 3, dtype="M8[D]"), [b"a", b"bc"] * 3,
+                   np.array([1, 2] * 3, dtype="m8[s]")):  # fmt: skip
         model = verosim.GaussianNB().fit(X, labels)
         again = verosim.loads(verosim.dumps(model))
         assert again.classes_.dtype == model.classes_.dtype
@@ -174,19 +191,36 @@ def test_a_model_without_sums_only_predicts():
     table = _table()
     model = verosim.loads(verosim.dumps(NaiveBayes().fit(table, "y"), statistics=False))
     model.predict(table)
-    for refused in (
-        lambda: model.partial_fit(table, "y"),
-        lambda: model.forget(table, "y"),
-        lambda: model + model,
-        lambda: model.decay(0.5),
-        lambda: model.prune(2),
-        lambda: model.set_params(alpha=2.0),
-        lambda: model.with_priors("uniform"),
-        lambda: verosim.diagnose(model),
-    ):
-        with pytest.raises(VerosimError, match="saved without the sums"):
+    gaussian = verosim.loads(verosim.dumps(LDA().fit(*IRIS), statistics=False))
+    for name, refused in {
+        "partial_fit": lambda: model.partial_fit(table, "y"),
+        "forget": lambda: model.forget(table, "y"),
+        "merge": lambda: model + model,
+        "decay": lambda: model.decay(0.5),
+        "prune": lambda: model.prune(2),
+        "set_params": lambda: model.set_params(alpha=2.0),
+        "with_priors": lambda: model.with_priors("uniform"),
+        "diagnose": lambda: verosim.diagnose(gaussian),
+        "bic": lambda: verosim.bic(gaussian),
+        "plot_densities": lambda: verosim.plot_densities(model),
+    }.items():
+        with pytest.raises(VerosimError, match=f"^{name} is not possible, because .* without the"):
             refused()
     assert verosim.dumps(model) == verosim.dumps(model, statistics=False)
+
+
+def test_a_file_without_sums_is_smaller_unless_the_sums_are_counts():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
+    texts = [" ".join(f"word{i}" for i in rng.integers(50, size=6)) for _ in range(200)]
+    for model, rows in (
+        (LDA(), X), (verosim.QDA(), X), (verosim.RDA(pooling=0.3), X), (verosim.GaussianNB(), X),
+        (verosim.NaiveLDA(), X), (verosim.MDA(components=2, random_state=0), X),
+        (verosim.LeastSquares(), X), (verosim.LiftedLDA(n_features=40), X),
+        (verosim.TextRidge(), texts),
+    ):  # fmt: skip
+        model.fit(rows, y)
+        assert len(verosim.dumps(model, statistics=False)) < len(verosim.dumps(model)), model
 
 
 # The same bytes ----------------------------------------------------------------------------------
@@ -199,7 +233,7 @@ from tests.behaviour.test_privacy import _table
 table = _table()
 texts = {"text": table["text"], "y": table["y"]}
 for model in (verosim.NaiveBayes(), verosim.TAN(), verosim.LDA(encode="onehot"), verosim.TextNB(),
-              verosim.Calibrated(verosim.NaiveBayes(), cv=3)):
+              verosim.Calibrated(verosim.NaiveBayes(), cv=3), verosim.Pool(effort="fast")):
     part = texts if isinstance(model, verosim.TextNB) else table
     raw = verosim.dumps(model.fit(part, "y"), notes={"b": 1, "a": [2.5, None]})
     print(hashlib.sha256(raw).hexdigest())
@@ -216,7 +250,7 @@ def test_other_processes_write_the_same_bytes():
         for seed in ("1", "2")
     ]  # fmt: skip
     assert outputs[0] == outputs[1]
-    assert len(set(outputs[0].split())) == 5
+    assert len(set(outputs[0].split())) == 6
 
 
 def test_any_safetensors_reader_lists_the_file(tmp_path):
@@ -296,6 +330,49 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
         verosim.save(verosim.QDA(), path)
     assert repr(verosim.load(path)) == "LDA()"
     assert os.listdir(tmp_path) == ["model.verosim"]
+
+
+FULL = """
+import resource, sys
+import verosim
+from verosim import VerosimError
+size = len(verosim.dumps(verosim.LDA()))
+verosim.save(verosim.LDA(), sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50, size + 50))
+large = verosim.LDA().fit([[float(i), i % 3] for i in range(20)], [0, 1] * 10)
+try:
+    verosim.save(large, sys.argv[1])
+except VerosimError as error:
+    print(error.what)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of the size of files")
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.verosim"
+    out = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True
+    )
+    assert "cannot be written: File too large" in out.stdout
+    assert repr(verosim.load(path)) == "LDA()"
+    assert os.listdir(tmp_path) == ["model.verosim"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
+def test_links_modes_and_devices_stay_as_they_are(tmp_path):
+    path, link = tmp_path / "model.verosim", tmp_path / "newest"
+    verosim.save(LDA(), path)
+    path.chmod(0o660)
+    link.symlink_to(path)
+    verosim.save(verosim.QDA(), link)
+    assert link.is_symlink()
+    assert repr(verosim.load(path)) == "QDA()"
+    assert path.stat().st_mode & 0o777 == 0o660
+    verosim.save(LDA(), os.devnull)
+    assert not os.path.isfile(os.devnull)
+    with pytest.raises(VerosimError, match="cannot be written"):
+        verosim.save(LDA(), tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["model.verosim", "newest"]
 
 
 def killed_savers(folder: Any, times: int) -> None:

@@ -42,7 +42,7 @@ def check_label_type(dtype: Any) -> None:
     except TypeError:
         raise wrong_state("its labels have an unknown type") from None
     plain = found.kind in "biufMmO" or (
-        found.kind == "U" and found.itemsize <= 4 * LONGEST_STORED_LABEL
+        found.kind in "US" and found.itemsize <= 4 * LONGEST_STORED_LABEL
     )
     require(plain and found.names is None and found.shape == (), "its labels have a wrong type")
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from verosim.errors import VerosimError
+from verosim.stats.hollow import names_itself
 
 ModelMethod = TypeVar("ModelMethod", bound=Callable[..., Any])
 
@@ -53,6 +54,7 @@ def snapshot(model: Any) -> Any:
 def reads(method: ModelMethod) -> ModelMethod:
     """A method that reads the fitted state, with one snapshot for the whole call."""
 
+    @names_itself
     @wraps(method)
     def on_snapshot(self: Any, *args: Any, **kwargs: Any) -> Any:
         return method(snapshot(self), *args, **kwargs)
@@ -66,6 +68,7 @@ def updates(method: ModelMethod) -> ModelMethod:
     The method returns the model. If it fails or is interrupted, the model does not change.
     """
 
+    @names_itself
     @wraps(method)
     def all_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
         with _locks.setdefault(self, RLock()):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from verosim.axes import Axes, Columns
+from verosim.bayes.rule import Decision
 from verosim.data.adapters import open_table
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
@@ -63,8 +64,15 @@ def _check_same_layout(plan: Any, statistic: Any) -> None:
         raise damaged("its sums do not have the columns of its schema")
 
 
-def check_rule_fits(params: Any, statistic: Any) -> None:
-    """Raise an error unless the parameters of a rule belong to the classes and columns of sums."""
+def check_rule_fits(rule: Decision, statistic: Any) -> None:
+    """Raise an error unless a rule belongs to the classes and columns of sums."""
+    if len(rule.log_prior) != statistic.axes.size("class"):
+        raise damaged("its rule does not have the classes of its sums")
+    check_params_fit(rule.params, statistic)
+
+
+def check_params_fit(params: Any, statistic: Any) -> None:
+    """Raise an error unless parameters belong to the classes and columns of sums."""
     sizes = sizes_of(params)
     if sizes.get("C", statistic.axes.size("class")) != statistic.axes.size("class"):
         raise damaged("its rule does not have the classes of its sums")
@@ -87,7 +95,7 @@ def _check_product(params: Any, statistic: Any) -> None:
     if not has_parts(statistic) or params.parts.keys() != statistic.parts.keys():
         raise damaged("its rule does not have the kinds of its columns")
     for name, part in params.parts.items():
-        check_rule_fits(part, statistic.parts[name])
+        check_params_fit(part, statistic.parts[name])
 
 
 def _check_paired(params: Any, statistic: Any) -> None:
@@ -99,12 +107,12 @@ def _check_paired(params: Any, statistic: Any) -> None:
     if found is not None and found.codes.columns_of() != statistic.parts[more.pop()].block_columns:
         raise damaged("its rule does not have the columns of its sums")
     for name, part in params.parts.items():
-        check_rule_fits(part, statistic.parts[name])
+        check_params_fit(part, statistic.parts[name])
 
 
 def _check_pool(params: Any, statistic: Any) -> None:
     for expert in params.members:
-        check_rule_fits(params.rules[expert.name].params, part_of_pool(statistic, expert.part))
+        check_rule_fits(params.rules[expert.name], part_of_pool(statistic, expert.part))
 
 
 # The parameters that are not those of the columns of one statistic.

@@ -47,6 +47,8 @@ from verosim.estimators import (
 from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.estimators.whiten import Whiten
+from verosim.files.compact import with_codes, without_codes
+from verosim.files.feature_maps import SavedMap, built_map, saved_map
 from verosim.files.fits import fits
 from verosim.files.layout import check_features_fit, check_rule_fits, check_sums_fit
 from verosim.models import State, derive
@@ -58,6 +60,7 @@ from verosim.stats import Statistic
 from verosim.stats.codec import DATA_ERRORS
 from verosim.stats.hollow import hollow
 from verosim.stats.plain_trees import damaged
+from verosim.twins.features import is_named_map
 from verosim.twins.least_squares import LeastSquares
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.logistic import LogisticRegression
@@ -110,7 +113,7 @@ SAVED_MODELS: dict[type, dict[str, Any]] = {
     },
     LinearSVM: {**OF_LINEAR, "objective_": Array, "gap_": Array, "n_iter_": Array},
     Perceptron: {
-        **OF_LINEAR, "features_": None, "_course": PerceptronCourse, "mistakes_": Array,
+        **OF_LINEAR, "features_": SavedMap | None, "_course": PerceptronCourse, "mistakes_": Array,
         "criterion_": Array,
         "n_iter_": int, "converged_": bool, "_columns": Columns,
     },
@@ -172,7 +175,11 @@ def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
             if type(one) not in SAVED_MODELS:
                 raise foreign(one, f"A binary model of {kind.__name__}")
     if kind is Perceptron and fitted.get("features_") is not None:
-        raise foreign(fitted["features_"], "The feature map of Perceptron")
+        named = is_named_map(params["features"])
+        found = saved_map(fitted["features_"]) if named else None
+        if found is None:
+            raise foreign(fitted["features_"], "The feature map of Perceptron")
+        fitted["features_"] = found
     if kind is Twin and "_decision" in fitted:
         scores = fitted.pop("_decision").params
         none = np.zeros(scores.coef.shape[1])
@@ -197,7 +204,8 @@ def _saved_state(model: StatisticClassifier, statistics: bool) -> SavedState:
     tuned = dict(state.tuned)
     if statistics and hollow(state.statistic) is not state.statistic:
         return SavedState(state.statistic, state.schema, tuned)
-    return SavedState(hollow(state.statistic), state.schema, tuned, state.rule)
+    sums = without_codes(hollow(state.statistic), state.rule.params)
+    return SavedState(sums, state.schema, tuned, state.rule)
 
 
 # Loading -----------------------------------------------------------------------------------------
@@ -248,6 +256,11 @@ def _restore(model: Any, kind: type, fitted: dict[str, Any]) -> None:
     fitted = dict(fitted)
     saved = fitted.pop("state_", None)
     form = fitted.pop("scores_", None) if kind is Twin else None
+    if kind is Perceptron and fitted.get("features_") is not None:
+        size = fitted["coef_"].shape[1]
+        fitted["features_"] = built_map(fitted["features_"], fitted["n_features_in_"], size)
+        if not is_named_map(model.features) or model.features is None:
+            raise damaged("Perceptron has features that its settings do not name")
     vars(model).update(fitted)
     if saved is not None:
         _set_state(model, saved)
@@ -268,12 +281,19 @@ def _set_state(model: Any, saved: SavedState) -> None:
         vars(model)["state_"] = State(None, saved.statistic, saved.schema, None, tuned)  # type: ignore[arg-type]
     spec = model.spec()
     sums, schema, resolved = saved.statistic, saved.schema, spec.resolved(tuned)
+    if saved.rule is not None:
+        sums = with_codes(sums, saved.rule.params)
     check_sums_fit(resolved, sums, schema)
     if saved.rule is None:
         model.set_state(derive(spec, sums, schema, tuned, streaming=True, quiet=True))
         return
-    check_rule_fits(saved.rule.params, sums)
+    check_rule_fits(saved.rule, sums)
     model.set_state(State(resolved, sums, schema, saved.rule, tuned))
+
+
+def _has_map(model: Any) -> bool:
+    """Whether the weights of a linear model are those of features and not of columns."""
+    return getattr(model, "features_", None) is not None
 
 
 def check_parts(model: Any, fitted: dict[str, Any]) -> None:
@@ -288,6 +308,7 @@ def check_parts(model: Any, fitted: dict[str, Any]) -> None:
             and model.coef_.shape == scores.form.coef.shape
             and len(scores.form.bias) in ((1, 2) if C == 2 else (C,))
             and decision.columns.size == scores.form.coef.shape[1]
+            and (_has_map(model) or model.n_features_in_ == scores.form.coef.shape[1])
         )
     elif kind is OneVsRest and "estimators_" in fitted:
         C = len(model.classes_)
@@ -304,7 +325,7 @@ def check_parts(model: Any, fitted: dict[str, Any]) -> None:
         sums = fitted["model_"].checked_state().statistic
         if kind is Conformal:
             for rule in model.rules_:
-                check_rule_fits(rule.params, sums)
+                check_rule_fits(rule, sums)
             ok &= len(model.scores_) == max(len(model.rules_), 1)
         elif kind is Twin and "_by" in fitted:
             check_features_fit(fitted["_by"], sums)

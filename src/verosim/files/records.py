@@ -66,6 +66,8 @@ from verosim.estimators.table import TableSpec
 from verosim.estimators.tan import TreeSpec
 from verosim.estimators.text import TextSpec
 from verosim.estimators.text_ridge import TextRidgeSpec
+from verosim.files.compact import Covariances, compact
+from verosim.files.feature_maps import FourierMap, PolynomialMap
 from verosim.files.fits import fits
 from verosim.files.held_out_scores import HeldOutScores
 from verosim.files.shapes import check_shapes
@@ -95,12 +97,12 @@ RECORDS: dict[str, type] = {
         Columns, Lift, Tokenizer, Decision, Rule, LinearForm, LinearScores, Inverse,
         # Scores and densities
         Certain, ColumnParams, ComplementParams, ContextParams, CodeParams, BinParams, CellParams,
-        FullParams, EMParams, DiagonalParams, PoissonParams, Interactions, PairedParams,
-        LiftedScores, MixtureParams, OneDependenceParams, ProductParams, TermScores, TextParams,
-        OneHotScores, PoolParams, PairScores, MarginScores, Convergence,
+        FullParams, EMParams, Covariances, DiagonalParams, PoissonParams, Interactions,
+        PairedParams, LiftedScores, MixtureParams, OneDependenceParams, ProductParams, TermScores,
+        TextParams, OneHotScores, PoolParams, PairScores, MarginScores, Convergence,
         # Features of twins
         FeatureScores, Deviations, Squares, SquaresAndProducts, Amounts, Presence, Indicators,
-        TokenAmounts, SideBySide, PerceptronCourse,
+        TokenAmounts, SideBySide, PerceptronCourse, PolynomialMap, FourierMap,
         # Settings
         OneDependenceSpec, BernoulliSpec, CategoricalSpec, ComplementSpec, FullSpec, LDASpec,
         RDASpec, EncodedLDASpec, EncodedRDASpec, EncodedSpec, DiagonalSpec, HistogramSpec,
@@ -128,6 +130,7 @@ def hints_of(kind: type) -> dict[str, Any]:
     return {name: Any if name == "model" else found[name] for name in field_names(kind)}
 
 
+@cache
 def field_names(kind: type) -> list[str]:
     """The fields of a record that its constructor has."""
     if not is_dataclass(kind):
@@ -135,26 +138,22 @@ def field_names(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if field.init]
 
 
-def record_tree(one: Any) -> dict[str, Any] | None:
+def record_tree(one: Any) -> tuple[str, dict[str, Any]] | None:
     """The name and the values of a record, or None if it is not in the list."""
-    kind = type(one)
+    one = compact(one)
+    kind: type = type(one)
     if RECORDS.get(kind.__name__) is not kind:
         return None
     one = one.fixed() if kind is Lift else one
     one = replace(one, seconds=math.nan) if kind is Candidate else one  # a file has no times
-    return {
-        "record": kind.__name__, "values": {name: getattr(one, name) for name in field_names(kind)}
-    }  # fmt: skip
+    return kind.__name__, {name: getattr(one, name) for name in field_names(kind)}
 
 
-def built_record(tree: Any) -> Any:
-    """The record of a tree, with checked types and shapes."""
-    if not isinstance(tree, dict) or tree.keys() != {"record", "values"}:
-        raise damaged("a record has unknown fields")
-    name, values = tree["record"], tree["values"]
-    kind = RECORDS.get(name) if isinstance(name, str) else None
-    if kind is None or not isinstance(values, dict):
-        raise damaged(f"it has a record of the unknown kind {str(name)[:40]!r}")
+def built_record(name: str, values: Any) -> Any:
+    """The record with a name of the list, with checked types and shapes."""
+    kind = RECORDS[name]
+    if not isinstance(values, dict):
+        raise damaged(f"{name} has no fields")
     known = field_names(kind)
     unknown = [field for field in values if field not in known]
     lost = [field for field in known if field not in values and not _has_default(kind, field)]
@@ -166,6 +165,9 @@ def built_record(tree: Any) -> Any:
     try:
         out = kind(**values)
         check_shapes(out)
+        if isinstance(out, Covariances):
+            out = out.complete()
+            check_shapes(out)
     except VerosimError:
         raise
     except DATA_ERRORS as error:

@@ -37,6 +37,9 @@ SHAPES: dict[str, dict[str, str]] = {
         "pivot": "f C d", "offset": "f C d", "covariance_": "f k d d", "whitener": "f k d d",
         "log_det": "f k", "share": "f C", "used": "b d",
     },
+    "Covariances": {
+        "pivot": "f C d", "offset": "f C d", "covariance": "f k d d", "share": "f C", "used": "b d",
+    },
     "PoissonParams": {"rate": "f C d"},
     "CodeParams": {"codes": ". K d", "table": "f T C", "kinds": "* d", "skipped": "b K"},
     "BinParams": {"codes": ". K d", "table": "f T C", "kinds": "* d", "skipped": "b K"},
@@ -54,7 +57,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "TermScores": {"coef": "f C K", "bias": "f C", "vocabulary": ". K"},
     "MarginScores": {"coef": "f C K", "bias": "f C", "idf": "f K", "vocabulary": ". K"},
     "LiftedScores": {"form": ". C"},
-    "MixtureParams": {"owner": "i G", "log_share": "f G"},
+    "MixtureParams": {"components": ". d", "owner": "i G", "log_share": "f G"},
     "PoolParams": {"log_shares": "f C", "rules": ". C"},
     "ProductParams": {"parts": ". C"},
     "PairedParams": {"parts": ". C", "interactions": ". C"},
@@ -65,6 +68,9 @@ SHAPES: dict[str, dict[str, str]] = {
     "TokenAmounts": {"coef": "f C m", "bias": "f C", "scale": "f m"},
     "SideBySide": {"coef": "f C m", "bias": "f C", "scale": "f m"},
     "PerceptronCourse": {"theta": "f k e", "late": "f k l"},
+    "FourierMap": {
+        "mean": "f d", "variance": "f d", "scale": "f d", "frequencies": "f d D", "offsets": "f D",
+    },
     "ColumnWeights": {"weights": "f d", "offsets": "f C", "pair_weights": "f P"},
     "Mixing": {"temperatures": "f E", "exponents": "f E", "weights": "f E", "offsets": "f C"},
     "NonconformityScores": {"sorted": "f m", "above": "f n"},
@@ -72,6 +78,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "LengthMap": {"offsets": "f C"},
     "Convergence": {"log_likelihood": "f n"},
 }  # fmt: skip
+SIZES_IN_FIELDS = {"MixtureParams": {"C": "classes"}}  # sizes that are not those of arrays
 SHAPES["EMParams"] = SHAPES["FullParams"]
 SHAPES["CalibratedRule"] = SHAPES["Rule"]
 SHAPES["Squares"] = SHAPES["SquaresAndProducts"] = SHAPES["Deviations"]
@@ -90,7 +97,8 @@ def sizes_of(one: Any) -> dict[str, int]:
     shapes = SHAPES.get(type(one).__name__)
     if shapes is None:
         return {}
-    sizes: dict[str, int] = {}
+    own = SIZES_IN_FIELDS.get(type(one).__name__, {})
+    sizes: dict[str, int] = {letter: getattr(one, name) for letter, name in own.items()}
     for name, text in shapes.items():
         value = getattr(one, name)
         if value is None:
@@ -142,6 +150,7 @@ FURTHER_CHECKS: dict[str, Any] = {
     or len(one.params.form.bias) in ((1, 2) if n["C"] == 2 else (n["C"],)),
     "ColumnParams": lambda one, n: n["a"] in (0, n["d"]),
     "ComplementParams": lambda one, n: n["a"] in (0, n["d"]),
+    "Covariances": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
     "FullParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
     "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"],
     "BinParams": lambda one, n: n["T"] >= n["K"],
@@ -168,6 +177,8 @@ FURTHER_CHECKS: dict[str, Any] = {
     "Expert": lambda one, n: callable(getattr(one.model, "spec", None)),
     "Candidate": lambda one, n: callable(getattr(one.model, "spec", None)),
     "Tokenizer": lambda one, n: _has_known_options(one),
+    "HeldOutScores": lambda one, n: one.rows >= 0
+    and bool(np.isfinite([one.rows, *one.scores.values(), *(one.log_density or ())]).all()),
     "Mixing": lambda one, n: n["E"] == len(one.names) and n["C"] == len(one.classes)
     and len(set(one.classes.tolist())) == n["C"],
 }  # fmt: skip

@@ -23,7 +23,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.one_state import snapshot
 from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
-from verosim.files.records import built_record, record_tree
+from verosim.files.records import RECORDS, built_record, record_tree
 from verosim.stats.codec import DATA_ERRORS, checked_statistic
 from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.state import is_restorable
@@ -61,9 +61,10 @@ def dumps(
         or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
         change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
-        Whether the sums of the training rows are saved. Without them, the bytes are fewer and say
-        less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
-        change its settings or be validated.
+        Whether the sums of the training rows are saved. Without them, the bytes say less about the
+        rows. They are fewer too, except for models of counts, which need more bytes for their
+        probabilities than for their counts. The model predicts the same, but it cannot merge,
+        forget, add rows or change its settings.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def dumps(
             return "model", model_tree(one, statistics)
         found = record_tree(one)
         if found is not None:
-            return "record", found
+            return found
         if callable(one) or hasattr(one, "fit"):
             raise foreign(one, "A part of the model")
         return None
@@ -190,9 +191,10 @@ def save(
         or a dict of names and numbers. `verosim.info` reads them. Rows that are added later do not
         change them, so save the model without them, or with new ones, after such a change.
     statistics : bool, default=True
-        Whether the sums of the training rows are saved. Without them, the file is smaller and says
-        less about the rows. The model predicts the same, but it cannot merge, forget, add rows,
-        change its settings or be validated.
+        Whether the sums of the training rows are saved. Without them, the file says less about the
+        rows. It is smaller too, except for models of counts, which need more bytes for their
+        probabilities than for their counts. The model predicts the same, but it cannot merge,
+        forget, add rows or change its settings.
 
     Raises
     ------
@@ -320,8 +322,8 @@ def counted_rows(model: Any) -> float | None:
 
 def _built(tag: str, tree: Any) -> Any:
     """The object of a tree. The kinds of objects are those of the code."""
-    if tag == "record":
-        return built_record(tree)
+    if tag in RECORDS:
+        return built_record(tag, tree)
     if tag == "model":
         return built_model(tree)
     if tag == "statistic":
@@ -355,13 +357,21 @@ def _built_state(tree: Any) -> SavedState:
 def replace_file(path: Path, raw: bytes) -> None:
     """Write a file beside the old one, sync it, and rename it. Nothing is left of a failure.
 
-    The name of the new file is fixed, so a file that a killed process left is written over.
+    The name of the new file is fixed, so a file that a killed process left is written over. A link
+    keeps its place, and its target is replaced. A device or a pipe is written directly.
     """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.write(raw)
+        return
     beside = path.with_name(f".{path.name}.part")
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
-    handle = locked_file(beside, mode)
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    handle = locked_file(beside, 0o666 if mode is None else mode)
     try:
         with os.fdopen(handle, "wb") as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)  # the mask of the process may have removed some
             file.truncate(0)
             file.write(raw)
             file.flush()

@@ -11,6 +11,7 @@ import numpy as np
 
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.density_method import check_density
+from verosim.stats.hollow import check_has_sums
 
 
 def bic(model: GenerativeClassifier) -> float:
@@ -45,6 +46,7 @@ def bic(model: GenerativeClassifier) -> float:
     [646.7, 597.2]
     """
     state = model.checked_state()
+    check_has_sums(state.statistic, "bic")
     check_density(state.spec, "bic", "Compare models by held-out scores: cross_validate.")
     there = model.class_count_ > 0
     log_x = state.params.generative.log_likelihood(state.current)[there].sum()

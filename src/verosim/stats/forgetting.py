@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RESIDUE = 1e-9  # share of the weight before above which a part of some row is certainly left
 LOST_SHARE = 1e-6  # share of a count that may be rounding, from rows that were forgotten before
+ROUNDING_OF_SQUARES = 1e-6  # share of the largest sum of squares by which one may be below zero
 SUBTRACTION_ROUNDING = 1e-13  # share of the weight before below which only rounding is left
 ONLY_KNOWN_ROWS = "Forget only rows and weights that this model was fitted on."
 

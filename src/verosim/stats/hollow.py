@@ -6,8 +6,9 @@ is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -18,13 +19,44 @@ from verosim.stats.product import Product
 from verosim.stats.state import restorable
 from verosim.stats.statistic import Statistic
 
+Called = TypeVar("Called", bound=Callable[..., Any])
 
-def without_sums() -> VerosimError:
-    """The error for a method that needs sums."""
-    return VerosimError(
-        "The model was saved without the sums of its training rows, so it can only predict.",
-        "Save the model with statistics=True, or fit it again.",
-    )
+
+class WithoutSums(VerosimError):
+    """The error for a method or a function that needs sums, with the name of what was called."""
+
+    def __init__(self, called: str = "") -> None:
+        self.called = called
+        without = "the model was saved without the sums of its training rows"
+        super().__init__(
+            f"{called} is not possible, because {without}."
+            if called
+            else f"{without[0].upper()}{without[1:]}, so it can only predict.",
+            "Save the model with statistics=True, or fit it again.",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.called,)
+
+
+def names_itself(function: Called) -> Called:
+    """A function that names itself if it needs the sums of a model that has none."""
+    name = "+" if function.__name__ == "__add__" else function.__name__
+
+    @wraps(function)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except WithoutSums as error:
+            raise WithoutSums(name) from error
+
+    return named  # type: ignore[return-value]
+
+
+def check_has_sums(statistic: Statistic, called: str) -> None:
+    """Raise an error that names what was called if a model has no sums."""
+    if not all(leaf.has_sums for leaf in statistic.leaves()):
+        raise WithoutSums(called)
 
 
 @restorable
@@ -42,7 +74,7 @@ class Hollow(Statistic):
         self._sums_of, self._columns = sums_of, columns
 
     def _refused(self, *args: Any, **kwargs: Any) -> Any:
-        raise without_sums()
+        raise WithoutSums()
 
     absorb: Any = _refused
     zero: Any = _refused
@@ -68,6 +100,10 @@ class Hollow(Statistic):
     __iadd__: Any = _refused
     __mul__: Any = _refused
     __rmul__: Any = _refused
+
+    def with_axes(self, axes: Axes) -> Hollow:
+        """The same numbers of rows with other codes."""
+        return Hollow(axes, self._rows, self._weight, self._sums_of, self._columns)
 
     @property
     def block_columns(self) -> int:
@@ -110,7 +146,7 @@ class Hollow(Statistic):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise without_sums()
+        raise WithoutSums()
 
     def __repr__(self) -> str:
         return f"Hollow({int(self.rows.sum())} rows, {self.axes.size('class')} classes)"

@@ -24,7 +24,11 @@ from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
 from verosim.stats.digits import digits_left
 from verosim.stats.fields import BASE_FIELDS, Field, G
-from verosim.stats.forgetting import ONLY_KNOWN_ROWS, SUBTRACTION_ROUNDING
+from verosim.stats.forgetting import (
+    ONLY_KNOWN_ROWS,
+    ROUNDING_OF_SQUARES,
+    SUBTRACTION_ROUNDING,
+)
 from verosim.stats.pivots import added_by_moving, choose_pivots
 from verosim.stats.state import restorable
 
@@ -220,7 +224,7 @@ class Moments(ArrayStatistic):
         central = np.where(some, self.squares() - S * (S / safe), 0.0)
         # After heavy rows were forgotten, the weight that is left has only a few digits.
         lost = np.minimum(64 * np.finfo(float).eps * (before.weights / safe), 1.0) * S * (S / safe)
-        bad = central < -1e-6 * self.arrays["absorbed"] - lost
+        bad = central < -ROUNDING_OF_SQUARES * self.arrays["absorbed"] - lost
         if bad.any():
             c, _, j = (int(v) for v in np.argwhere(bad)[0])
             raise VerosimError(

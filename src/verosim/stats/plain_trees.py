@@ -5,21 +5,23 @@
 A tree has dicts, lists, tuples, sets, numbers, texts, bytes and numpy arrays. Single numbers
 stay in the node, which is JSON. Arrays, lists of numbers and lists of texts are tensors.
 Texts are UTF-8 bytes and the position where each text ends. An array that is mostly zero is stored
-as the places and the values of its other cells.
+as the places and the values of its other cells, and an array with few different values as their
+numbers. Equal tensors are stored once.
 
 >>> import numpy as np
 >>> node, tensors = packed_tree({"classes": ["no", "yes"], "sums": np.zeros((2, 3))})
 >>> sorted(tensors)
-['classes.bytes', 'classes.ends', 'sums']
+['classes', 'classes.ends', 'sums']
 >>> unpacked_tree(node, tensors)["classes"]
 ['no', 'yes']
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,9 @@ from verosim.errors import VerosimError
 DEEPEST = 64  # levels of a tree
 LEAST_SPARSE = 256  # smaller arrays are always stored whole
 SPARSE_SHARE = 4  # an array with fewer than 1/4 of its cells other than zero is stored sparse
+MOST_CODED = 1 << 22  # cells; sorting more of them takes too long
+UNNAMED_KEYS = {"model", "params", "fitted", "state_"}  # they say nothing about a tensor
+FIRST_VALUES = 1 << 12  # cells in which many different values mean that there are many in all
 FEWEST_NUMBERS = 8  # longer lists of numbers are tensors
 MOST_DIMS = 8
 MOST_ARRAY_CELLS = 1 << 40
@@ -38,7 +43,8 @@ SCALARS = {np.dtype(kind).name: np.dtype(kind).type for kind in ARRAY_TYPES}
 SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))
 LARGEST_INTEGER = 1 << 128
-TIMES = {f"<M8[{unit}]" for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")}
+TIME_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
+TIMES = {f"<{kind}8[{unit}]" for kind in "Mm" for unit in TIME_UNITS}
 
 # A hook gives a tag and a tree for an object that is not plain data, or None to refuse it.
 Hook = Callable[[Any], tuple[str, Any] | None]
@@ -65,6 +71,7 @@ class _Packing:
     def __init__(self, hook: Hook | None) -> None:
         self.hook = hook
         self.tensors: dict[str, np.ndarray] = {}
+        self.known: dict[bytes, str] = {}  # the names of tensors, by their content
 
     def node(self, one: Any, at: str, depth: int) -> Any:
         if depth > DEEPEST:
@@ -84,6 +91,8 @@ class _Packing:
             return one
         if kind is date or kind is datetime:
             return {"is": kind.__name__, "of": one.isoformat()}
+        if kind is timedelta:
+            return {"is": "timedelta", "of": [one.days, one.seconds, one.microseconds]}
         if kind is bytes:
             return {"is": "bytes", "of": self._add(at, np.frombuffer(one, dtype=np.uint8))}
         if kind is list or kind is tuple:
@@ -107,19 +116,34 @@ class _Packing:
             "Use numbers, texts, lists and dicts, or use pickle, which can run any code.",
         )
 
-    def _add(self, at: str, array: np.ndarray) -> str:
-        """The name of a new tensor. The name of a place is used once."""
-        name, i = at or "value", 1
-        while name in self.tensors:
+    def _add(self, at: str, array: np.ndarray, **others: np.ndarray) -> str:
+        """The name of a tensor. Equal tensors are stored once, under the name of the first.
+
+        The others belong to it, and their names begin with its name.
+        """
+        key = content_key(array, *others.values())
+        if key in self.known:
+            return self.known[key]
+        at = "".join(letter if letter.isprintable() else "?" for letter in at) or "value"
+        name, i = at, 1
+        while any(one in self.tensors for one in (name, *(f"{name}.{end}" for end in others))):
             i += 1
-            name = f"{at or 'value'}~{i}"
+            name = f"{at}~{i}"
+        self.known[key] = name
         self.tensors[name] = array
+        for end, other in others.items():
+            self.tensors[f"{name}.{end}"] = other
         return name
+
+    @staticmethod
+    def _below(at: str, key: str) -> str:
+        """The place of a value in a dict, for the names of tensors."""
+        return at if key in UNNAMED_KEYS else f"{at}.{key}" if at else key
 
     def _mapping(self, one: Mapping[Any, Any], at: str, depth: int) -> Any:
         if all(type(key) is str for key in one) and len(one) < FEWEST_NUMBERS * 8:
             pairs = [
-                [key, self.node(value, f"{at}.{key}" if at else key, depth + 1)]
+                [key, self.node(value, self._below(at, key), depth + 1)]
                 for key, value in one.items()
             ]
             return {"is": "dict", "of": pairs}
@@ -141,9 +165,7 @@ class _Packing:
     def _texts(self, texts: Any, at: str) -> str:
         raw = [text.encode("utf-8", "surrogatepass") for text in texts]
         ends = np.cumsum([len(one) for one in raw], dtype=np.int64)
-        name = self._add(f"{at}.bytes", np.frombuffer(b"".join(raw), dtype=np.uint8))
-        self.tensors[_ends_of(name)] = ends
-        return name
+        return self._add(at, np.frombuffer(b"".join(raw), dtype=np.uint8), ends=ends)
 
     def _array(self, one: np.ndarray, at: str, depth: int) -> Any:
         if one.dtype.kind == "U":
@@ -153,7 +175,11 @@ class _Packing:
         if one.dtype == object:
             of = self.node(one.ravel().tolist(), at, depth + 1)
             return {"is": "objects", "of": of, "shape": list(one.shape)}
-        if one.dtype.kind == "M":
+        if one.dtype.kind == "S" and one.dtype.itemsize:
+            cells = np.ascontiguousarray(one).reshape(-1).view(np.uint8)
+            whole = self._array(cells.reshape(*one.shape, one.dtype.itemsize), at, depth)
+            return {"is": "bytestrings", "of": whole}
+        if one.dtype.kind in "Mm":
             whole = self._array(one.view(np.int64), at, depth)
             return {"is": "times", "type": one.dtype.str, "of": whole}
         if one.dtype.newbyteorder("<") not in STORED or one.dtype.byteorder == ">":
@@ -170,9 +196,13 @@ class _Packing:
             places = np.flatnonzero(bits)  # −0.0 has a bit, so it is kept
             if len(places) * SPARSE_SHARE < one.size:
                 values = np.ascontiguousarray(flat).reshape(-1)[places]
-                name = self._add(f"{at}.values", values)
-                self.tensors[_places_of(name)] = places.astype(np.int64)
+                name = self._add(at, values, places=places.astype(np.int64))
                 return {"is": "sparse", "of": name, "shape": list(flat.shape), **more}
+            codes, values = few_values(bits)
+            if codes is not None:
+                values = values.view(one.dtype)
+                name = self._add(at, codes.reshape(flat.shape), values=values)
+                return {"is": "coded", "of": name, **more}
         return {"is": "array", "of": self._add(at, flat.copy(order="C")), **more}
 
     def _scalar(self, one: np.generic, at: str) -> Any:
@@ -206,13 +236,29 @@ def _numbers(values: Any, kind: type) -> np.ndarray | None:
     return None
 
 
-def _ends_of(name: str) -> str:
-    stem, mark, number = name.partition(".bytes~")
-    return f"{stem}.ends~{number}" if mark else f"{name.removesuffix('.bytes')}.ends"
+def content_key(*arrays: np.ndarray) -> bytes:
+    """A key that is equal for equal types, shapes and bytes."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.str} {array.shape} ".encode())
+        digest.update(memoryview(np.ascontiguousarray(array).reshape(-1)).cast("B"))
+    return digest.digest()
 
 
-def _places_of(name: str) -> str:
-    return f"{name}.places"
+def few_values(bits: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """(n,) the number of each value, and the values, if there are so few that this is smaller."""
+    none = np.empty(0, dtype=bits.dtype)
+    if bits.dtype.itemsize < 8 or len(bits) > MOST_CODED:
+        return None, none
+    first = bits[:FIRST_VALUES]
+    if len(np.unique(first)) > len(first) // 2:
+        return None, none
+    values, codes = np.unique(bits, return_inverse=True)
+    kind = np.uint8 if len(values) <= 1 << 8 else np.uint16
+    small = len(values) <= 1 << 16 and (
+        8 * len(values) + len(codes) * np.dtype(kind).itemsize < 4 * len(codes)
+    )
+    return (codes.astype(kind), values) if small else (None, none)
 
 
 # Unpacking ---------------------------------------------------------------------------------------
@@ -221,7 +267,7 @@ Build = Callable[[str, Any], Any]
 
 
 def unpacked_tree(node: Any, tensors: Mapping[str, np.ndarray], build: Build | None = None) -> Any:
-    """The tree of a node. Every tensor must be used once.
+    """The tree of a node. Every tensor must be used.
 
     `build(tag, tree)` makes the objects that are not plain data.
     """
@@ -236,8 +282,9 @@ NODE_FIELDS = {
     "float": {"of"}, "bytes": {"of"}, "tuple": {"of"}, "set": {"of"}, "dict": {"of"},
     "map": {"keys", "of"}, "texts": {"of", "as"}, "numbers": {"of", "as"},
     "labels": {"of", "width", "shape"}, "objects": {"of", "shape"}, "array": {"of", "order"},
-    "sparse": {"of", "shape", "order"}, "scalar": {"type", "of"},
-    "date": {"of"}, "datetime": {"of"}, "times": {"type", "of"},
+    "sparse": {"of", "shape", "order"}, "coded": {"of", "order"}, "scalar": {"type", "of"},
+    "date": {"of"}, "datetime": {"of"}, "timedelta": {"of"}, "times": {"type", "of"},
+    "bytestrings": {"of"},
 }  # fmt: skip
 OPTIONAL_FIELDS = {"as", "order"}
 
@@ -268,10 +315,10 @@ class _Unpacking:
         return make(node, depth + 1)
 
     def tensor(self, name: Any, kinds: str = "biuf", dims: int | None = None) -> np.ndarray:
-        """A tensor by name, once."""
-        if not isinstance(name, str) or name not in self.left:
+        """A tensor by name."""
+        if not isinstance(name, str) or name not in self.tensors:
             raise damaged(f"it has no tensor {str(name)[:80]!r}")
-        self.left.remove(name)
+        self.left.discard(name)
         array = self.tensors[name]
         if array.dtype.kind not in kinds or (dims is not None and array.ndim != dims):
             raise damaged(f"its tensor {name!r} has a wrong type or shape")
@@ -320,7 +367,7 @@ class _Unpacking:
 
     def _strings(self, name: Any) -> list[str]:
         raw = self.tensor(name, "u", 1)
-        ends = self.tensor(_ends_of(name), "i", 1)
+        ends = self.tensor(f"{name}.ends", "i", 1)
         if raw.dtype != np.uint8 or ends.dtype != np.int64:
             raise damaged("its texts have a wrong type")
         if not are_in_order(ends, len(raw)) or (ends[-1] if len(ends) else 0) != len(raw):
@@ -361,7 +408,7 @@ class _Unpacking:
 
     def _sparse(self, node: Any, depth: int) -> np.ndarray:
         values = self.tensor(node["of"], dims=1)
-        places = self.tensor(_places_of(node["of"]), "i", 1)
+        places = self.tensor(f"{node['of']}.places", "i", 1)
         shape = shape_of(node["shape"])
         size = math.prod(shape)
         if len(places) != len(values) or places.dtype != np.int64:
@@ -371,6 +418,13 @@ class _Unpacking:
         out = np.zeros(size, dtype=values.dtype)
         out[places] = values
         return _ordered(out.reshape(shape), node)
+
+    def _coded(self, node: Any, depth: int) -> np.ndarray:
+        codes = self.tensor(node["of"], "u")
+        values = self.tensor(f"{node['of']}.values", dims=1)
+        if not codes.size or codes.max() >= len(values):
+            raise damaged("an array has a value that is not in its list of values")
+        return _ordered(values[codes], node)
 
     def _date(self, node: Any, depth: int) -> date:
         try:
@@ -383,6 +437,24 @@ class _Unpacking:
             return datetime.fromisoformat(node["of"])
         except (TypeError, ValueError):
             raise damaged("a time is not a time") from None
+
+    def _timedelta(self, node: Any, depth: int) -> timedelta:
+        of = node["of"]
+        if not isinstance(of, list) or len(of) != 3 or not all(type(one) is int for one in of):
+            raise damaged("a duration is not a duration")
+        try:
+            return timedelta(*of)
+        except OverflowError:
+            raise damaged("a duration is too long") from None
+
+    def _bytestrings(self, node: Any, depth: int) -> np.ndarray:
+        cells = self.tree(node["of"], depth)
+        wrong = not isinstance(cells, np.ndarray) or cells.dtype != np.uint8
+        if wrong or not cells.ndim or not 1 <= cells.shape[-1] <= 1 << 20:
+            raise damaged("byte strings are not bytes")
+        flat = np.ascontiguousarray(cells).reshape(-1).view(f"S{cells.shape[-1]}")
+        found: np.ndarray = flat.reshape(cells.shape[:-1])
+        return found
 
     def _times(self, node: Any, depth: int) -> np.ndarray:
         whole = self.tree(node["of"], depth)
@@ -457,20 +529,46 @@ def hashable(values: list[Any]) -> list[Any]:
     return values
 
 
-def sizes_when_built(node: Any) -> int:
-    """The bytes of sparse arrays in a node after they are built. Nothing is allocated."""
+# Bytes in memory for each item of a list: the item itself and its place in the list.
+TEXT_IN_MEMORY, NUMBER_IN_MEMORY = 72, 40
+
+
+def sizes_when_built(node: Any, cells: Mapping[str, tuple[int, int]]) -> int:
+    """The bytes of a tree after it is built, in addition to its tensors. Nothing is allocated.
+
+    `cells` has the number of cells of each tensor and the bytes of one. A tensor that several nodes
+    use counts once for each of them.
+    """
     total, stack = 0, [node]
     while stack:
         one = stack.pop()
         if isinstance(one, dict):
-            if one.get("is") == "sparse":
-                total += 8 * math.prod(shape_of(one.get("shape")))
-            elif one.get("is") == "labels":
-                width = one.get("width")
-                if type(width) is not int or not 0 <= width <= 1 << 20:
-                    raise damaged("an array of texts has a wrong width")
-                total += 4 * width * math.prod(shape_of(one.get("shape")))
+            total += _size_when_built(one, cells)
             stack += one.values()
         elif isinstance(one, list):
             stack += one
     return total
+
+
+def _size_when_built(node: dict[str, Any], cells: Mapping[str, tuple[int, int]]) -> int:
+    tag, name = node.get("is"), node.get("of")
+    if not isinstance(name, str):
+        return 0
+    count, width = cells.get(name, (0, 0))
+    if tag in ("array", "bytes"):
+        return count * width
+    if tag == "numbers":
+        return count * NUMBER_IN_MEMORY
+    if tag == "sparse":
+        return width * math.prod(shape_of(node.get("shape")))
+    if tag == "coded":
+        return count * cells.get(f"{name}.values", (0, 0))[1]
+    if tag not in ("texts", "labels"):
+        return 0
+    texts = cells.get(f"{name}.ends", (0, 0))[0] * TEXT_IN_MEMORY + 2 * count
+    if tag == "texts":
+        return texts
+    letters = node.get("width")
+    if type(letters) is not int or not 0 <= letters <= 1 << 20:
+        raise damaged("an array of texts has a wrong width")
+    return texts + 4 * letters * math.prod(shape_of(node.get("shape")))

@@ -1,9 +1,10 @@
 """Checks of sums that come from outside, such as a file: are they sums of some rows?
 
-    rows ≥ 0,   weights ≥ 0 and finite,   S = Sᵀ,   S_jj ≥ −budget
+    rows ≥ 0,   weights ≥ 0 and finite,   S = Sᵀ,   S_jj ≥ −10⁻⁶ absorbed_j
 
-S are sums of products of columns. Their diagonal is a sum of squares, which rounding can move below
-zero by no more than a share of the largest sum that was ever absorbed.
+S are sums of products of columns. Their diagonal is a sum of squares. Rounding and forgotten rows
+can move it below zero by no more than a share of `absorbed_j`, the largest value that it ever had,
+which the sums record.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 
 from verosim.axes.state_checks import is_count, require, wrong_state
 from verosim.data.tokens import ANALYZERS, WEIGHTINGS
+from verosim.stats.forgetting import ROUNDING_OF_SQUARES
 from verosim.stats.sparse_sums import SparseSums
 
-ROUNDING_OF_SQUARES = 1e-6  # of the largest sum of squares
 LONGEST_NGRAM = 64
 
 
@@ -64,7 +65,10 @@ def check_sums(statistic: Any) -> None:
         for array in arrays:
             _check_numbers(name, field, array)
         if field.dims[-2:] == ("column", "column") or name == "product":
-            _check_products(name, arrays)
+            _check_products(name, arrays, _budget(statistic, arrays[0]))
+        elif name == "square":
+            budget = ROUNDING_OF_SQUARES * statistic.arrays["absorbed"]
+            require((arrays[0] >= -budget).all(), f"a sum of squares in {name!r} is negative")
     if (statistic.weight < 0).any():
         raise wrong_state("a weight is negative")
 
@@ -75,16 +79,30 @@ def _check_numbers(name: str, field: Any, array: Any) -> None:
         require((values >= 0).all(), f"a number in {name!r} is negative")
     elif field.kind == "pivot":
         require(not np.isinf(values).any(), f"a number in {name!r} is infinite")
+    elif field.kind == "peak":
+        known = np.isfinite(values) | (name == "absorbed_quartic")  # infinite: it is not known
+        require((known & (values >= 0)).all(), f"a number in {name!r} is negative or not finite")
     else:
         require(np.isfinite(values).all(), f"a number in {name!r} is not finite")
 
 
-def _check_products(name: str, arrays: list[np.ndarray]) -> None:
+def _budget(statistic: Any, products: np.ndarray) -> np.ndarray:
+    """(…, d) by how much the rounding of each column can move its sum of squares."""
+    if "absorbed" in statistic.arrays:
+        budget: np.ndarray = ROUNDING_OF_SQUARES * statistic.arrays["absorbed"]
+        return budget
+    largest = np.abs(products).max(initial=0.0)  # sums that are never subtracted record none
+    return np.full(products.shape[:-1], ROUNDING_OF_SQUARES * largest)
+
+
+def _check_products(name: str, arrays: list[np.ndarray], budget: np.ndarray) -> None:
     """Sums of products are symmetric up to rounding, and their diagonal is not negative."""
-    budget = ROUNDING_OF_SQUARES * np.abs(arrays[0]).max(initial=0.0)
-    for array in arrays:
-        with np.errstate(over="ignore"):
-            apart = np.abs(array - np.swapaxes(array, -1, -2)).max(initial=0.0)
-        require(apart <= budget, f"{name!r} is not symmetric")
     diagonal = np.diagonal(arrays[0], axis1=-2, axis2=-1)
     require((diagonal >= -budget).all(), f"a sum of squares in {name!r} is negative")
+    root = np.sqrt(np.maximum(budget, 0.0))  # a negative peak is refused by its own check
+    for array in arrays:
+        with np.errstate(over="ignore"):
+            apart = np.abs(array - np.swapaxes(array, -1, -2))
+        require(
+            (apart <= root[..., :, None] * root[..., None, :]).all(), f"{name!r} is not symmetric"
+        )

@@ -25,14 +25,25 @@ MOST_HEADER = 16 << 20
 MOST_DIGITS = 40
 METADATA = "__metadata__"
 METADATA_KEY = "verosim"
+BEFORE_DIGEST, AFTER_DIGEST = '{"sha256":"', '","content":'
+MOST_JSON_MEMORY = 40 << 20
 TENSOR_TYPES = {
     "BOOL": "?", "I8": "<i1", "I16": "<i2", "I32": "<i4", "I64": "<i8", "U8": "<u1", "U16": "<u2",
     "U32": "<u4", "U64": "<u8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
 
 
+def json_memory(raw: str | bytes) -> int:
+    """About how many bytes the objects of a JSON text need. A comma in a text counts too."""
+    marks: Any = ("[", "{", ",") if isinstance(raw, str) else (b"[", b"{", b",")
+    lists, dicts, commas = (raw.count(mark) for mark in marks)
+    return 80 * lists + 240 * dicts + 48 * commas
+
+
 def strict_json(raw: str | bytes, what: str) -> Any:
-    """JSON without keys that occur twice, NaN and infinite numbers."""
+    """JSON without keys that occur twice, NaN and infinite numbers, and with limited memory."""
+    if json_memory(raw) > MOST_JSON_MEMORY:
+        raise damaged(f"{what} has too many parts")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         out = dict(pairs)
@@ -79,17 +90,13 @@ def tensor_file(content: Any, tensors: Mapping[str, np.ndarray]) -> bytes:
     from safetensors.numpy import save
 
     text = canonical_json(content)
-    header = canonical_json({"sha256": _digest(text, tensors), "content": text})
-    # Names that are not UTF-8 are escaped by the JSON of the header, which must be UTF-8.
-    for name in tensors:
-        if not name.isprintable() or name == METADATA:
-            raise VerosimError(
-                f"The name {name!r} cannot be saved.", "Use names of printable characters."
-            )
-    raw: bytes = save(dict(tensors), metadata={METADATA_KEY: header})
-    if int.from_bytes(raw[:8], "little") > MOST_HEADER:
+    description = f"{BEFORE_DIGEST}{_digest(text, tensors)}{AFTER_DIGEST}{text}}}"
+    raw: bytes = save(dict(tensors), metadata={METADATA_KEY: description})
+    length = int.from_bytes(raw[:8], "little")
+    if length > MOST_HEADER or json_memory(raw[8 : 8 + length]) > MOST_JSON_MEMORY:
         raise VerosimError(
-            "The description of the model is larger than 16 MB.", "Save a smaller model."
+            "The description of the model is too large to be saved.",
+            "Save a model with smaller settings, notes and fewer parts.",
         )
     return raw
 
@@ -114,12 +121,14 @@ def read_tensors(
         raise damaged("its header does not describe a model of verosim")
     places = {name: _place(name, entry) for name, entry in header.items()}
     _check_tiles(places, len(view) - 8 - length)
-    outer = strict_json(_text(metadata[METADATA_KEY]), "its description")
-    if not isinstance(outer, dict) or outer.keys() != {"sha256", "content"}:
-        raise damaged("its description has unknown fields")
-    text = _text(outer["content"])
+    digest, text = _description(metadata.pop(METADATA_KEY))
+    del header, metadata
     content = strict_json(text, "its description")
-    needed = len(view) + sizes_when_built(content)
+    cells = {
+        name: (math.prod(shape), np.dtype(dtype).itemsize)
+        for name, (dtype, shape, _, _) in places.items()
+    }
+    needed = len(view) + sizes_when_built(content, cells)
     if max_bytes is not None and needed > max_bytes:
         raise VerosimError(
             f"The model needs {needed:,} bytes of memory, and max_bytes is {max_bytes:,}.",
@@ -132,22 +141,28 @@ def read_tensors(
         if dtype == "?" and (flat.view(np.uint8) > 1).any():
             raise damaged(f"its tensor {name[:80]!r} has booleans other than 0 and 1")
         tensors[name] = flat.reshape(shape)
-    if outer["sha256"] != _digest_of(text, tensors):
+    if digest != _digest(text, tensors):
         raise damaged("its SHA-256 is not that of its content")
     return content, tensors
 
 
-def _digest_of(text: str, tensors: Mapping[str, np.ndarray]) -> str:
-    try:
-        return _digest(text, tensors)
-    except UnicodeEncodeError:
-        raise damaged("its description is not ASCII") from None
+def _description(value: Any) -> tuple[str, str]:
+    """The SHA-256 of a description and the JSON text of its content.
 
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise damaged("its description is not a text")
-    return value
+    The description is JSON too. Its content is not read and written again, because the SHA-256 is
+    that of its text.
+    """
+    start = len(BEFORE_DIGEST) + 64
+    well_formed = (
+        isinstance(value, str)
+        and value.isascii()
+        and value.startswith(BEFORE_DIGEST)
+        and value.startswith(AFTER_DIGEST, start)
+        and value.endswith("}")
+    )
+    if not well_formed:
+        raise damaged("its description is not that of a model")
+    return value[len(BEFORE_DIGEST) : start], value[start + len(AFTER_DIGEST) : -1]
 
 
 def _place(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:

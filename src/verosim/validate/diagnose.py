@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
+from verosim.stats.hollow import check_has_sums
 from verosim.validate.cross_validation import check_generative
 from verosim.validate.diagnosis.dependence import associations, correlations
 from verosim.validate.diagnosis.findings import Diagnosis
@@ -108,6 +109,7 @@ def diagnose(
     hint = "For a calibrated or other wrapped model, use diagnose(model.model_)."
     check_generative(model, "diagnose", hint)
     check_density(model.spec(), "diagnose", "Use diagnose with a model of the columns.")
+    check_has_sums(model.checked_state().statistic, "diagnose")
     statistic = model.checked_state().current
     given = X is not None
     if not given and y is not None:

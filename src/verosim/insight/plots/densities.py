@@ -28,6 +28,7 @@ from verosim.insight.plots.canvas import (
 )
 from verosim.insight.plots.palette import QUIET, Mark, marks_of, shortened
 from verosim.insight.plots.rows import check_fitted
+from verosim.stats.hollow import names_itself
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes, PlotFigure
@@ -42,6 +43,7 @@ MOST_CURVES = 20
 HIGHEST_BIN = 12.0  # times the mean height; with a higher bin, shares are drawn
 
 
+@names_itself
 def plot_densities(
     model: ScoreMixin,
     columns: str | int | Sequence[str | int] | None = None,

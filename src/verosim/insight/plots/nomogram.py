@@ -23,6 +23,7 @@ from verosim.errors import VerosimError, listed
 from verosim.insight.plots.canvas import axes_of, ink, small
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
 from verosim.insight.plots.rows import check_fitted, has_independent_columns
+from verosim.stats.hollow import names_itself
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
@@ -53,6 +54,7 @@ class NomogramLine:
         return float(max(self.terms.max(), 0) - min(self.terms.min(), 0))
 
 
+@names_itself
 def plot_nomogram(
     model: ScoreMixin,
     of: Hashable = None,
