@@ -1,7 +1,6 @@
 """Speed and memory of `verosim predict`, next to `predict_table` of the library.
 
-python -m benchmarks.command_line            prints its rows and writes them to
-                                             docs/benchmarks/speed.md
+python -m benchmarks.command_line            prints its rows, writes docs/benchmarks/speed.md
 python -m benchmarks.command_line --quick    smaller files, prints only
 
 Times are seconds of CPU of a process of its own, from its start to its end. Both processes read the

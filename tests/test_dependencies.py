@@ -17,6 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OURS = {"verosim", "tests", "benchmarks", "examples", "site_hooks"}
 DISTRIBUTION = {  # where the two names differ
     "PIL": "pillow",
+    "adbc_driver_postgresql": "adbc-driver-postgresql",
     "adbc_driver_sqlite": "adbc-driver-sqlite",
     "griffe": "griffelib",
     "python_calamine": "python-calamine",

@@ -107,7 +107,11 @@ def postgres():
 
 @pytest.mark.slow
 def test_postgresql(folder, rows, expected, postgres, tmp_path, monkeypatch):
-    psycopg = pytest.importorskip("psycopg", reason="there is no driver for PostgreSQL")
+    try:
+        import adbc_driver_postgresql  # noqa: F401
+        import psycopg
+    except ImportError:
+        pytest.skip("there is no driver for PostgreSQL")
     with psycopg.connect(postgres) as db:
         db.execute(
             "CREATE TABLE visits (customer text, age int, device text, minutes float8, pages int, "

@@ -29,7 +29,7 @@ from verosim.cli.options import (
 from verosim.cli.shell_words import for_shell
 from verosim.cli.sources import opened
 
-FOLDS = 5  # for the scores
+SCORE_FOLDS = 5  # for the scores
 
 
 def fit_command(
@@ -56,7 +56,7 @@ def fit_command(
     ] = None,
     folds: Annotated[
         int, typer.Option("--folds", help="Folds for the scores of --model; 0 for no scores.")
-    ] = FOLDS,
+    ] = SCORE_FOLDS,
     schema: Annotated[
         Path | None,
         typer.Option("--schema", metavar="FILE", help="A schema of `verosim look -o FILE`."),
@@ -145,7 +145,7 @@ def _chosen(
     scores = held_out_scores(found, float(found.model.checked_state().statistic.rows.sum()))
     if simple and found.model.checked_state().spec.is_density:
         # The choice does not need the density of each row, and the file keeps it as a baseline.
-        again = _scored(found.model, table, target, FOLDS, how)
+        again = _scored(found.model, table, target, SCORE_FOLDS, how)
         scores = replace(scores, log_density=again.log_density)
     return found.model, scores, str(found.table)
 
@@ -155,14 +155,14 @@ def _given(
 ) -> tuple[Any, Any, str]:
     from inspect import signature
 
-    from verosim.cli.pieces import cross_validated, reads_numbers, training_rows
+    from verosim.cli.pieces import cross_validated, numbers_and_labels, reads_numbers
     from verosim.estimators.statistic_classifier import StatisticClassifier
     from verosim.files.held_out_scores import HeldOutScores
 
     name, scores, text = type(model).__name__, None, "no scores: use verosim validate on other rows"
     if reads_numbers(model):
         _check_accepted(name, how, ("schema", "na"))
-        X, y = training_rows(model, table, target, how["schema"], how["na"])
+        X, y = numbers_and_labels(model, table, target, how["schema"], how["na"])
         if folds:
             scores = HeldOutScores(cross_validated(model, X, y, folds), len(y))
             text = str(scores)

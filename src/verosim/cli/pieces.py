@@ -31,7 +31,7 @@ def reads_numbers(model: Any) -> bool:
     return isinstance(model, kinds) and not is_table_model
 
 
-def training_rows(
+def numbers_and_labels(
     model: Any, table: Table, target: str | None, schema: Any, na: tuple[str, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     """All rows as numbers (n, d) with names, and their labels (n,)."""

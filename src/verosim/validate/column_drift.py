@@ -28,7 +28,7 @@ from verosim.models import State
 
 HALF_ROW = 0.5  # added to each count, so that no share is zero
 LEAST_TOKENS = 10  # rarer tokens are counted together
-MOST_TOKENS = 10  # tokens that are reported
+MOST_DRIFTED_TOKENS = 10  # tokens that are reported
 # How columns are compared, by the kind of the sums. The first is used if a column has several.
 COMPARED_AS = {
     "bins": "values", "categories": "values", "presence": "values", "joint": "values",
@@ -51,7 +51,7 @@ class ColumnDrifts:
 
 
 @dataclass(frozen=True)
-class Part:
+class ComparedPart:
     """The sums of several columns of one kind."""
 
     how: str  # one of ORDER
@@ -66,7 +66,7 @@ class Part:
         return np.array([at[name] for name in names], dtype=np.intp)
 
 
-def parts_of(state: State) -> list[Part]:
+def parts_of(state: State) -> list[ComparedPart]:
     """The parts of a model with sums of single columns, in the order in which they are used."""
     cells = {} if state.schema is None else {one.name: one for one in state.schema.cells}
     of_table = () if state.schema is None else (column.name for column in state.schema.used)
@@ -78,7 +78,7 @@ def parts_of(state: State) -> list[Part]:
             continue
         if how == "numbers" and leaf.block_columns != leaf.axes.columns.size:
             continue  # sums of random features, which are not columns
-        out.append(Part(how, tuple(leaf.axes.columns), leaf, cells, own))
+        out.append(ComparedPart(how, tuple(leaf.axes.columns), leaf, cells, own))
     out.sort(key=lambda part: ORDER.index(part.how))
     return out
 
@@ -94,7 +94,7 @@ def _named_leaves(statistic: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 # Pairs of parts -----------------------------------------------------------------------------------
 
 
-def column_drifts(before: list[Part], after: list[Part]) -> list[ColumnDrifts]:
+def column_drifts(before: list[ComparedPart], after: list[ComparedPart]) -> list[ColumnDrifts]:
     """The change of all columns that both models have with the same bins or categories."""
     out: list[ColumnDrifts] = []
     taken: set[str] = set()
@@ -121,7 +121,7 @@ def _is_of(name: str, known: set[str], of_table: frozenset[str]) -> bool:
     return any(name[:at] in known for at, letter in enumerate(name) if letter == " ")
 
 
-def _compared(part: Part, other: Part, names: list[str]) -> Iterator[ColumnDrifts]:
+def _compared(part: ComparedPart, other: ComparedPart, names: list[str]) -> Iterator[ColumnDrifts]:
     """The change of some columns. Columns with other bins are left out."""
     try:
         yield COMPARE[part.how](part, other, names)
@@ -131,7 +131,7 @@ def _compared(part: Part, other: Part, names: list[str]) -> Iterator[ColumnDrift
                 yield from _compared(part, other, [name])
 
 
-def _aligned(part: Part, other: Part, names: list[str]) -> tuple[Any, Any]:
+def _aligned(part: ComparedPart, other: ComparedPart, names: list[str]) -> tuple[Any, Any]:
     """The sums of some columns on common axes."""
     narrow = [list(one.names) != names for one in (part, other)]
     if any(narrow) and not part.sums.can_narrow:
@@ -144,8 +144,8 @@ def _aligned(part: Part, other: Part, names: list[str]) -> tuple[Any, Any]:
     return found
 
 
-def _of_numbers(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
-    a, b = (Part(one.how, one.names, one.sums.available(), {}) for one in (part, other))
+def _of_numbers(part: ComparedPart, other: ComparedPart, names: list[str]) -> ColumnDrifts:
+    a, b = (ComparedPart(one.how, one.names, one.sums.available(), {}) for one in (part, other))
     mine, theirs = _aligned(a, b, names)
     (W, mean, var), (V, mean_b, var_b) = _moments(mine), _moments(theirs)
     all_a, all_b = _all_classes(W, mean, var), _all_classes(V, mean_b, var_b)
@@ -158,12 +158,12 @@ def _of_numbers(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
     )  # fmt: skip
 
 
-def _of_values(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
+def _of_values(part: ComparedPart, other: ComparedPart, names: list[str]) -> ColumnDrifts:
     a, b = _aligned(part, other, names)
     return _of_tables(names, _tables(a), _tables(b))
 
 
-def _of_cells(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
+def _of_cells(part: ComparedPart, other: ComparedPart, names: list[str]) -> ColumnDrifts:
     (a, codes_a), (b, codes_b) = (_cell_counts(one.sums) for one in (part, other))
     mine, theirs = (Groups(one.sums.axes.groups.classes) for one in (part, other))
     both = mine.union(theirs)
@@ -189,15 +189,15 @@ def _of_tables(names: list[str], a: list[np.ndarray], b: list[np.ndarray]) -> Co
     nats, index, free, n, m = np.zeros((5, len(names)))
     inside = np.zeros(len(a[0]))  # (C,)
     for j, (one, two) in enumerate(zip(a, b, strict=True)):
-        p, q = share(one.sum(axis=0)), share(two.sum(axis=0))
+        p, q = smoothed_shares(one.sum(axis=0)), smoothed_shares(two.sum(axis=0))
         nats[j], index[j] = (q * np.log(q / p)).sum(), ((q - p) * np.log(q / p)).sum()
         free[j], n[j], m[j] = one.shape[1] - 1, one.sum(), two.sum()
-        p, q = share(one), share(two)  # within each class
+        p, q = smoothed_shares(one), smoothed_shares(two)  # within each class
         inside += (q * np.log(q / p)).sum(axis=1)
     return _drifts(names, nats, index, free, n, m, inside)
 
 
-def _of_amounts(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
+def _of_amounts(part: ComparedPart, other: ComparedPart, names: list[str]) -> ColumnDrifts:
     a, b = _aligned(part, other, names)
     counts = [one.arrays["count"][:, 0] for one in (a, b)]  # (C, d)
     rows = [one.weight[:, 0] for one in (a, b)]  # (C,)
@@ -214,7 +214,7 @@ def _of_amounts(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
     )
 
 
-def _of_tokens(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
+def _of_tokens(part: ComparedPart, other: ComparedPart, names: list[str]) -> ColumnDrifts:
     """The change of one column of texts. Rare tokens are counted together."""
     a, b = part.sums.on_common_axes(other.sums)
     field_ = "sum" if a.sums_of == "terms" else "count"
@@ -226,13 +226,13 @@ def _of_tokens(part: Part, other: Part, names: list[str]) -> ColumnDrifts:
         for count in counts
     ]
     tokens = [token for token, kept in zip(a.count_names(), often, strict=True) if kept]
-    p, q = (share(count.sum(axis=0)) for count in counts)
+    p, q = (smoothed_shares(count.sum(axis=0)) for count in counts)
     rows = np.maximum(b.weight[:, 0], HALF_ROW)  # (C,)
     length = counts[1].sum() / rows.sum()  # the amount of tokens of a row
     each = (q - p) * np.log(q / p)  # (K,)
-    inside_p, inside_q = (share(count) for count in counts)
+    inside_p, inside_q = (smoothed_shares(count) for count in counts)
     inside = (inside_q * np.log(inside_q / inside_p)).sum(axis=1) * counts[1].sum(axis=1) / rows
-    most = [i for i in np.argsort(-each, kind="stable") if i < len(tokens)][:MOST_TOKENS]
+    most = [i for i in np.argsort(-each, kind="stable") if i < len(tokens)][:MOST_DRIFTED_TOKENS]
     n, m = (np.array([count.sum()]) for count in counts)
     found = _drifts(
         names, np.array([(q * np.log(q / p)).sum() * length]), np.array([each.sum()]),
@@ -262,7 +262,7 @@ def _drifts(
 # Sums of single columns ---------------------------------------------------------------------------
 
 
-def share(count: np.ndarray) -> np.ndarray:
+def smoothed_shares(count: np.ndarray) -> np.ndarray:
     """(…, K) shares, with half a row more for each value."""
     smoothed = np.maximum(count, 0.0) + HALF_ROW
     return np.asarray(smoothed / smoothed.sum(axis=-1, keepdims=True))

@@ -24,7 +24,7 @@ from verosim.folds.inputs import inputs_of
 from verosim.models import State
 from verosim.models.learning import sums_of_rows
 from verosim.stats.hollow import check_has_sums
-from verosim.validate.column_drift import both_places, column_drifts, parts_of, share
+from verosim.validate.column_drift import both_places, column_drifts, parts_of, smoothed_shares
 from verosim.validate.cross_validation import check_generative
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def drift(
     order = np.argsort(-index, kind="stable")
     classes, weight = _class_weights(state, second)  # (2, C)
     inside = np.sum([one.class_nats for one in found], axis=0)
-    p, q = share(weight)
+    p, q = smoothed_shares(weight)
     return Drift(
         tuple(names[j] for j in order), nats[order], index[order], by_chance[order], classes,
         weight / weight.sum(axis=1, keepdims=True),
