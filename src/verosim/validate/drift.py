@@ -23,7 +23,7 @@ from verosim.estimators.base import GenerativeClassifier, StatisticClassifier
 from verosim.folds.inputs import inputs_of
 from verosim.models import State
 from verosim.models.learning import sums_of_rows
-from verosim.stats.hollow import without_sums
+from verosim.stats.hollow import check_has_sums
 from verosim.validate.column_drift import both_places, column_drifts, parts_of, smoothed_shares
 from verosim.validate.cross_validation import check_generative
 
@@ -205,8 +205,7 @@ def drift(
     check_generative(model, "drift")
     state = model.checked_state()
     before = parts_of(state)
-    if not all(leaf.has_sums for leaf in state.statistic.leaves()):
-        raise without_sums()
+    check_has_sums(state.statistic, "drift")
     if not before:
         raise VerosimError(
             f"The sums of {type(model).__name__} have no columns to compare.",
