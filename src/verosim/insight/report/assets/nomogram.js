@@ -2,6 +2,11 @@
 
 const UNSEEN = "‹\u0000›"; // a value that no row has
 const WHOLE_TEXT = /^(-?(?:0|[1-9]\d*))\.0+$/;
+const ROUNDING = 1e-12; // of a sum of logarithms: with all cells unknown, log p(x) is 0
+
+function withoutRounding(value) {
+  return Math.abs(value) < ROUNDING ? 0 : value;
+}
 
 class Nomogram {
   constructor(data, language) {
@@ -166,7 +171,7 @@ class Nomogram {
       : language.say("decision by score", { class: name });
     this.showPosteriors(ranked, probable);
     const density = document.getElementById("density");
-    density.textContent = logDensity === null ? language.say("no density") : language.say("log density", { value: language.number(logDensity, 6) });
+    density.textContent = logDensity === null ? language.say("no density") : language.say("log density", { value: language.number(withoutRounding(logDensity), 6) });
     if (logDensity === null) density.removeAttribute("data-value");
     else density.setAttribute("data-value", String(logDensity));
     this.showParts(this.chosen ?? best);
