@@ -97,7 +97,7 @@ def test_a_folder_that_is_a_file(folder, model):
         ["look", folder / "later.csv", "-o", inside],
         ["explain", model, folder / "later.csv", "-o", inside],
         ["sample", model, "-o", inside],
-        ["merge", model, model, "-o", inside],
+        ["merge", model, model, "-o", inside.with_suffix(".verosim")],
         ["plot", model, "-o", inside.with_suffix(".svg")],
     ):
         err = run(*words, code=1).stderr.splitlines()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.data import code_readings  # noqa: F401  from_json knows the kinds of readings in it
 from verosim.data.nodes import MALFORMED_HINT, array_of_numbers, as_plain, malformed
 from verosim.data.readings import CellReading, typed_column
 from verosim.data.shared_parts import restored, without_repeats

@@ -6,6 +6,50 @@ A density states its terms in its method `terms`, beside `log_density`. A term i
 arrays, and it can evaluate itself in plain numpy. Nothing else has to look inside a density.
 """
 
-from verosim.lazy import lazy_names
+from verosim.densities.terms.average import AverageTerm
+from verosim.densities.terms.base import Scored, Term
+from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
+from verosim.densities.terms.codes import CodeTerm, CombinationTerm, PairTerm
+from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
+from verosim.densities.terms.contexts import ContextTerm
+from verosim.densities.terms.evidence import EvidenceTerm
+from verosim.densities.terms.features import FeaturesTerm
+from verosim.densities.terms.lengths import AmountsLength, RowLength, WordsLength
+from verosim.densities.terms.numbers import BinsTerm, GaussianTerm, PoissonTerm, PresenceTerm
+from verosim.densities.terms.polynomial import PolynomialTerm
+from verosim.densities.terms.quadratic import QuadraticTerm
+from verosim.densities.terms.tempered import TemperedTerm
+from verosim.densities.terms.tokens import HashedTokens, ListedTokens, TokenRows, TokensTerm
+from verosim.densities.terms.values import LookupTerm, Overflow
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__all__ = [
+    "AmountsLength",
+    "AmountsTerm",
+    "AverageTerm",
+    "BinsTerm",
+    "CodeTerm",
+    "CombinationTerm",
+    "ContextTerm",
+    "EvidenceTerm",
+    "FeaturesTerm",
+    "GaussianTerm",
+    "HashedTokens",
+    "LinearTerm",
+    "ListedTokens",
+    "LogSumExpTerm",
+    "LookupTerm",
+    "Overflow",
+    "PairTerm",
+    "PoissonTerm",
+    "PolynomialTerm",
+    "PresenceTerm",
+    "QuadraticTerm",
+    "RowLength",
+    "Scored",
+    "SumTerm",
+    "TemperedTerm",
+    "Term",
+    "TokenRows",
+    "TokensTerm",
+    "WordsLength",
+]
