@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+ENGINES := .venv-engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs quick test soak lint types bench clean
+.PHONY: help demo docs quick test test-engines soak lint types bench clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
-		do printf '  make %-6s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
+		do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(READY) ## show the main job on a table
 	$(BIN)/python examples/demo.py
@@ -26,6 +27,10 @@ quick: $(READY) ## tests for every save: under a minute, 25 examples of each law
 
 test: $(READY) ## every test but the soak, 200 examples of each law, and every example of the docs
 	$(PYTEST) --hypothesis-profile=test tests src docs README.md
+
+# The engines are large, so they have an environment of their own.
+test-engines: $(ENGINES)/.ready ## the tests on Dask with real schedulers
+	$(ENGINES)/bin/python -m pytest --hypothesis-profile=test tests/engines
 
 soak: $(READY) ## long runs, a million random cases, and 2,000 new examples of each law
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile=soak tests
@@ -49,10 +54,15 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.text_quality
 
 clean: ## remove the environment and builds
-	rm -rf .venv build dist site
+	rm -rf .venv $(ENGINES) build dist site
 
 $(READY): pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'verosim needs Python 3.11 or newer')"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(ENGINES)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check -e '.[dask]' hypothesis pytest
 	touch $@

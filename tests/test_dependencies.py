@@ -23,6 +23,8 @@ DISTRIBUTION = {  # where the two names differ
 }
 # Imported only where a user asks for one of their tables, so installing them is the user's choice.
 TABLE_LIBRARIES = {"duckdb", "pandas", "polars"}
+# They have an environment of their own: `make test-engines`.
+ENGINES = {"dask", "distributed"}
 TOOLS = {  # run by the Makefile and by commits
     "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python", "mypy",
     "pre-commit", "pyright", "pytest-xdist", "ruff",
@@ -86,9 +88,10 @@ def test_the_library():
 
 def test_tests_examples_and_site():
     used = set().union(*imported("tests", "examples", "site_hooks").values()) | shown()
-    assert used <= REQUIRED | declared("dev")
+    assert used <= REQUIRED | declared("dev") | ENGINES
     assert declared("dev") - TOOLS <= used
-    assert declared("dev") >= TOOLS | OPTIONAL
+    assert declared("dev") >= TOOLS | OPTIONAL - ENGINES
+    assert not declared("dev") & ENGINES
 
 
 def test_benchmarks():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verosim.data import table_rows
+from verosim.data.clusters import is_on_cluster, open_on_cluster
 from verosim.data.files import is_open_file, is_path_of_table, open_files
 from verosim.data.libraries import nw, pa
 from verosim.data.names import list_of_names
@@ -101,7 +102,7 @@ def is_source(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas or polars data frame in memory; scikit-learn reads those as arrays."""
-    if hasattr(X, "collect_batches"):  # reading the columns of a lazy frame would resolve it
+    if hasattr(X, "collect_batches") or is_on_cluster(X):  # their columns may start a computation
         return False
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
 
@@ -110,7 +111,7 @@ def is_stream(X: Any) -> bool:
     """Whether X can be read only as a table: a file, Arrow data, a query or several tables."""
     if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
         return False
-    if isinstance(X, Table | Path | str | Mapping) or is_open_file(X):
+    if isinstance(X, Table | Path | str | Mapping) or is_on_cluster(X) or is_open_file(X):
         return True
     if isinstance(X, list | tuple):
         return _holds_tables(X)
@@ -140,6 +141,8 @@ def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
         )
     if isinstance(source, Table):
         return source
+    if is_on_cluster(source):
+        return open_on_cluster(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
         raise VerosimError(
             "An array has no column names, so none of its columns can be the target.",

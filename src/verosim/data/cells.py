@@ -100,6 +100,11 @@ def without_dictionary(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
+def type_of_values(type_: pa.DataType) -> pa.DataType:
+    """The type of the values of a column: of a dictionary, the type of its entries."""
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
 def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
     """(n,) float64. Infinite numbers are kept, because the statistic reports them."""
     array = without_dictionary(array)

@@ -141,8 +141,18 @@ def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
     """The folds of a column. The column is read once first, to count the folds."""
     names: set[str] = set()
     for rows in table.batches({column}):
-        index, texts = _keys(column, rows, na)
-        names |= {str(texts[i]) for i in np.unique(index).tolist()}
+        names |= folds_in(rows, column, na)
+    return folds_named(column, names, na)
+
+
+def folds_in(rows: Rows, column: str, na: frozenset[str]) -> set[str]:
+    """The names of the folds of some rows."""
+    index, texts = _keys(column, rows, na)
+    return {str(texts[i]) for i in np.unique(index).tolist()}
+
+
+def folds_named(column: str, names: set[str], na: frozenset[str]) -> ColumnFolds:
+    """The folds of a column with these values. There must be at least two."""
     if len(names) < 2:
         raise VerosimError(
             f"The fold column {column!r} must have at least 2 different values; got {len(names)}.",

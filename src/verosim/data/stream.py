@@ -41,6 +41,7 @@ class TableSource:
     folds: TableFolds | None = None
     ready: tuple[Chunk, ...] = ()  # the rows, if they were already read and converted
     sample: RowSample | None = None  # the rows to use, if not all
+    keep: tuple[str, ...] = ()  # columns that are read in addition
 
     def __post_init__(self) -> None:
         for given, what in self._given():
@@ -68,7 +69,18 @@ class TableSource:
         named = {name for name in (self.target, self.weights) if isinstance(name, str)}
         if self.folds is not None:
             named |= set(self.folds.columns)
-        return {*self.reader.names, *named}
+        return {*self.reader.names, *named, *self.keep}
+
+    def elsewhere(self) -> TableSource:
+        """The same source without its rows, for a worker that has the rows of a partition."""
+        for _, what in self._given():
+            assert self.table.cluster is not None
+            raise VerosimError(
+                f"The {what} are an array, but the rows are on {self.table.cluster.name}, where "
+                "they have no numbers.",
+                f"Give the {what} as a column of the table.",
+            )
+        return replace(self, table=self.table.elsewhere(), ready=())
 
     def first(self, rows: int) -> list[Chunk]:
         """The first rows as chunks. They can be read again."""

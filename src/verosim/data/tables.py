@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from verosim.data.clusters import Cluster, check_same_columns, needs_all_rows
 from verosim.data.libraries import pa
 from verosim.errors import VerosimError, listed
 
@@ -62,6 +64,10 @@ class Table:
     in_memory: bool = False  # whether all rows are already in memory
     dialect: str = ""  # what was found out about the files, such as "delimiter ';'"
     na: tuple[str, ...] = ()  # texts that mean missing here, in addition to those of the fit
+    cluster: Cluster | None = None  # where the rows are, if they are not in this process
+    steps: tuple[
+        RowFilter, ...
+    ] = ()  # what a worker does with the rows of a partition before all else
     _begun: bool = False
     _looked: tuple[list[Rows], Iterator[Rows]] | None = None
     _whole: list[Rows] | None = None  # all rows, if `head` has read them
@@ -72,6 +78,8 @@ class Table:
 
     def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
         """The rows in order. Other columns than `columns` are not read if the source allows it."""
+        if self.cluster is not None:
+            raise needs_all_rows(self.cluster)
         if self._looked is not None:
             (seen, rest), self._looked, self._whole = self._looked, None, None
             return chain(seen, rest)
@@ -104,13 +112,31 @@ class Table:
             )
         return {**vars(self), "_whole": None, "_first": []}
 
+    def elsewhere(self) -> Table:
+        """The same table without its rows, for a worker that has the rows of a partition."""
+        return replace(
+            self, read=_rows_are_elsewhere, rows=None, in_memory=False, resumes=False, once=False,
+            cluster=None, _looked=None, _whole=None, _first=[],
+        )  # fmt: skip
+
+    def with_rows(self, batches: Iterable[pa.RecordBatch], origin: str) -> Table:
+        """The table of some rows, which are read once, after the steps of the table."""
+        table = replace(self, read=partial(_given_batches, batches, origin), once=True, steps=())
+        for step in self.steps:
+            table = replace(table, read=partial(step, table), _begun=False)
+        return table
+
     def head(self, rows: int) -> list[Rows]:
         """The first rows. The next pass still starts with them."""
         if self._first and _count(self._first) >= min(rows, self.rows or rows):
             return self._first
-        batches = self.batches()
+        if self.cluster is not None and self._whole is not None:
+            return self._whole
+        batches = self.batches() if self.cluster is None else self.read(None)
         out: list[Rows] = []
         for part in batches:
+            if self.cluster is not None:
+                check_same_columns(part.batch.schema.names, self.names, part.origin)
             out.append(part)
             if _count(out) >= rows:
                 break
@@ -118,9 +144,29 @@ class Table:
             self._whole = None if self.in_memory else out
         if self.resumes or self.once:
             self._looked = out, batches
-        elif self.in_memory:
+        elif self.in_memory or self.cluster is not None:
             self._first = out
         return out
+
+
+class RowFilter(Protocol):
+    """Reads the rows of a table and leaves some out. It goes to workers, so it can be pickled."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it needs."""
+
+    def __call__(self, table: Table, columns: Iterable[str] | None) -> Iterator[Rows]: ...
+
+
+def _rows_are_elsewhere(columns: Iterable[str] | None) -> Iterator[Rows]:
+    raise AssertionError("a table without rows was read")
+
+
+def _given_batches(
+    batches: Iterable[pa.RecordBatch], origin: str, columns: Iterable[str] | None
+) -> Iterator[Rows]:
+    return numbered(batches, origin)
 
 
 def _count(parts: Iterable[Rows]) -> int:

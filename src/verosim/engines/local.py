@@ -1,6 +1,6 @@
 """The local engine: the threads of one process add up spans of rows.
 
-    summarise(source, plan) = plan + Σ over spans of rows
+    summarise_here(source, plan) = plan + Σ over spans of rows
 
 Each thread has one span, defined by row numbers. With the same number of threads, a second run
 gives exactly the same bits.
@@ -135,7 +135,7 @@ if hasattr(os, "register_at_fork"):  # a forked child process does not have the 
     os.register_at_fork(after_in_child=_lane.cache_clear)
 
 
-def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
+def summarise_here(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
     """The statistic of all rows of the source, on the axes of the plan or on wider axes.
 
     `plan` is a zero statistic and does not change.
@@ -192,7 +192,7 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
     return reduce(iadd, parts)
 
 
-def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
+def map_chunks_here(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
     """work(chunk) for every chunk of a table, in order. A few chunks are in memory at a time."""
     count = threads()
 

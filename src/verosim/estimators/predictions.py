@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from verosim.axes.groups import plain_label
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, cells
 from verosim.data.label_match import SAME_LABELS_HINT, check_shared
+from verosim.data.libraries import pa
+from verosim.data.schema import Schema
 from verosim.data.stream import (
     Chunk,
     TableSource,
@@ -21,7 +23,7 @@ from verosim.data.stream import (
     weights_of,
 )
 from verosim.data.tables import check_names
-from verosim.engines import map_chunks
+from verosim.engines import ChunkWork, cluster_of, map_batches, map_chunks, reduce_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 from verosim.folds.inputs import inputs_of
@@ -36,43 +38,20 @@ def prediction_reader(
 ) -> Any:
     """An Arrow record-batch reader that predicts each piece when it is read.
 
-    `density` adds the log density of each row.
+    `density` adds the log density of each row. Of rows on a cluster it is a lazy frame there.
     """
-    import pyarrow as pa
-
     keep = [keep] if isinstance(keep, str) else list(keep)
     check_columns(source.table.names, None, None, dict.fromkeys(keep, "ignore"))
     names = [*keep, "prediction", *(f"p_{plain_label(label)}" for label in classes)]
     names += ["log_density"] * density
     check_names(names)
-    kept = _Keeping(source, keep)
-    labels = pa.array(classes.tolist())
-    types: dict[str, pa.DataType] = {}
-
-    def predict(chunk: Chunk) -> pa.RecordBatch:
-        found: list[np.ndarray] = []  # the log density, if it is wanted
-        if density:
-            log_posterior, *found = rule.posterior_and_density(chunk.block())
-        else:
-            log_posterior = rule.log_posterior(chunk.block())
-        arrays = [kept_column(chunk, name) for name in keep]
-        arrays += [labels.take(pa.array(log_posterior.argmax(axis=1)))]
-        arrays += [pa.array(np.ascontiguousarray(p)) for p in np.exp(log_posterior).T]
-        arrays += [pa.array(one) for one in found]
-        return pa.record_batch(arrays, names=names)
-
-    def kept_column(chunk: Chunk, name: str) -> pa.Array:
-        """A kept column, cast to its type in the first piece: pieces of a table may differ."""
-        array = cells.without_dictionary(chunk.rows.batch.column(name))
-        try:
-            return array.cast(types.setdefault(name, array.type))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise VerosimError(
-                f"Column {name!r} has the type {array.type} from {chunk.rows.place(0)} on, and the "
-                f"type {types[name]} before.",
-                "Keep only columns with one type.",
-            ) from None
-
+    kept = TableSource(source.table, source.reader, keep=tuple(keep))
+    predict = _Predicting(rule, classes, tuple(keep), tuple(names), density)
+    cluster = cluster_of(kept)
+    if cluster is not None:
+        types = {field.name: field.type for field in cluster.schema()}
+        predict.types.update((name, cells.type_of_values(types[name])) for name in keep)
+        return map_batches(predict, kept, predict.schema())
     batches = map_chunks(predict, kept)
     first = next(batches, None)
     if first is None:
@@ -85,15 +64,50 @@ def prediction_reader(
     return pa.RecordBatchReader.from_batches(first.schema, all_batches())
 
 
-class _Keeping(TableSource):
-    """A source that also reads the columns to keep."""
+@dataclass(frozen=True)
+class _Predicting:
+    """Predicts a chunk of a table as a record batch."""
 
-    def __init__(self, source: TableSource, keep: list[str]) -> None:
-        super().__init__(source.table, source.reader)
-        self.keep = keep
+    rule: Rule
+    classes: np.ndarray  # (C,)
+    keep: tuple[str, ...]
+    names: tuple[str, ...]  # of the columns of the result
+    density: bool
+    types: dict[str, pa.DataType] = field(default_factory=dict)  # of the kept columns
 
-    def wanted(self) -> set[str]:
-        return super().wanted() | set(self.keep)
+    def __call__(self, chunk: Chunk) -> pa.RecordBatch:
+        found: list[np.ndarray] = []  # the log density, if it is wanted
+        if self.density:
+            log_posterior, *found = self.rule.posterior_and_density(chunk.block())
+        else:
+            log_posterior = self.rule.log_posterior(chunk.block())
+        arrays = [self._kept(chunk, name) for name in self.keep]
+        arrays += [self._labels().take(pa.array(log_posterior.argmax(axis=1)))]
+        arrays += [pa.array(np.ascontiguousarray(p)) for p in np.exp(log_posterior).T]
+        arrays += [pa.array(one) for one in found]
+        return pa.record_batch(arrays, names=list(self.names))
+
+    def _labels(self) -> pa.Array:
+        return pa.array(self.classes.tolist())
+
+    def _kept(self, chunk: Chunk, name: str) -> pa.Array:
+        """A kept column, cast to its type in the first piece: pieces of a table may differ."""
+        array = cells.without_dictionary(chunk.rows.batch.column(name))
+        try:
+            return array.cast(self.types.setdefault(name, array.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise VerosimError(
+                f"Column {name!r} has the type {array.type} from {chunk.rows.place(0)} on, and the "
+                f"type {self.types[name]} before.",
+                "Keep only columns with one type.",
+            ) from None
+
+    def schema(self) -> pa.Schema:
+        """The names and types of the result, if the types of the kept columns are known."""
+        numbers = len(self.names) - len(self.keep) - 1
+        types = [*(self.types[name] for name in self.keep), self._labels().type]
+        types += [pa.float64()] * numbers
+        return pa.schema(list(zip(self.names, types, strict=True)))
 
 
 def known_target(state: State, y: Any) -> Any:
@@ -129,25 +143,38 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
         kind = kind_of_labels(classes)
         schema = replace(schema, target=source.target, target_type=kind)
 
-    def correct_weight(chunk: Chunk) -> tuple[float, float, list[Any]]:
-        codes, labels = target_codes(source.target, chunk.rows, schema)
-        weights = weights_of(chunk.weights, chunk.rows)
-        right = classes[rule.decide(chunk.block())] == labels[codes]
-        weights = weights if len(weights) else np.ones(len(right))
-        return float(weights @ right), float(weights.sum()), labels.tolist()
-
     try:
-        sums = list(map_chunks(correct_weight, source))
+        right, total, labels = reduce_chunks(_Hits(rule, classes, schema), source)
     except UnreadableLabel as error:
         raise VerosimError(
             f"{error.what} The classes of the model are {classes.tolist()[:5]}.", SAME_LABELS_HINT
         ) from None
-    right, total = sum(part[0] for part in sums), sum(part[1] for part in sums)
     if not total > 0:
         raise no_weighted_rows()
-    labels = list(dict.fromkeys(label for part in sums for label in part[2]))
     check_shared(labels, labels, classes)
     return right / total
+
+
+@dataclass(frozen=True)
+class _Hits(ChunkWork):
+    """The weight of the rows with a correct prediction, the weight of all rows, and the labels."""
+
+    rule: Rule
+    classes: np.ndarray  # (C,)
+    schema: Schema
+
+    def __call__(self, chunk: Chunk) -> tuple[float, float, list[Any]]:
+        codes, labels = target_codes(chunk.target, chunk.rows, self.schema)
+        weights = weights_of(chunk.weights, chunk.rows)
+        right = self.classes[self.rule.decide(chunk.block())] == labels[codes]
+        weights = weights if len(weights) else np.ones(len(right))
+        return float(weights @ right), float(weights.sum()), labels.tolist()
+
+    def joined(
+        self, found: Sequence[tuple[float, float, list[Any]]]
+    ) -> tuple[float, float, list[Any]]:
+        right, total = sum(one[0] for one in found), sum(one[1] for one in found)
+        return right, total, list(dict.fromkeys(label for one in found for label in one[2]))
 
 
 def table_accuracy(

@@ -24,6 +24,8 @@ from verosim.stats.plain_trees import damaged
 
 def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
     """Raise an error unless the reader of the model gives the columns of its sums."""
+    if statistic.axes.size("class") < 1:
+        raise damaged("it has no class")
     if schema is None:
         if has_parts(statistic) or spec.reads_only_tables:
             raise damaged("the model has no schema")

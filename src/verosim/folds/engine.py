@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data.clusters import needs_all_rows
 from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource
+from verosim.engines import cluster_of
 from verosim.errors import VerosimError
 from verosim.folds.holdout import HeldOutRows, HoldOut
 from verosim.folds.rules import FoldRules, Visit, Visited, visits_by_sums
@@ -82,6 +84,9 @@ class HeldOutEngine:
     def _visits_by_refits(self, i: int, holdout: HoldOut, visit: Visit) -> Iterator[Visited]:
         """Call visit(rows, rules) for spec i, which is fitted again for each fold."""
         spec = self.specs[i]
+        cluster = cluster_of(holdout.source)
+        if cluster is not None:
+            raise needs_all_rows(cluster, f"Cross-validation of {spec.name} with these settings")
         if self.keep_priors:
             raise VerosimError(
                 f"{spec.name} is fitted again for each fold, so it estimates the priors again.",
@@ -89,7 +94,7 @@ class HeldOutEngine:
             )
         for state, held, classes in refits(spec, holdout):
             rules = FoldRules(state.rules, positions(state.classes, classes), classes)
-            yield Visited(replace(held, block=None), [i], visit(held, rules))
+            yield Visited.of(replace(held, block=None), [i], visit(held, rules))
 
 
 def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[State, HeldOutRows, np.ndarray]]:

@@ -7,16 +7,21 @@ Memory does not grow with the number of rows, unless the out-of-fold scores are 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
+from verosim.data.clusters import needs_all_rows
 from verosim.data.stream import TableSource
+from verosim.engines import cluster_of
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimWarning, warn
 from verosim.folds.engine import HeldOutEngine
-from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.folds.holdout import HeldOutRows, HoldOut, ReducingVisit
 from verosim.folds.rules import FoldRules, Visited
 from verosim.folds.scores import Score, Sums
 from verosim.folds.splits import row_labels, row_weights
@@ -109,6 +114,11 @@ def score_specs(
     `keep_rows` and `sums` are for an engine with one spec: they keep its out-of-fold scores, and
     sum arrays over all rows.
     """
+    cluster = cluster_of(engine.rows.source)
+    if cluster is not None:
+        if keep_rows:
+            raise needs_all_rows(cluster, "keep_rows=True")
+        scores = {name: score.reduced() for name, score in scores.items()}
     reducer = _Reducer(engine, scores, keep_rows, sums or {})
     specs, folds = len(engine.specs), engine.rows.count
     complete = True
@@ -138,31 +148,27 @@ class _Piece:
     parts: list[dict[str, Any]]  # by spec and score; empty if no row has a positive weight
     log_proba: np.ndarray | None = None  # of the first spec, if rows are kept
     totals: dict[str, Any] = field(default_factory=dict)
+    classes: np.ndarray | None = None  # (C,), if rows are kept
 
 
-class _Reducer:
-    """Reduces the visited rows to parts of scores, for each spec and fold."""
+@dataclass(frozen=True)
+class _Scoring(ReducingVisit):
+    """Reduces the visited rows of a fold to parts of scores, for each spec."""
 
-    def __init__(
-        self,
-        engine: HeldOutEngine,
-        scores: dict[str, Score],
-        keep_rows: bool,
-        sums: dict[str, Sums],
-    ) -> None:
-        self.engine, self.scores, self.sums = engine, scores, sums
-        self.keep_rows, self.kept = keep_rows, _Collector()
-        columns = [score.sums_column for score in scores.values()]
-        self.by_sums = not keep_rows and not sums and None not in columns
-        self.with_loss = 1 in columns
-        self.parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
-        self.totals: dict[str, Any] = {}
-        self.rows = 0
+    scores: dict[str, Score]
+    sums: dict[str, Sums]
+    keep_rows: bool
 
-    def visit(self, held: HeldOutRows, rules: FoldRules) -> _Piece:
+    @property
+    def by_sums(self) -> bool:
+        """Whether sums over the rows are enough, without their posteriors."""
+        columns = [score.sums_column for score in self.scores.values()]
+        return not self.keep_rows and not self.sums and None not in columns
+
+    def __call__(self, held: HeldOutRows, rules: FoldRules) -> _Piece:
         """The parts of the scores for some rows of a fold."""
-        self.kept.classes = rules.classes
-        sums = rules.score_sums(held, self.with_loss) if self.by_sums else None
+        with_loss = any(score.sums_column == 1 for score in self.scores.values())
+        sums = rules.score_sums(held, with_loss) if self.by_sums else None
         if sums is not None:
             return _Piece([
                 {name: score.part_of_sums(one) for name, score in self.scores.items()}
@@ -175,18 +181,64 @@ class _Reducer:
             for one in rows
         ]
         totals = {name: one.of(rows[0]) for name, one in self.sums.items()}
-        return _Piece(parts, found[0] if self.keep_rows else None, totals)
+        if not self.keep_rows:
+            return _Piece(parts, None, totals)
+        return _Piece(parts, found[0], totals, rules.classes)
+
+    def joined(self, found: Sequence[_Piece]) -> _Piece:
+        parts = [
+            {
+                name: score.joined([one[name] for one in some if one])
+                for name, score in self.scores.items()
+            }
+            if any(some)
+            else {}
+            for some in zip(*(piece.parts for piece in found), strict=True)
+        ]
+        totals = {
+            name: reduce(add, (piece.totals[name] for piece in found)) for name in self.sums
+        }  # fmt: skip
+        return _Piece(parts, None, totals)
+
+    def packed(self, found: _Piece) -> Any:
+        totals = {name: one.packed(found.totals[name]) for name, one in self.sums.items()}
+        return [found.parts, totals]
+
+    def unpacked(self, plain: Any) -> _Piece:
+        parts, totals = plain
+        found = {name: one.unpacked(totals[name]) for name, one in self.sums.items()}
+        return _Piece(parts, None, found)
+
+
+class _Reducer:
+    """Reduces the visited rows to parts of scores, for each spec and fold."""
+
+    def __init__(
+        self,
+        engine: HeldOutEngine,
+        scores: dict[str, Score],
+        keep_rows: bool,
+        sums: dict[str, Sums],
+    ) -> None:
+        self.engine, self.scores = engine, scores
+        self.visit = _Scoring(scores, sums, keep_rows)
+        self.keep_rows, self.kept = keep_rows, _Collector()
+        self.parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        self.totals: dict[str, Any] = {}
+        self.rows = 0
 
     def take(self, visited: Visited) -> int:
         """Store a piece, and return for how many specs it is the first piece of its fold."""
         piece, fresh = visited.value, 0
         for i, part in zip(visited.numbers, piece.parts, strict=True):
-            key = (i, visited.held.fold)
+            key = (i, visited.fold)
             fresh += key not in self.parts
             self.parts.setdefault(key, []).append(part)
         if 0 in visited.numbers:
-            self.rows += len(visited.held.rows)
+            self.rows += visited.size
             if self.keep_rows:
+                assert visited.held is not None
+                self.kept.classes = piece.classes
                 self.kept.add(visited.held, piece.log_proba)
             for name, found in piece.totals.items():
                 self.totals[name] = self.totals[name] + found if name in self.totals else found
@@ -231,5 +283,6 @@ def out_of_fold(engine: HeldOutEngine, score: Any) -> tuple[OutOfFold, dict[int,
 
     with first_warning_only():
         for visited in engine.visits(visit):
+            assert visited.held is not None
             kept.add(visited.held, visited.value)
     return kept.in_order(engine.rows), dict(sorted(rules.items()))

@@ -8,6 +8,7 @@ of the Royal Statistical Society B 36, 111–147.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,10 +18,11 @@ import numpy as np
 
 from verosim.data import ArraySource
 from verosim.data.blocks import BlockFolds, blocks_of_pairs
+from verosim.data.clusters import needs_all_rows
 from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
-from verosim.engines import map_chunks, summarise
+from verosim.engines import ChunkWork, cluster_of, map_chunks, reduce_chunks, summarise
 from verosim.errors import VerosimError
 from verosim.folds.scores import Predictions
 from verosim.folds.splits import TrainTestPairs, array_folds, table_folds
@@ -71,6 +73,89 @@ def _are_sets(pairs: TrainTestPairs) -> bool:
 
 
 VisitRows = Callable[[HeldOutRows, Any], Any]
+
+
+class ReducingVisit(ABC):
+    """A visit with results that can be joined, so that workers of a cluster reduce their rows.
+
+    It is pickled for the workers.
+    """
+
+    @abstractmethod
+    def __call__(self, held: HeldOutRows, known: Any) -> Any:
+        """The result of some rows of a fold."""
+
+    @abstractmethod
+    def joined(self, found: Sequence[Any]) -> Any:
+        """The result of all rows of several results, at least one."""
+
+    def packed(self, found: Any) -> Any:
+        """The result as plain data."""
+        return found
+
+    def unpacked(self, plain: Any) -> Any:
+        """The result, from plain data."""
+        return plain
+
+
+@dataclass(frozen=True)
+class HeldOutPieces:
+    """Cuts a chunk of a table into the rows of each fold."""
+
+    classes: np.ndarray  # (C,)
+    given: np.ndarray | None = None  # (n,) the labels, if they are not a column
+    blocks: BlockFolds | None = None  # if a row is not held out exactly once
+
+    def of(self, chunk: Chunk, block: Any) -> Iterator[HeldOutRows]:
+        """The rows of one piece of a table, fold by fold."""
+        assert chunk.folds is not None
+        fold_of = chunk.folds.of(chunk.rows, block)
+        codes, own = chunk.labels()
+        place = positions(own, self.classes)[codes]
+        weights = weights_of(chunk.weights, chunk.rows)
+        for f, at in self._held_at(fold_of):
+            rows = at + chunk.first
+            labels = own[codes[at]] if self.given is None else self.given[rows]
+            some = weights[at] if len(weights) else weights
+            yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some)
+
+    def _held_at(self, fold_of: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Each fold that holds out some rows, and their positions, from folds or blocks (n,)."""
+        if self.blocks is None:
+            yield from ((f, np.flatnonzero(fold_of == f)) for f in np.unique(fold_of).tolist())
+            return
+        for f, held in enumerate(self.blocks.tests):
+            at = np.flatnonzero(held[fold_of])
+            if len(at):
+                yield f, at
+
+
+@dataclass(frozen=True)
+class VisitsOnCluster(ChunkWork):
+    """The joined results of a visit for each fold: {fold: (number of rows, result)}."""
+
+    visit: ReducingVisit
+    known: list[Any]
+    pieces: HeldOutPieces
+
+    def __call__(self, chunk: Chunk) -> dict[int, tuple[int, Any]]:
+        return {
+            held.fold: (len(held.rows), self.visit(held, self.known[held.fold]))
+            for held in self.pieces.of(chunk, chunk.block())
+        }
+
+    def joined(self, found: Sequence[dict[int, tuple[int, Any]]]) -> dict[int, tuple[int, Any]]:
+        out: dict[int, tuple[int, Any]] = {}
+        for f in sorted({f for one in found for f in one}):
+            parts = [one[f] for one in found if f in one]
+            out[f] = sum(n for n, _ in parts), self.visit.joined([value for _, value in parts])
+        return out
+
+    def packed(self, found: dict[int, tuple[int, Any]]) -> Any:
+        return [[f, n, self.visit.packed(value)] for f, (n, value) in found.items()]
+
+    def unpacked(self, plain: Any) -> dict[int, tuple[int, Any]]:
+        return {f: (n, self.visit.unpacked(value)) for f, n, value in plain}
 
 
 class HoldOut:
@@ -247,44 +332,38 @@ class HoldOut:
         block = take_rows(source.X, rows)
         return HeldOutRows(f, rows, block, self.labels[rows], source.groups[rows], weights)
 
+    def visit_cluster(self, visit: VisitRows, known: list[Any]) -> dict[int, tuple[int, Any]]:
+        """The number of rows and the joined result of each fold, from where the rows are."""
+        assert isinstance(self.source, TableSource)
+        cluster = self.source.table.cluster
+        assert cluster is not None
+        if not isinstance(visit, ReducingVisit):
+            raise needs_all_rows(cluster)
+        work = VisitsOnCluster(visit, known, HeldOutPieces(self.classes))
+        found: dict[int, tuple[int, Any]] = reduce_chunks(work, self.source.folded(self.folds))
+        return found
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether the rows are on a cluster."""
+        return cluster_of(self.source) is not None
+
     def visit_table(self, visit: VisitRows, known: list[Any]) -> Iterator[tuple[HeldOutRows, Any]]:
         """Call visit(rows, known[fold]) for each piece and fold of a table, in order.
 
         Each block is dropped after its visit, so memory does not grow with the number of rows.
         """
         assert isinstance(self.source, TableSource)
+        pieces = HeldOutPieces(self.classes, self.given, self.blocks)
 
         def work(chunk: Chunk) -> list[tuple[HeldOutRows, Any]]:
             return [
                 (replace(held, block=None), visit(held, known[held.fold]))
-                for held in self._pieces(chunk, chunk.block())
+                for held in pieces.of(chunk, chunk.block())
             ]
 
         for found in map_chunks(work, self.source.folded(self.folds)):
             yield from found
-
-    def _pieces(self, chunk: Chunk, block: Any) -> Iterator[HeldOutRows]:
-        """The rows of one piece of a table, fold by fold."""
-        assert chunk.folds is not None
-        fold_of = chunk.folds.of(chunk.rows, block)
-        codes, own = chunk.labels()
-        place = positions(own, self.classes)[codes]
-        weights = weights_of(chunk.weights, chunk.rows)
-        for f, at in self._held_at(fold_of):
-            rows = at + chunk.first
-            labels = own[codes[at]] if self.given is None else self.given[rows]
-            some = weights[at] if len(weights) else weights
-            yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some)
-
-    def _held_at(self, fold_of: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Each fold that holds out some rows, and their positions, from folds or blocks (n,)."""
-        if self.blocks is None:
-            yield from ((f, np.flatnonzero(fold_of == f)) for f in np.unique(fold_of).tolist())
-            return
-        for f, held in enumerate(self.blocks.tests):
-            at = np.flatnonzero(held[fold_of])
-            if len(at):
-                yield f, at
 
     def masks(self, f: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n,) whether fold f learns from each row and holds it out, from its fold or block."""

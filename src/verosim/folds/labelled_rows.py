@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -59,22 +59,33 @@ def _of_column(inputs: Inputs, target: str, na: frozenset[str]) -> Inputs:
             "weights.",
             "Give the weights as a column of the table.",
         )
-    read = partial(_labelled_rows, table, target, na)
-    return replace(inputs, X=replace(_unread(table), read=read, rows=rows), sample_weight=weights)
+    step = OnlyLabelled(target, na)
+    steps = table.steps if table.cluster is None else (*table.steps, step)
+    before = table if table.cluster is None else replace(table, cluster=None)  # for the first rows
+    kept_rows = replace(_unread(table), read=partial(step, before), rows=rows, steps=steps)
+    return replace(inputs, X=kept_rows, sample_weight=weights)
 
 
 def _unread(table: Table) -> Table:
     """A copy of the table that has not begun to read."""
-    return replace(table, _begun=False, _looked=None)
+    return replace(table, _begun=False, _looked=None, _whole=None, _first=[])
 
 
-def _labelled_rows(
-    table: Table, target: str, na: frozenset[str], columns: Iterable[str] | None
-) -> Iterator[Rows]:
-    """The rows of a table with a label."""
-    for rows in table.batches(None if columns is None else {*columns, target}):
-        kept = np.flatnonzero(_has_label(rows, target, na))
-        yield rows if len(kept) == rows.batch.num_rows else _part(rows, kept)
+@dataclass(frozen=True)
+class OnlyLabelled:
+    """Reads the rows of a table with a label."""
+
+    target: str
+    na: frozenset[str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.target,)
+
+    def __call__(self, table: Table, columns: Iterable[str] | None) -> Iterator[Rows]:
+        for rows in table.batches(None if columns is None else {*columns, self.target}):
+            kept = np.flatnonzero(_has_label(rows, self.target, self.na))
+            yield rows if len(kept) == rows.batch.num_rows else _part(rows, kept)
 
 
 def _has_label(rows: Rows, target: str, na: frozenset[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
@@ -43,6 +43,10 @@ class FoldRules:
         with self.deriving, one_blas_thread:  # many small matrices
             return vars(self).get("seen") or self.derive()
 
+    def __reduce__(self) -> Any:
+        """The rules themselves go to the workers of a cluster, without the sums."""
+        return _known_rules, (self.seen, self.places, self.classes)
+
     @property
     def rules(self) -> list[Decision]:
         """One rule per spec. A class that is only in the fold gets the probability zero."""
@@ -65,6 +69,10 @@ class FoldRules:
         return None if sums is None else np.column_stack([sums, np.full(len(sums), weight)])
 
 
+def _known_rules(seen: list[Decision], places: np.ndarray, classes: np.ndarray) -> FoldRules:
+    return FoldRules(partial(list, seen), places, classes)
+
+
 Visit = Callable[[HeldOutRows, FoldRules], Any]
 
 
@@ -72,9 +80,17 @@ Visit = Callable[[HeldOutRows, FoldRules], Any]
 class Visited:
     """The result of a visit to some rows of a fold."""
 
-    held: HeldOutRows  # without the block, if the rows are from a table
+    fold: int
+    size: int  # rows
     numbers: Sequence[int]  # the positions of the specs
     value: Any
+    # The rows, without the block if they are from a table; None if they are on a cluster.
+    held: HeldOutRows | None = None
+
+    @classmethod
+    def of(cls, held: HeldOutRows, numbers: Sequence[int], value: Any) -> Visited:
+        """The result of a visit to rows in this process."""
+        return cls(held.fold, len(held.rows), numbers, value, held)
 
 
 def visits_by_sums(
@@ -88,10 +104,15 @@ def visits_by_sums(
 
     All specs share one statistic. `keep_priors` uses the priors of all rows in every fold.
     """
+    if holdout.on_cluster:
+        known = [fold_rules(specs, holdout, t, keep_priors) for t in holdout.trainings()]
+        for f, (size, value) in holdout.visit_cluster(visit, known).items():
+            yield Visited(f, size, numbers, value)
+        return
     if isinstance(holdout.source, TableSource):
         known = [fold_rules(specs, holdout, t, keep_priors) for t in holdout.trainings()]
         for held, value in holdout.visit_table(visit, known):
-            yield Visited(held, numbers, value)
+            yield Visited.of(held, numbers, value)
         return
     least_count = min(spec.least_count for spec in specs)
     for f, training in enumerate(holdout.trainings(least_count)):
@@ -99,7 +120,7 @@ def visits_by_sums(
         for at in range(0, len(specs), AT_ONCE):
             some = slice(at, at + AT_ONCE)
             rules = fold_rules(specs[some], holdout, training, keep_priors)
-            yield Visited(held, numbers[some], visit(held, rules))
+            yield Visited.of(held, numbers[some], visit(held, rules))
 
 
 def fold_rules(

@@ -10,7 +10,7 @@ rows of a whole fold.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, listed
 from verosim.linalg import EPS
 
 LOG_LOSS, ACCURACY, BRIER = "neg_log_loss", "accuracy", "neg_brier_score"
@@ -84,6 +84,14 @@ class Sums(ABC):
     def of(self, rows: Predictions) -> Any:
         """The sum over some rows."""
 
+    def packed(self, found: Any) -> Any:
+        """The sum as plain data, which workers of a cluster send."""
+        return found
+
+    def unpacked(self, plain: Any) -> Any:
+        """The sum, from plain data."""
+        return plain
+
 
 class Confusion(Sums):
     """(C, C) the weight of the rows by true class and predicted class."""
@@ -107,6 +115,15 @@ class Score(ABC):
     @abstractmethod
     def value(self, parts: list[Any]) -> float:
         """The score of a fold; nan if the fold has no rows."""
+
+    def reduced(self) -> Score:
+        """The same score with parts that do not grow with the rows, for rows on a cluster."""
+        return self
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        """One part for the rows of several parts. Parts are numbers, or tuples of numbers."""
+        first = parts[0]
+        return tuple(map(sum, zip(*parts, strict=True))) if isinstance(first, tuple) else sum(parts)
 
     def part_of_sums(self, sums: np.ndarray) -> Any:
         """The part of some rows, from (3,) the sums of their scores and weights."""
@@ -156,6 +173,13 @@ class ScikitScore(Score):
 
     def part(self, rows: Predictions) -> Predictions:
         return rows
+
+    def reduced(self) -> Score:
+        raise VerosimError(
+            f"scoring={self.name!r} needs the predictions of all rows in one process, but the rows "
+            "are on a cluster.",
+            f"Use {listed(list(MEANS))} there.",
+        )
 
     def value(self, parts: list[Any]) -> float:
         if not parts:

@@ -8,7 +8,8 @@ such as repeated or random splits, are pairs of training and test rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,13 @@ from verosim.data.folds import (
     RowFolds,
     TableFolds,
     column_folds,
+    folds_in,
+    folds_named,
     is_table_folds,
 )
 from verosim.data.schema import check_in_table
-from verosim.data.stream import TableSource, weights_of
+from verosim.data.stream import Chunk, TableSource, weights_of
+from verosim.engines import ChunkWork, cluster_of, reduce_chunks
 from verosim.errors import VerosimError
 from verosim.folds.time_blocks import time_blocks, time_column
 
@@ -237,7 +241,10 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         _no_groups(groups)
         if cv == source.target:
             raise VerosimError(f"{cv!r} is the target, so it cannot define the folds.", ASK)
-        return column_folds(source.table, cv, na)
+        if cluster_of(source) is None:
+            return column_folds(source.table, cv, na)
+        names = reduce_chunks(_FoldNames(cv, na), replace(source, keep=(cv,)))
+        return folds_named(cv, names, na)
     count = number_of_folds(cv)
     if count is not None and isinstance(groups, str):
         return GroupFolds(groups, count, na)
@@ -255,6 +262,26 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
     return blocks_of_pairs(_without_repeats(found), len(y)) if isinstance(found, list) else (
         GivenFolds(*found)
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _FoldNames(ChunkWork):
+    """The values of a column of folds on a cluster."""
+
+    column: str
+    na: frozenset[str]
+
+    def __call__(self, chunk: Chunk) -> set[str]:
+        return folds_in(chunk.rows, self.column, self.na)
+
+    def joined(self, found: Sequence[set[str]]) -> set[str]:
+        return set().union(*found)
+
+    def packed(self, found: set[str]) -> list[str]:
+        return sorted(found)
+
+    def unpacked(self, plain: list[str]) -> set[str]:
+        return set(plain)
 
 
 def _without_repeats(pairs: TrainTestPairs) -> TrainTestPairs:

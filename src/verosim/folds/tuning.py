@@ -12,15 +12,17 @@ of the Royal Statistical Society B 36, 111–147.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from scipy.special import logsumexp
 
 from verosim.engines.progress import Progress
-from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.folds.holdout import HeldOutRows, HoldOut, ReducingVisit
 from verosim.folds.rules import FoldRules, visits_by_sums
-from verosim.folds.scores import Predictions, own_log_proba
+from verosim.folds.scores import own_log_proba
 from verosim.models import Inputs, Spec, State, learn
 from verosim.models.learning import derived_from, summarise_rows
 from verosim.models.opening import open_rows
@@ -62,30 +64,34 @@ def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:
     holdout = HoldOut(specs[0], inputs, max(2, min(FOLDS, n)))
 
     powers = TEMPERATURES if spec.has_free_scale else np.ones(1)
-
-    def losses(held: HeldOutRows, rules: FoldRules) -> list[list[float]]:
-        """For each rule and each τ, the sum of the log-loss over the rows."""
-        found = rules.log_posteriors(held.block)
-        rows = [held.predictions(log_proba, rules.classes) for log_proba in found]
-        weights = rows[0].weights if len(held.weights) else np.ones(len(rows[0].codes))
-        return [
-            [
-                -float(weights @ own_log_proba(raised(one.log_proba, tau), one.codes))
-                for tau in powers
-            ]
-            for one in rows
-        ]
-
-    def loss_at(one: Predictions, weights: np.ndarray, tau: float) -> float:
-        own = own_log_proba(raised(one.log_proba, tau), one.codes)
-        return -float(weights @ own)
-
     loss = np.zeros((len(specs), len(powers)))
     with Progress(len(specs) * holdout.count, "models") as bar:
-        for part in visits_by_sums(specs, range(len(specs)), holdout, losses):
+        for part in visits_by_sums(specs, range(len(specs)), holdout, _Losses(powers)):
             loss[list(part.numbers)] += part.value
             bar.advance(len(part.numbers))
     return settings[int(np.argmin(loss.min(axis=1)))], holdout
+
+
+@dataclass(frozen=True)
+class _Losses(ReducingVisit):
+    """(specs, powers) the sum of the log-loss over the rows, for each rule and each τ."""
+
+    powers: np.ndarray
+
+    def __call__(self, held: HeldOutRows, rules: FoldRules) -> np.ndarray:
+        found = rules.log_posteriors(held.block)
+        rows = [held.predictions(log_proba, rules.classes) for log_proba in found]
+        weights = rows[0].weights if len(held.weights) else np.ones(len(rows[0].codes))
+        return np.array([
+            [
+                -float(weights @ own_log_proba(raised(one.log_proba, tau), one.codes))
+                for tau in self.powers
+            ]
+            for one in rows
+        ])  # fmt: skip
+
+    def joined(self, found: Sequence[np.ndarray]) -> np.ndarray:
+        return np.sum(found, axis=0)
 
 
 def raised(log_p: np.ndarray, tau: float) -> np.ndarray:

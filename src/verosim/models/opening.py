@@ -281,7 +281,8 @@ def open_table_to_score(
         reader = spec.reader(_with_marks_of(table, schema))
         known = (*schema.names, schema.target, schema.weight, given)
         check_present(spec, table, reader.names, known)
-        reader = reader.watched(UnseenValues(state))
+        if table.cluster is None:  # workers would not report what they count
+            reader = reader.watched(UnseenValues(state))
     return TableSource(table, reader, target, weights)
 
 

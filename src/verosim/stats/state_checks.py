@@ -56,8 +56,10 @@ OPTION_VALUES: dict[str, Callable[[Any], bool]] = {
 
 
 def check_sums(statistic: Any) -> None:
-    """Raise an error unless the arrays can be sums of rows. The shapes fit the axes already."""
-    require(statistic.axes.size("class") >= 1, "it has no class")
+    """Raise an error unless the arrays can be sums of rows. The shapes fit the axes already.
+
+    The statistic may have no class yet, as a zero for rows that were not read.
+    """
     for name, field in statistic.fields.items():
         arrays = [statistic.arrays[name]]
         arrays += [statistic.lows[name]] if field.kind == "pair" else []

@@ -66,7 +66,8 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
             )
         return found
 
-    return _joined([(one.held, one.value) for one in engine.visits(visit)])
+    found = [(one.held, one.value) for one in engine.visits(visit)]
+    return _joined([(held, piece) for held, piece in found if held is not None])
 
 
 def nested_contributions(

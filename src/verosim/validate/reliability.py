@@ -229,6 +229,12 @@ class ReliabilityBins(Sums):
         """The sums of these rows."""
         return BinSums.of(rows, self.bins)
 
+    def packed(self, found: BinSums) -> list[np.ndarray]:
+        return [found.curves, found.means]
+
+    def unpacked(self, plain: list[np.ndarray]) -> BinSums:
+        return BinSums(*plain)
+
 
 def _bin_sums(
     p: np.ndarray, hit: np.ndarray, w: np.ndarray, bins: int, strategy: str

@@ -1,0 +1,106 @@
+"""Where the rows of a table are: here, or in partitions on a cluster such as Dask or Spark.
+
+    partition → its rows as Arrow batches → bytes,   bytes of all partitions → bytes
+
+The rows of a cluster stay there. Only the first rows, and the bytes that a job makes of each
+partition, are sent.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from verosim.errors import VerosimError, listed
+
+if TYPE_CHECKING:
+    from verosim.data.libraries import pa
+    from verosim.data.tables import Rows, Table
+
+# The module with `open_frame` for each library. It is imported when the first such frame arrives.
+ENGINES = {"dask": "verosim.engines.dask"}
+
+
+class Cluster(ABC):
+    """The partitions of one table on a cluster. Each engine has a subclass.
+
+    A job is bytes: `verosim.engines.cluster` makes them, and a worker gives them back to the
+    functions there, together with the rows of one partition.
+    """
+
+    name: str  # of the engine, for messages
+    bring_here: str  # a hint: how the rows become a table in this process
+
+    @abstractmethod
+    def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
+        """The rows in the order of the partitions, brought to this process one by one."""
+
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The names and the types of the columns, without reading rows."""
+
+    @abstractmethod
+    def spread_rows(self, count: int) -> Iterator[Rows]:
+        """About `count` rows from all partitions, brought to this process."""
+
+    @abstractmethod
+    def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
+        """The merged reply of all partitions, each of which is counted exactly once."""
+
+    @abstractmethod
+    def mapped(
+        self, job: bytes, columns: Sequence[str], schema: pa.Schema, keep: Sequence[str]
+    ) -> Any:
+        """A lazy frame of the engine with the batches that the job makes of each partition.
+
+        The columns `keep` are those of the table. They can be taken from the frame itself.
+        """
+
+
+def is_on_cluster(X: Any) -> bool:
+    """Whether X is an object of a library that keeps its rows on a cluster."""
+    return type(X).__module__.partition(".")[0] in ENGINES
+
+
+def open_on_cluster(X: Any) -> Table:
+    """Open a frame of a cluster as a table."""
+    table: Table = import_module(ENGINES[type(X).__module__.partition(".")[0]]).open_frame(X)
+    return table
+
+
+def partition_origin(number: int) -> str:
+    """The place of the rows of a partition, for messages."""
+    return f" of partition {number}"
+
+
+def check_same_columns(there: Sequence[str], wanted: Iterable[str], origin: str) -> None:
+    """Raise an error if the rows of a partition do not have all columns of the table."""
+    lost = [name for name in wanted if name not in there]
+    if lost:
+        raise VerosimError(
+            f"The rows{origin} do not have the columns {listed(lost)}.",
+            "Give all partitions the same columns.",
+        )
+
+
+class NeedsAllRows(VerosimError):
+    """Something needs all rows in one process, but they are on a cluster."""
+
+
+def needs_all_rows(cluster: Cluster, what: str = "This") -> NeedsAllRows:
+    """The error for something that a cluster cannot do."""
+    return NeedsAllRows(
+        f"{what} needs all rows in one process, but this table is on {cluster.name}.",
+        cluster.bring_here,
+    )
+
+
+def check_is_here(X: Any, what: str) -> None:
+    """Raise an error if the rows are on a cluster."""
+    cluster = getattr(X, "cluster", None)
+    if cluster is None and is_on_cluster(X):
+        cluster = open_on_cluster(X).cluster
+    if isinstance(cluster, Cluster):
+        raise needs_all_rows(cluster, what)

@@ -1,0 +1,226 @@
+"""Dask: one task per partition of a data frame, and a tree of tasks that merges their replies.
+
+    partition → Arrow batches → reply,   8 replies → 1 reply, until one is left
+
+The scheduler is the one that Dask uses for the frame: threads, processes, or a `Client`. A task
+that ran on a lost worker runs again on another one. Its key does not change, so it is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import blake2b
+from typing import Any
+
+from verosim.data.clusters import Cluster, partition_origin
+from verosim.data.libraries import pa
+from verosim.data.names import list_of_names
+from verosim.data.table_rows import frame_rows
+from verosim.data.tables import Rows, Table
+from verosim.engines.cluster import (
+    MERGED_AT_ONCE,
+    check_complete,
+    merged_reply,
+    partition_batches,
+    partition_reply,
+)
+from verosim.engines.versions import VERSIONS_THERE, check_versions
+from verosim.errors import VerosimError
+
+WAIT = 1.0  # seconds between two looks at the workers
+PATIENCE = 60.0  # seconds without any worker before a job is given up
+
+
+def open_frame(frame: Any) -> Table:
+    """Open a Dask data frame as a table."""
+    if not hasattr(frame, "map_partitions") or not hasattr(frame, "columns"):
+        raise VerosimError(
+            f"A {type(frame).__name__} of Dask cannot be read as a table.",
+            "Give a Dask data frame.",
+        )
+    names = tuple(map(str, list_of_names(frame.columns)))
+    partitions = DaskPartitions(frame, names)
+    return Table(names, partitions.rows, native="pandas", cluster=partitions)
+
+
+@dataclass(frozen=True, eq=False)
+class DaskPartitions(Cluster):
+    """The partitions of a Dask data frame."""
+
+    frame: Any
+    names: tuple[str, ...]  # of its columns
+
+    name = "Dask"
+    bring_here = "Use frame.compute(), or write Parquet files, which verosim reads in pieces."
+
+    def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
+        wanted = self.names if columns is None else tuple(columns)
+        for number, part in enumerate(self._parts(wanted)):
+            found = self._computed(part)
+            yield from _rows(found, wanted, partition_origin(number))
+
+    def schema(self) -> pa.Schema:
+        from dask.dataframe.utils import make_meta, meta_nonempty
+
+        few = meta_nonempty(make_meta(self.frame))
+        return next(_rows(few, self.names, "")).batch.schema
+
+    def spread_rows(self, count: int) -> Iterator[Rows]:
+        import dask
+
+        parts = self._parts(self.names)
+        share = -(-count // max(len(parts), 1))
+        some = [dask.delayed(_spread)(part, share) for part in parts]
+        for number, found in enumerate(self._computed(dask.delayed(list)(some))):
+            yield from _rows(found, self.names, partition_origin(number))
+
+    def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
+        import dask
+
+        parts = self._parts(columns)
+        token = blake2b(job, digest_size=16)
+        for part in parts:
+            token.update(str(part.key).encode())
+        key = f"verosim-{token.hexdigest()}"
+        sent = dask.delayed(job, name=f"{key}-job", traverse=False)
+        reply = dask.delayed(_reply, pure=False, traverse=False)
+        merge = dask.delayed(merged_reply, pure=False)
+        level = [
+            reply(sent, number, part, tuple(columns), dask_key_name=f"{key}-{number}")
+            for number, part in enumerate(parts)
+        ]
+        depth = 0
+        while len(level) > 1:
+            depth += 1
+            level = [
+                merge(sent, level[at : at + MERGED_AT_ONCE], dask_key_name=f"{key}-{depth}-{at}")
+                for at in range(0, len(level), MERGED_AT_ONCE)
+            ]
+        found: bytes = self._computed(level[0])
+        check_complete(found, len(parts))
+        return found
+
+    def mapped(
+        self, job: bytes, columns: Sequence[str], schema: pa.Schema, keep: Sequence[str]
+    ) -> Any:
+        from dask.dataframe.utils import make_meta
+
+        frame = self._selected(columns)
+        predicted = partial(_mapped, job=job, names=tuple(columns), keep=tuple(keep), schema=schema)
+        meta = _framed(make_meta(frame), columns, keep, schema.empty_table())
+        return frame.map_partitions(predicted, meta=meta)
+
+    # Running -----------------------------------------------------------------------------------
+
+    def _selected(self, columns: Sequence[str]) -> Any:
+        """The frame with some columns, found by their position."""
+        place = {name: at for at, name in enumerate(self.names)}
+        given = list_of_names(self.frame.columns)
+        return self.frame[[given[place[name]] for name in columns]]
+
+    def _parts(self, columns: Sequence[str]) -> list[Any]:
+        """One lazy pandas frame for each partition, with some columns."""
+        parts: list[Any] = self._selected(columns).to_delayed()
+        return parts
+
+    def _computed(self, lazy: Any) -> Any:
+        """The value of a lazy object, on the scheduler of the frame."""
+        client = self._client
+        try:
+            if client is None:
+                return lazy.compute()
+            for worker, found in client.run(eval, VERSIONS_THERE).items():
+                check_versions(found, f"the worker {worker} of Dask")
+            return _watched(client, lazy)
+        except (VerosimError, MemoryError):
+            raise
+        except Exception as error:  # of the scheduler, of a worker, or of the user's own graph
+            first = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+            raise VerosimError(
+                f"Dask could not compute the table: {first}.",
+                "Check the workers and the steps that make the frame; the model was not changed.",
+            ) from error
+
+    @cached_property
+    def _client(self) -> Any:
+        """The client of the frame's scheduler; None for threads and processes here."""
+        from dask.base import get_scheduler
+
+        scheduler: Callable[..., Any] | None = get_scheduler(collections=[self.frame])
+        client = getattr(scheduler, "__self__", None)
+        return client if hasattr(client, "scheduler_info") else None
+
+
+def _watched(client: Any, lazy: Any) -> Any:
+    """The value from a client. The job is cancelled at an error or an interrupt.
+
+    Dask waits for ever if the last worker is gone, so the workers are counted while it runs.
+    """
+    from distributed import wait
+
+    future = client.compute(lazy)
+    seen, without = False, 0.0
+    try:
+        while True:
+            try:
+                wait(future, timeout=WAIT)
+                return future.result()
+            except TimeoutError:
+                pass
+            running = client.status == "running"
+            workers = len(client.scheduler_info(n_workers=-1)["workers"]) if running else 0
+            seen |= workers > 0
+            without = 0.0 if workers or not seen else without + WAIT
+            if not running or without > PATIENCE:
+                raise VerosimError(
+                    "Dask has no workers any more."
+                    if running
+                    else "The connection to the scheduler of Dask is lost.",
+                    "Start the cluster again; the model was not changed.",
+                )
+    except BaseException:
+        future.cancel()
+        raise
+
+
+# On a worker -------------------------------------------------------------------------------------
+
+
+def _rows(frame: Any, names: Sequence[str], origin: str) -> Iterator[Rows]:
+    """The rows of a pandas frame, whose columns get these names in order."""
+    names = tuple(names)
+    if list(frame.columns) != list(names):
+        frame = frame.set_axis(list(names), axis=1)
+    for rows in frame_rows(frame, names, None):
+        yield Rows(rows.batch, rows.start, origin)
+
+
+def _batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    return (rows.batch for rows in _rows(frame, names, ""))
+
+
+def _reply(job: bytes, number: int, frame: Any, names: tuple[str, ...]) -> bytes:
+    return partition_reply(job, number, _batches(frame, names))
+
+
+def _spread(frame: Any, share: int) -> Any:
+    """Some rows of a partition at equal distances."""
+    step = max(1, -(-len(frame) // max(share, 1)))
+    return frame.iloc[::step]
+
+
+def _mapped(
+    frame: Any, job: bytes, names: tuple[str, ...], keep: tuple[str, ...], schema: pa.Schema
+) -> Any:
+    found = pa.Table.from_batches(partition_batches(job, 0, _batches(frame, names)), schema)
+    return _framed(frame, names, keep, found)
+
+
+def _framed(frame: Any, names: Sequence[str], keep: Sequence[str], found: pa.Table) -> Any:
+    """The kept columns as they were, and the new ones, with the index of the partition."""
+    kept = frame.set_axis(list(names), axis=1)[list(keep)]
+    new = found.drop_columns(list(keep)).to_pandas()
+    new.index = frame.index
+    return kept.assign(**{name: new[name] for name in new.columns})

@@ -1,0 +1,257 @@
+"""Rows on a cluster: the local engine runs on each partition, and only bytes come back.
+
+The cluster of these tests is in this process. `tests/engines` has real schedulers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import verosim
+from tests.fake_cluster import FakeCluster, cut, fake_table
+from verosim import VerosimError
+from verosim.engines import cluster, versions
+from verosim.testing import assert_same
+
+SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Numbers with holes, categories, dates, booleans, texts and weights; three classes."""
+    rng = np.random.default_rng(7)
+    n = 900
+    y = rng.integers(0, 3, n)
+    words = np.array(["red apple", "green pear", "blue plum", "old tree", "new leaf"])
+    first = rng.integers(0, 5, n)
+    return pa.table({
+        "size": rng.normal(y, 1.0),
+        "holes": np.where(rng.random(n) < 0.2, np.nan, rng.normal(0, 1 + y)),
+        "hue": np.array(list("abcdefg"))[(rng.integers(0, 5, n) + y) % 7],
+        "flag": rng.random(n) < 0.3 + 0.2 * y,
+        "when": pa.array(rng.integers(1_700_000_000, 1_720_000_000, n), pa.timestamp("s")),
+        "note": [f"{words[(k + y[i]) % 5]} {words[k]}" for i, k in enumerate(first)],
+        "weight": rng.integers(0, 3, n).astype(float),
+        "kind": np.array(["u", "v", "w"])[y],
+    })  # fmt: skip
+
+
+def parts_of(table, way):
+    """The table in partitions of several shapes. The rows keep their order, except sorted ones."""
+    n = table.num_rows
+    by_class = table.sort_by("kind")
+    return {
+        "1": [table],
+        "7": cut(table, 7),
+        "64": cut(table, 64),
+        "empty": [table.slice(0, 0), *cut(table, 3), table.slice(0, 0)],
+        "skewed": [table.slice(0, n - 5), table.slice(n - 5, 4), table.slice(n - 1, 1)],
+        "sorted": cut(by_class, 5),
+    }[way]
+
+
+WAYS = ["1", "7", "64", "empty", "skewed", "sorted"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_statistic_is_that_of_the_local_engine(mixed, way):
+    schema = verosim.look(mixed, "kind", sample_weight="weight")
+    near = verosim.NaiveBayes().fit(mixed, "kind", schema=schema)
+    table = fake_table(parts_of(mixed, way))
+    far = verosim.NaiveBayes().fit(table, "kind", schema=schema)
+    assert_same(far.stats_, near.stats_, rounding=1e-11)
+    assert table.cluster.jobs == 1
+    if way == "7":  # the first look needs no pass of its own, and sees the same rows
+        alone = verosim.NaiveBayes().fit(fake_table(parts_of(mixed, way)), "kind",
+                                         sample_weight="weight")  # fmt: skip
+        assert alone.schema_ == verosim.NaiveBayes().fit(
+            mixed, "kind", sample_weight="weight"
+        ).schema_  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "model",
+    [verosim.LDA(), verosim.QDA(missing="marginalise"), verosim.RDA(pooling="cv"), verosim.TAN(),
+     verosim.AODE(), verosim.KDB(), verosim.HistogramNB(), verosim.LeastSquares()],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_models_of_sums_agree(mixed, model):
+    numbers = ["size", "holes", "kind"]
+    few = isinstance(model, verosim.LDA | verosim.RDA | verosim.LeastSquares)
+    table = mixed.select(["size", "flag", "kind"] if few else numbers)
+    near = clone(model).fit(table, "kind")
+    far = clone(model).fit(fake_table(parts_of(table, "7")), "kind")
+    assert_same(far.stats_, near.stats_, rounding=1e-9)
+    np.testing.assert_allclose(
+        far.decision_function(table), near.decision_function(table), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_texts_agree(mixed):
+    table = mixed.select(["note", "kind"])
+    near = verosim.TextNB().fit(table, "kind")
+    far = verosim.TextNB().fit(fake_table(cut(table, 7)), "kind")
+    np.testing.assert_allclose(far.predict_proba(table), near.predict_proba(table), rtol=1e-9)
+
+
+def test_rows_are_added_and_forgotten(mixed):
+    first, rest = mixed.slice(0, 600), mixed.slice(600)
+    model = verosim.NaiveBayes().fit(first, "kind")
+    near = verosim.NaiveBayes().fit(first, "kind").partial_fit(rest, "kind")
+    model.partial_fit(fake_table(cut(rest, 3)), "kind")
+    assert_same(model.stats_, near.stats_, rounding=1e-11)
+    model.forget(fake_table(cut(rest, 4)), "kind")
+    assert int(model.stats_.rows.sum()) == 600
+
+
+@pytest.mark.parametrize("cv", [5, "hue"])
+def test_cross_validation_gives_the_local_figures(mixed, cv):
+    model = verosim.NaiveBayes()
+    near = verosim.cross_validate(
+        model, mixed, "kind", cv, SCORES, sample_weight="weight", keep_rows=False
+    )
+    table = fake_table(cut(mixed, 7))
+    far = verosim.cross_validate(model, table, "kind", cv, SCORES, sample_weight="weight")
+    for name in SCORES:
+        np.testing.assert_allclose(far.scores[name], near.scores[name], atol=1e-9)
+    np.testing.assert_allclose(far.confusion, near.confusion)
+    np.testing.assert_allclose(far.reliability.brier, near.reliability.brier, atol=1e-9)
+    assert far.rows == near.rows
+    assert table.cluster.jobs == 2 + (cv == "hue")
+
+
+def test_search_gives_the_local_figures(mixed):
+    table = mixed.select(["size", "flag", "kind"])
+    grid = {"shrinkage": [0.0, 0.3], "pooling": [0.0, 1.0]}
+    near = verosim.search(verosim.RDA(), table, "kind", grid, cv=4)
+    far = verosim.search(verosim.RDA(), fake_table(cut(table, 7)), "kind", grid, cv=4)
+    assert far.best_settings == near.best_settings
+    for name, wanted in near.scores.items():
+        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
+    assert_same(far.model.stats_, near.model.stats_, rounding=1e-11)
+
+
+def test_score_and_predictions(mixed):
+    model = verosim.NaiveBayes().fit(mixed, "kind")
+    table = fake_table(parts_of(mixed, "empty"))
+    assert model.score(table) == pytest.approx(model.score(mixed), abs=1e-12)
+    table = fake_table(parts_of(mixed, "empty"))
+    found = model.predict_table(table, keep=["hue", "weight"])
+    assert table.cluster.seen == 0  # nothing was read before it was asked for
+    wanted = model.predict_table(mixed, keep=["hue", "weight"]).read_all()
+    assert [part.schema for part in found] == [wanted.schema] * 5
+    assert pa.concat_tables(found).to_pylist() == wanted.to_pylist()
+
+
+def test_rows_without_a_label_are_left_out_on_the_workers(mixed):
+    labels = mixed.column("kind").to_pylist()
+    holes = pa.array([None if i % 9 == 0 else label for i, label in enumerate(labels)])
+    table = mixed.set_column(mixed.column_names.index("kind"), "kind", holes)
+    near = verosim.NaiveBayes().fit(table, "kind", unlabelled="skip")
+    far = verosim.NaiveBayes().fit(fake_table(cut(table, 7)), "kind", unlabelled="skip")
+    assert_same(far.stats_, near.stats_, rounding=1e-11)
+
+
+def test_replies_do_not_grow_with_the_rows():
+    rng = np.random.default_rng(0)
+    sizes = []
+    for n in (1000, 16000):
+        y = rng.integers(0, 2, n)
+        table = fake_table(cut(pa.table({"x": rng.normal(y, 1), "y": y}), 4), batch_rows=100)
+        verosim.QDA().fit(table, "y")
+        sizes.append(max(table.cluster.sent))
+    assert abs(sizes[1] - sizes[0]) < 50
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+
+def test_a_value_that_cannot_be_read_has_its_place(mixed):
+    table = mixed.select(["size", "kind"])
+    last = table.slice(600).set_column(0, "size", pa.array(["1.5", "many"] + ["2"] * 298))
+    parts = [*cut(table.slice(0, 600), 2), last]
+    schema = verosim.look(parts[0], "kind")
+    with pytest.raises(VerosimError, match=r"'size'.*row 1 of partition 2.*'many'"):
+        verosim.QDA().fit(fake_table(parts), "kind", schema=schema)
+
+
+def test_a_partition_without_a_column_is_named(mixed):
+    table = mixed.select(["size", "hue", "kind"])
+    last = table.slice(600).drop_columns(["hue"])
+    schema = verosim.look(table, "kind")
+    for known in (None, schema):
+        with pytest.raises(VerosimError, match=r"The rows of partition 1 do not have the .* 'hue'"):
+            verosim.NaiveBayes().fit(fake_table([table.slice(0, 600), last]), "kind", schema=known)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({"verosim": ""}, "does not have verosim.*pip install verosim=="),
+        ({"verosim": "0.0.9"}, "has verosim 0.0.9, but this process has verosim"),
+        ({"python": "3.9.1"}, "has Python 3.9.1"),
+        ({"numpy": "1.26.0"}, "has numpy 1.26.0"),
+    ],
+)
+def test_other_versions_are_named(found, message):
+    with pytest.raises(VerosimError, match=message):
+        versions.check_versions({**versions.versions_here(), **found}, "a worker")
+
+
+def test_a_worker_compares_versions_before_it_reads_a_job(mixed, monkeypatch):
+    table = fake_table(cut(mixed, 2))
+    here = versions.versions_here()
+
+    def elsewhere(job, number, batches):
+        with monkeypatch.context() as patch:
+            patch.setattr(versions, "versions_here", lambda: {**here, "verosim": "9.9"})
+            patch.setattr(cluster.pickle, "loads", lambda raw: pytest.fail("it was read"))
+            return cluster.partition_reply(job, number, batches)
+
+    monkeypatch.setattr("tests.fake_cluster.partition_reply", elsewhere)
+    with pytest.raises(VerosimError, match=r"but this process has verosim 9.9"):
+        verosim.NaiveBayes().fit(table, "kind")
+
+
+def test_no_partition_counts_twice():
+    with pytest.raises(VerosimError, match="Partition 2 was counted twice"):
+        cluster.joined_ranges([[[0, 3]], [[2, 3]]])
+    assert cluster.joined_ranges([[[3, 4]], [[0, 3]], [[7, 9]]]) == [[0, 4], [7, 9]]
+
+
+def test_a_partition_that_does_not_arrive_is_an_error(mixed, monkeypatch):
+    class Lossy(FakeCluster):
+        def reduced(self, job, columns):
+            self.partitions.pop()
+            reply = super().reduced(job, columns)
+            cluster.check_complete(reply, len(self.partitions) + 1)
+            return reply
+
+    table = fake_table(cut(mixed, 3))
+    table.cluster.__class__ = Lossy
+    model = verosim.NaiveBayes()
+    with pytest.raises(VerosimError, match=r"have the partitions \[\[0, 2\]\]"):
+        model.fit(table, "kind")
+    assert not hasattr(model, "classes_")
+
+
+def test_labels_in_an_array_are_refused(mixed):
+    table = fake_table(cut(mixed.drop_columns(["kind"]), 2))
+    with pytest.raises(VerosimError, match="The labels are an array"):
+        verosim.NaiveBayes().fit(table, mixed.column("kind").to_numpy(zero_copy_only=False))
+
+
+@pytest.mark.parametrize("call", [
+    lambda table: verosim.NaiveBayes().fit(table, "kind").predict(table),
+    lambda table: verosim.cross_validate(verosim.NaiveBayes(), table, "kind", keep_rows=True),
+    lambda table: verosim.cross_validate(verosim.NaiveBayes(), table, "kind", cv="time:when"),
+    lambda table: verosim.cross_validate(verosim.NaiveBayes(), table, "kind", cv="loo"),
+])  # fmt: skip
+def test_what_needs_all_rows_says_so(mixed, call):
+    with pytest.raises(
+        VerosimError, match=r"needs all rows in one process.*a cluster of this test"
+    ):
+        call(fake_table(cut(mixed, 2)))
