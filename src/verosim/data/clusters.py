@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from verosim.data.tables import Rows, Table
 
 # The module with `open_frame` for each library. It is imported when the first such frame arrives.
-ENGINES = {"dask": "verosim.engines.dask"}
+ENGINES = {"dask": "verosim.engines.dask", "pyspark": "verosim.engines.spark"}
 
 
 class Cluster(ABC):
