@@ -9,11 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold
 
 import verosim
 from tests.fake_cluster import FakeCluster, cut, fake_table
-from verosim import VerosimError
+from verosim import VerosimError, VerosimWarning
 from verosim.engines import cluster, versions
+from verosim.folds.ranking import BINS, HistogramArea, area, bins_of
 from verosim.testing import assert_same
 
 SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
@@ -121,6 +124,44 @@ def test_cross_validation_gives_the_local_figures(mixed, cv):
     np.testing.assert_allclose(far.reliability.brier, near.reliability.brier, atol=1e-9)
     assert far.rows == near.rows
     assert table.cluster.jobs == 2 + (cv == "hue")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_the_area_under_the_curve_is_within_its_bound(mixed, classes, weight):
+    names = ["roc_auc"] if classes == 2 else ["roc_auc_ovr", "roc_auc_ovr_weighted"]
+    names = [n for n in names if weight is None or n != "roc_auc_ovr_weighted"]
+    kinds = np.array(mixed.column("kind").to_pylist())
+    table = mixed.filter(pa.array(kinds != "w")) if classes == 2 else mixed
+    given = {"cv": 4, "scoring": names, "sample_weight": weight}
+    near = verosim.cross_validate(verosim.NaiveBayes(), table, "kind", keep_rows=False, **given)
+    far = verosim.cross_validate(verosim.NaiveBayes(), fake_table(cut(table, 7)), "kind", **given)
+    for name in names:
+        np.testing.assert_allclose(far.scores[name], near.scores[name], atol=1e-3)
+
+
+def test_the_bound_of_the_area_holds():
+    rng = np.random.default_rng(3)
+    for scale in (1e-3, 1.0, 30.0, 1e4):
+        log_odds, hit = rng.normal(0, scale, 4000), rng.random(4000) < 0.4
+        log_odds = log_odds + scale * hit
+        counts = np.array(
+            [np.bincount(bins_of(log_odds[hit == k]), minlength=BINS) for k in (0, 1)]
+        )
+        found, bound = area(np.array(counts))
+        assert abs(found - roc_auc_score(hit, log_odds)) <= bound + 1e-12
+        assert bound < 1e-3
+    one_bin = np.zeros((1, 2, BINS))
+    one_bin[0, :, 7] = 1.0
+    with pytest.warns(VerosimWarning, match=r"is known up to ±0\.5"):
+        HistogramArea("roc_auc").value([one_bin])
+
+
+def test_scores_of_all_rows_are_refused_by_name(mixed):
+    with pytest.raises(VerosimError, match=r"scoring='f1_macro' needs the predictions of all rows"):
+        verosim.cross_validate(
+            verosim.NaiveBayes(), fake_table(cut(mixed, 2)), "kind", scoring="f1_macro"
+        )
 
 
 def test_search_gives_the_local_figures(mixed):
@@ -244,14 +285,65 @@ def test_labels_in_an_array_are_refused(mixed):
         verosim.NaiveBayes().fit(table, mixed.column("kind").to_numpy(zero_copy_only=False))
 
 
-@pytest.mark.parametrize("call", [
-    lambda table: verosim.NaiveBayes().fit(table, "kind").predict(table),
-    lambda table: verosim.cross_validate(verosim.NaiveBayes(), table, "kind", keep_rows=True),
-    lambda table: verosim.cross_validate(verosim.NaiveBayes(), table, "kind", cv="time:when"),
-    lambda table: verosim.cross_validate(verosim.NaiveBayes(), table, "kind", cv="loo"),
-])  # fmt: skip
-def test_what_needs_all_rows_says_so(mixed, call):
-    with pytest.raises(
-        VerosimError, match=r"needs all rows in one process.*a cluster of this test"
-    ):
-        call(fake_table(cut(mixed, 2)))
+X = ["size", "flag", "kind"]
+REFUSED = {
+    "predict": ("This method", lambda t: verosim.NaiveBayes().fit(t, "kind").predict(t)),
+    "rows": ("keep_rows=True", lambda t: crossed(verosim.NaiveBayes(), t, keep_rows=True)),
+    "time": ("cv='time:when'", lambda t: crossed(verosim.NaiveBayes(), t, cv="time:when")),
+    "loo": ('cv="loo"', lambda t: crossed(verosim.NaiveBayes(), t, cv="loo")),
+    "splitter": ("cv=KFold", lambda t: crossed(verosim.NaiveBayes(), t, cv=KFold(3))),
+    "nested": ("Cross-validation of RDA", lambda t: crossed(verosim.RDA(shrinkage="cv"), t)),
+    "robust": ("robust=True", lambda t: verosim.LDA(robust=True).fit(t, "kind")),
+    "mda": ("MDA", lambda t: verosim.MDA().fit(t, "kind")),
+    "terms": ("The choice of the terms", lambda t: verosim.TextRidge().fit(t, "kind")),
+    "logistic": ("LogisticRegression", lambda t: verosim.LogisticRegression().fit(t, "kind")),
+    "svm": ("LinearSVM", lambda t: verosim.LinearSVM().fit(t, "kind")),
+    "perceptron": ("Perceptron", lambda t: verosim.Perceptron().fit(t, "kind")),
+    "twin": ("Twin", lambda t: verosim.Twin(verosim.LDA()).fit(t, "kind")),
+    "semi": ("SemiSupervised", lambda t: verosim.SemiSupervised(verosim.LDA()).fit(t, "kind")),
+    "conformal": ("Conformal", lambda t: verosim.Conformal(verosim.LDA()).fit(t, "kind")),
+    "isotonic": (
+        "Calibrated\\(method='isotonic'\\)",
+        lambda t: verosim.Calibrated(verosim.LDA(), method="isotonic").fit(t, "kind"),
+    ),
+}
+
+
+def crossed(model, table, **given):
+    return verosim.cross_validate(model, table, "kind", **given)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_needs_all_rows_says_so_by_name(mixed, name):
+    what, call = REFUSED[name]
+    names = ["note", "kind"] if name == "terms" else ["size", "when", "kind"]
+    names = names if name in ("terms", "time") else X
+    table = fake_table(cut(mixed.select(names), 2))
+    message = f"^{what}.* needs all rows in one process, but this table is on a cluster of this"
+    with pytest.raises(VerosimError, match=message):
+        call(table)
+
+
+@pytest.mark.parametrize("given", [{"simple": True}, {"effort": "fast"}], ids=["simple", "pool"])
+def test_auto_gives_the_local_figures(mixed, given):
+    near = verosim.auto(mixed, "kind", **given)
+    far = verosim.auto(fake_table(cut(mixed, 7)), "kind", **given)
+    assert [row.name for row in far.table] == [row.name for row in near.table]
+    np.testing.assert_allclose(
+        [row.score for row in far.table], [row.score for row in near.table], atol=1e-9
+    )
+
+
+def test_auto_compares_textbook_models_of_many_rows_on_the_cluster(mixed, monkeypatch):
+    monkeypatch.setattr("verosim.pool.auto.FIRST_LOOK_ROWS", 500)
+    monkeypatch.setattr("verosim.pool.candidate_scores.MOST_ROWS_TO_LOOK_AGAIN", 500)
+    near = verosim.auto(mixed, "kind", simple=True)
+    table = fake_table(cut(mixed, 7))
+    far = verosim.auto(table, "kind", simple=True)
+    assert [row.name for row in far.table] == [row.name for row in near.table]
+    np.testing.assert_allclose(
+        [row.score for row in far.table], [row.score for row in near.table], atol=1e-9
+    )
+    assert table.cluster.jobs > 2
+    with pytest.raises(VerosimError, match=r"A pool needs its held-out rows.*simple=True"):
+        verosim.auto(fake_table(cut(mixed, 7)), "kind")

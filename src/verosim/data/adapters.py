@@ -109,9 +109,11 @@ def is_frame(X: Any) -> bool:
 
 def is_stream(X: Any) -> bool:
     """Whether X can be read only as a table: a file, Arrow data, a query or several tables."""
+    if is_on_cluster(X):
+        return True
     if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
         return False
-    if isinstance(X, Table | Path | str | Mapping) or is_on_cluster(X) or is_open_file(X):
+    if isinstance(X, Table | Path | str | Mapping) or is_open_file(X):
         return True
     if isinstance(X, list | tuple):
         return _holds_tables(X)
@@ -130,8 +132,9 @@ def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
 
 def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
     """Open any source as a Table."""
+    there = is_on_cluster(source)
     paths = isinstance(source, list | tuple) and source and isinstance(source[0], str | Path)
-    if isinstance(source, str | Path) or paths or is_open_file(source):
+    if isinstance(source, str | Path) or paths or (not there and is_open_file(source)):
         return open_files(source, options)
     if options.given:
         raise VerosimError(
@@ -141,7 +144,7 @@ def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
         )
     if isinstance(source, Table):
         return source
-    if is_on_cluster(source):
+    if there:
         return open_on_cluster(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
         raise VerosimError(

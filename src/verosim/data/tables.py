@@ -112,6 +112,19 @@ class Table:
             )
         return {**vars(self), "_whole": None, "_first": []}
 
+    def brought_if_small(self, most: int) -> Table:
+        """The table itself, or its rows in this process if it is on a cluster and has few rows."""
+        if self.cluster is None:
+            return self
+        first = self.head(most + 1)
+        if self._whole is None:
+            return self
+        batches = [rows.batch for rows in first]
+        return replace(
+            self, read=partial(_selected_batches, batches), rows=_count(first), in_memory=True,
+            cluster=None, steps=(), _whole=None, _first=[],
+        )  # fmt: skip
+
     def elsewhere(self) -> Table:
         """The same table without its rows, for a worker that has the rows of a partition."""
         return replace(
@@ -161,6 +174,13 @@ class RowFilter(Protocol):
 
 def _rows_are_elsewhere(columns: Iterable[str] | None) -> Iterator[Rows]:
     raise AssertionError("a table without rows was read")
+
+
+def _selected_batches(
+    batches: list[pa.RecordBatch], columns: Iterable[str] | None
+) -> Iterator[Rows]:
+    wanted = None if columns is None else list(columns)
+    return numbered(batch if wanted is None else batch.select(wanted) for batch in batches)
 
 
 def _given_batches(

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any
 
-from verosim.data.clusters import Cluster, partition_origin
+from verosim.data.clusters import Cluster, check_same_columns, partition_origin
 from verosim.data.libraries import pa
 from verosim.data.names import list_of_names
 from verosim.data.table_rows import frame_rows
@@ -35,7 +35,9 @@ PATIENCE = 60.0  # seconds without any worker before a job is given up
 
 def open_frame(frame: Any) -> Table:
     """Open a Dask data frame as a table."""
-    if not hasattr(frame, "map_partitions") or not hasattr(frame, "columns"):
+    from dask.dataframe import DataFrame
+
+    if not isinstance(frame, DataFrame):
         raise VerosimError(
             f"A {type(frame).__name__} of Dask cannot be read as a table.",
             "Give a Dask data frame.",
@@ -98,7 +100,12 @@ class DaskPartitions(Cluster):
                 merge(sent, level[at : at + MERGED_AT_ONCE], dask_key_name=f"{key}-{depth}-{at}")
                 for at in range(0, len(level), MERGED_AT_ONCE)
             ]
-        found: bytes = self._computed(level[0])
+        try:
+            found: bytes = self._computed(level[0])
+        except VerosimError as error:
+            if isinstance(error.__cause__, KeyError):
+                self._check_columns(columns)
+            raise
         check_complete(found, len(parts))
         return found
 
@@ -109,7 +116,7 @@ class DaskPartitions(Cluster):
 
         frame = self._selected(columns)
         predicted = partial(_mapped, job=job, names=tuple(columns), keep=tuple(keep), schema=schema)
-        meta = _framed(make_meta(frame), columns, keep, schema.empty_table())
+        meta = _framed(make_meta(frame), keep, schema.empty_table())
         return frame.map_partitions(predicted, meta=meta)
 
     # Running -----------------------------------------------------------------------------------
@@ -125,14 +132,25 @@ class DaskPartitions(Cluster):
         parts: list[Any] = self._selected(columns).to_delayed()
         return parts
 
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        """Name the first partition that does not have all of the columns."""
+        import dask
+
+        listing = dask.delayed(_column_names)
+        names = self._computed(dask.delayed(list)([listing(p) for p in self.frame.to_delayed()]))
+        for number, there in enumerate(names):
+            check_same_columns(there, columns, partition_origin(number))
+
     def _computed(self, lazy: Any) -> Any:
         """The value of a lazy object, on the scheduler of the frame."""
         client = self._client
         try:
             if client is None:
                 return lazy.compute()
-            for worker, found in client.run(eval, VERSIONS_THERE).items():
-                check_versions(found, f"the worker {worker} of Dask")
+            answers = client.run(eval, VERSIONS_THERE, on_error="return")
+            for worker, found in answers.items():
+                if isinstance(found, dict):  # else the worker is gone
+                    check_versions(found, f"the worker {worker} of Dask")
             return _watched(client, lazy)
         except (VerosimError, MemoryError):
             raise
@@ -183,18 +201,28 @@ def _watched(client: Any, lazy: Any) -> Any:
     except BaseException:
         future.cancel()
         raise
+    finally:
+        future.release()
 
 
 # On a worker -------------------------------------------------------------------------------------
 
 
 def _rows(frame: Any, names: Sequence[str], origin: str) -> Iterator[Rows]:
-    """The rows of a pandas frame, whose columns get these names in order."""
-    names = tuple(names)
-    if list(frame.columns) != list(names):
-        frame = frame.set_axis(list(names), axis=1)
-    for rows in frame_rows(frame, names, None):
+    """The rows of a pandas frame. A partition may lack some of the names."""
+    frame = _with_names_of_text(frame)
+    there = tuple(name for name in names if name in frame.columns)
+    for rows in frame_rows(frame, there, None):
         yield Rows(rows.batch, rows.start, origin)
+
+
+def _column_names(frame: Any) -> list[str]:
+    return [str(name) for name in frame.columns]
+
+
+def _with_names_of_text(frame: Any) -> Any:
+    names = _column_names(frame)
+    return frame if list(frame.columns) == names else frame.set_axis(names, axis=1)
 
 
 def _batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -215,12 +243,12 @@ def _mapped(
     frame: Any, job: bytes, names: tuple[str, ...], keep: tuple[str, ...], schema: pa.Schema
 ) -> Any:
     found = pa.Table.from_batches(partition_batches(job, 0, _batches(frame, names)), schema)
-    return _framed(frame, names, keep, found)
+    return _framed(frame, keep, found)
 
 
-def _framed(frame: Any, names: Sequence[str], keep: Sequence[str], found: pa.Table) -> Any:
+def _framed(frame: Any, keep: Sequence[str], found: pa.Table) -> Any:
     """The kept columns as they were, and the new ones, with the index of the partition."""
-    kept = frame.set_axis(list(names), axis=1)[list(keep)]
+    kept = _with_names_of_text(frame)[list(keep)]
     new = found.drop_columns(list(keep)).to_pandas()
     new.index = frame.index
     return kept.assign(**{name: new[name] for name in new.columns})

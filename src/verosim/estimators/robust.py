@@ -26,6 +26,7 @@ from sklearn.covariance import MinCovDet
 
 from verosim.axes import Groups
 from verosim.data import ArraySource, SparseRows
+from verosim.data.clusters import check_is_here
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks, one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
@@ -58,6 +59,7 @@ def screened(
 
 def _screened_table(source: TableSource, groups: Groups, allow_missing: bool) -> TableSource:
     """The same for a table, which is read into memory once."""
+    check_is_here(source.table, "robust=True")
     parts = list(map_chunks(lambda chunk: (chunk, chunk.batch()), source))
     own = [Groups(np.empty(0) if b.labels is None else b.labels) for _, b in parts]
     groups = reduce(Groups.union, own, groups)

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from verosim.data.adapters import opened_as
+from verosim.data.clusters import check_is_here
 from verosim.data.label_match import matched_labels
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
@@ -142,6 +143,7 @@ class ScoreMixin:
         rule, rows = self.opened_to_score(with_marks(X, na))
         if not isinstance(rows, TableSource):
             return score(rule, rows)
+        check_is_here(rows.table, "This method")
         parts = list(map_chunks(lambda chunk: score(rule, chunk.block()), rows))
         if not parts:
             raise empty_table()

@@ -16,6 +16,7 @@ from verosim import kernels
 from verosim.bayes.priors import log_priors_left_out
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
+from verosim.data.clusters import check_is_here
 from verosim.data.labels import positions
 from verosim.data.sources import cells_per_row
 from verosim.data.stream import Chunk, TableSource, weights_of
@@ -46,6 +47,7 @@ def leave_one_out(spec: Spec, inputs: Inputs, keep_priors: bool = False) -> OutO
     opened = open_rows(spec, inputs)
     source = opened.source
     if isinstance(source, TableSource):
+        check_is_here(source.table, 'cv="loo"')
         check_readable_twice(source)
     scorer = _Scorer(spec, summarise(source, opened.plan), keep_priors)
     if isinstance(source, TableSource):

@@ -175,10 +175,14 @@ class ScikitScore(Score):
         return rows
 
     def reduced(self) -> Score:
+        from verosim.folds.ranking import AVERAGES, HistogramArea
+
+        if self.name in AVERAGES:
+            return HistogramArea(self.name)
         raise VerosimError(
             f"scoring={self.name!r} needs the predictions of all rows in one process, but the rows "
             "are on a cluster.",
-            f"Use {listed(list(MEANS))} there.",
+            f"Use {listed([*MEANS, *AVERAGES], most=9)} there.",
         )
 
     def value(self, parts: list[Any]) -> float:

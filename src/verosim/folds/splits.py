@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from verosim.data import ArraySource, encode_labels
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.blocks import blocks_of_pairs
+from verosim.data.clusters import check_is_here
 from verosim.data.folds import (
     GivenFolds,
     GroupFolds,
@@ -231,6 +232,7 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         return cv
     in_time = time_column(cv, names)
     if in_time is not None:
+        check_is_here(source.table, f"cv={cv!r}")
         _no_groups(groups)
         weights = source.weights if source.weights is None else row_weights(source, 0)
         return time_blocks(source, *in_time, UNWEIGHTED if weights is None else weights)
@@ -250,6 +252,7 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         return GroupFolds(groups, count, na)
     if count is not None and isinstance(source.target, str) and groups is None:
         return RowFolds(count)
+    check_is_here(source.table, f"cv={cv!r}" if groups is None else "groups in an array")
     if y is None:
         y = labels_of_table(source)
     if isinstance(groups, str):

@@ -17,6 +17,7 @@ import numpy as np
 
 from verosim.axes import Axes, Columns, Groups, Vocabulary
 from verosim.data import ArraySource, Documents, Tokenizer
+from verosim.data.clusters import check_is_here
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.kinds.look import FIRST_LOOK_ROWS
@@ -84,6 +85,7 @@ def blocks_of(source: ArraySource | TableSource) -> Iterator[Documents]:
     Of a source that can be read only once, these are the first rows.
     """
     if isinstance(source, TableSource):
+        check_is_here(source.table, "The choice of the terms of texts")
         once = source.table.once
         for chunk in source.first(FIRST_LOOK_ROWS) if once else source.chunks():
             yield chunk.batch().block

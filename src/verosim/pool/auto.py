@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verosim.data.adapters import opened_as
+from verosim.data.adapters import open_table, opened_as
+from verosim.data.clusters import is_on_cluster
 from verosim.data.text import are_texts
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted
 from verosim.folds import inputs_of
 from verosim.folds.inputs import in_random_folds
 from verosim.folds.scores import ACCURACY, LOG_LOSS
+from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models.settings import finite, one_of
 from verosim.pool.estimator import Pool
 from verosim.pool.result import Candidates, Choice
@@ -205,6 +207,8 @@ def auto(
             'cv must give folds, because models are compared by fold; got "loo".', "Use cv=10."
         )
     inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na, unlabelled)
+    if is_on_cluster(inputs.X) or getattr(inputs.X, "cluster", None) is not None:
+        inputs = replace(inputs, X=open_table(inputs.X).brought_if_small(FIRST_LOOK_ROWS))
     if simple or models is not None or by == BIC or hasattr(X, "tocsr"):
         if like is not None:
             raise VerosimError(

@@ -10,6 +10,7 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from verosim.data.folds import RowFolds
 from verosim.data.schema import Schema
 from verosim.data.sources import ArraySource
 from verosim.data.stream import Chunk
-from verosim.engines import map_chunks
+from verosim.engines import ChunkWork, reduce_chunks
 from verosim.errors import VerosimError
 from verosim.estimators import LDA, QDA, RDA, GaussianNB, NaiveBayes, NaiveLDA
 from verosim.folds import HoldOut
@@ -62,20 +63,27 @@ class FoldPlan:
             numbers = rows.numbers if rows.pairs is None else rows.pairs
             return cls(numbers, len(source), dense and bool(np.isnan(source.X).any()))
 
-        def read(chunk: Chunk) -> tuple[int, bool]:
-            block = chunk.block()
-            numbers = isinstance(block, np.ndarray)
-            return len(chunk), numbers and bool(np.isnan(block).any())
-
-        found = list(map_chunks(read, source))
+        found = reduce_chunks(_RowFacts(), source)
         folds = rows.folds
         if isinstance(folds, RowFolds):  # other candidates read the rows differently
             folds = replace(folds, reader=source.reader)
-        return cls(folds, sum(n for n, _ in found), any(missing for _, missing in found))
+        return cls(folds, *found)
 
     @property
     def is_partition(self) -> bool:
         return not isinstance(self.folds, list | BlockFolds)
+
+
+class _RowFacts(ChunkWork):
+    """The number of rows, and whether some number is missing."""
+
+    def __call__(self, chunk: Chunk) -> tuple[int, bool]:
+        block = chunk.block()
+        numbers = isinstance(block, np.ndarray)
+        return len(chunk), numbers and bool(np.isnan(block).any())
+
+    def joined(self, found: Sequence[tuple[int, bool]]) -> tuple[int, bool]:
+        return sum(n for n, _ in found), any(missing for _, missing in found)
 
 
 def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[Entry], FoldPlan]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from verosim.axes import Groups
 from verosim.data.blocks import BlockFolds
+from verosim.data.clusters import NeedsAllRows
 from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
 from verosim.data.schema import Schema, check_in_table
@@ -217,6 +218,12 @@ def _rows(source: TableSource, seed: Any) -> PoolRows | HeldOutPart:
     """The rows to learn from: the first ones of a source that can be read only once."""
     if source.table.once:
         return joined([chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)], source.folds)
+    if source.table.cluster is not None:
+        raise NeedsAllRows(
+            f"A pool needs its held-out rows in one process, but this table is on "
+            f"{source.table.cluster.name} and is too large.",
+            "Use auto(…, simple=True), which runs there, or give a sample of the rows.",
+        )
     number = int(np.random.default_rng(seed).integers(1 << 32))
     return read_rows(source) or held_out_part(source, most_held_out, number)
 

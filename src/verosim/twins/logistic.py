@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from verosim.data.clusters import check_is_here
 from verosim.data.labels import check_known
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
@@ -204,6 +205,7 @@ class LogisticRegression(LinearClassifier):
         LogisticRegression
             The fitted model itself.
         """
+        check_is_here(X, "LogisticRegression")
         self._check()
         rows = self.training_rows(X, y, sample_weight)
         objective = self._objective(rows, centred=self.solver != "sgd")

@@ -23,6 +23,7 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from verosim.bayes.program import Program
 from verosim.data import as_weights, encode_labels
+from verosim.data.clusters import check_is_here
 from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
@@ -71,6 +72,7 @@ class _Multiclass:
         OneVsRest or OneVsOne
             The fitted model itself.
         """
+        check_is_here(X, type(self).__name__)
         y = one_column(y)
         if fit_params.get("sample_weight") is None:
             fit_params.pop("sample_weight", None)

@@ -24,6 +24,7 @@ from verosim.axes import Columns
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
 from verosim.data import SparseRows, as_matrix
+from verosim.data.clusters import check_is_here
 from verosim.data.labels import check_known
 from verosim.data.names import feature_names
 from verosim.data.sources import as_block
@@ -224,6 +225,7 @@ class Perceptron(LinearClassifier):
         Perceptron
             The fitted model itself.
         """
+        check_is_here(X, "Perceptron")
         self._check()
         rows, columns = self._begin(X, y, None, None)
         self._learn(rows, columns, int(self.max_iter))

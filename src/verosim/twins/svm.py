@@ -16,6 +16,7 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.data import SparseRows
+from verosim.data.clusters import check_is_here
 from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.checks import generator
@@ -177,6 +178,7 @@ class LinearSVM(LinearClassifier):
         LinearSVM
             The fitted model itself.
         """
+        check_is_here(X, "LinearSVM")
         self._check()
         rows = self.training_rows(X, y, sample_weight)
         cost = self.C * (rows.weights if len(rows.weights) else np.ones(len(rows)))  # (n,)

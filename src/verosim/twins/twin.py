@@ -21,6 +21,7 @@ from verosim.axes import Columns
 from verosim.bayes.program import POSTERIOR_OUTPUT, Program
 from verosim.bayes.rule import Decision
 from verosim.data.batch import Batch
+from verosim.data.clusters import check_is_here
 from verosim.data.labels import check_known, positions
 from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, Expansion, Params
@@ -190,6 +191,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         Twin
             The fitted twin itself.
         """
+        check_is_here(X, "Twin")
         check_has_twin(self.model)
         model = self.model
         if not model.__sklearn_is_fitted__():

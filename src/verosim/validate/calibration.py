@@ -22,6 +22,7 @@ from verosim.axes import Groups
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
+from verosim.data.clusters import check_is_here
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.one_state import reads, shallow, snapshot, updates
 from verosim.estimators.paired import PairedNaiveBayes
@@ -244,6 +245,7 @@ class Calibrated(Wrapper):
             The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
+        check_is_here(X, f"Calibrated(method={self.method!r})")
         training = Training.of(
             self, X, y, sample_weight, schema, na, unlabelled, groups, read
         ).shuffled()

@@ -20,6 +20,7 @@ from sklearn.base import clone
 
 from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Rule, spread, widened
+from verosim.data.clusters import check_is_here
 from verosim.data.labels import encode_labels, positions
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
 from verosim.estimators.base import GenerativeClassifier
@@ -214,6 +215,7 @@ class Conformal(Wrapper):
         Conformal
             The fitted object itself.
         """
+        check_is_here(X, "Conformal")
         one_of("method", self.method, ("split", "cross"))
         share("coverage", self.coverage)
         training = Training.of(self, X, y, sample_weight, schema, na, unlabelled, read=read)

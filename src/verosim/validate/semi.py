@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.data.adapters import opened_as
+from verosim.data.clusters import check_is_here
 from verosim.densities import Convergence
 from verosim.errors import ConvergenceWarning, SingularWarning, VerosimError, warn
 from verosim.estimators.base import GenerativeClassifier
@@ -160,6 +161,7 @@ class SemiSupervised(Wrapper):
         SemiSupervised
             The fitted object itself.
         """
+        check_is_here(X, "SemiSupervised")
         finite("weight", self.weight, least=0)
         finite("max_iter", self.max_iter, least=0)
         finite("tol", self.tol, least=0)

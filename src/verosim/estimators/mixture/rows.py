@@ -17,6 +17,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Groups
 from verosim.data import ArraySource
+from verosim.data.clusters import check_is_here
 from verosim.data.stream import TableSource
 from verosim.densities import FullParams
 from verosim.engines import map_chunks, map_jobs, one_blas_thread
@@ -43,6 +44,7 @@ class LabelledRows:
     def of(cls, source: ArraySource | TableSource, groups: Groups) -> LabelledRows:
         """The rows of a source that have a positive weight, with the class numbers of `groups`."""
         if isinstance(source, TableSource):
+            check_is_here(source.table, "MDA")
             batches = list(map_chunks(lambda chunk: chunk.batch(), source))
             own = (Groups(np.empty(0) if b.labels is None else b.labels) for b in batches)
             batches = [b.regrouped(g.positions(groups), 1)

@@ -1,0 +1,64 @@
+"""The tables of the engine tests, and their partitions of several shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+CLASSES = np.array(["u", "v", "w"])
+
+
+def mixed_frame(n=1200, seed=7):
+    """Numbers with holes, categories, dates, booleans, texts and weights; three classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    words = np.array(["red apple", "green pear", "blue plum", "old tree", "new leaf"])
+    first = rng.integers(0, 5, n)
+    hue = np.array(list("abcdefg"))[(rng.integers(0, 5, n) + y) % 7]
+    whole = rng.poisson(3 + y)
+    return pd.DataFrame(
+        {
+            "size": rng.normal(y, 1.0),
+            "holes": np.where(rng.random(n) < 0.2, np.nan, rng.normal(0, 1 + y)),
+            "hue": hue,
+            "shade": pd.Categorical(hue),
+            "flag": rng.random(n) < 0.3 + 0.2 * y,
+            "whole": pd.array(np.where(whole == 3, None, whole), dtype="Int64"),
+            "when": pd.to_datetime(rng.integers(1_700_000_000, 1_720_000_000, n), unit="s"),
+            "note": [f"{words[(k + c) % 5]} {words[k]}" for k, c in zip(first, y, strict=True)],
+            "weight": rng.integers(0, 3, n).astype(float),
+            "kind": CLASSES[y],
+        },
+        index=np.arange(n) * 3,
+    )
+
+
+def numbers_frame(n=1200, seed=8):
+    """Numbers without holes; three classes with large means, where rounding shows."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = rng.normal(0, 1, (n, 4)) @ rng.normal(0, 1, (4, 4)) + 1e4 * y[:, None]
+    return pd.DataFrame(X, columns=list("abcd")).assign(kind=CLASSES[y])
+
+
+def bounds(frame, way):
+    """The frame, perhaps in another order, and the row numbers between its partitions."""
+    n = len(frame)
+    if way == "sorted":
+        frame = frame.sort_values("kind", kind="stable")
+    if way == "late class":  # a class that only the last partition has
+        order = np.argsort(frame["kind"].to_numpy() == CLASSES[2], kind="stable")
+        frame = frame.iloc[order]
+        return frame, [0, n // 5, int((frame["kind"] != CLASSES[2]).sum()), n]
+    edges = {
+        "1": [0, n],
+        "7": [n * i // 7 for i in range(8)],
+        "64": [n * i // 64 for i in range(65)],
+        "empty": [0, 0, n // 3, n // 3, n, n],
+        "skewed": [0, n - 5, n - 1, n],
+        "sorted": [n * i // 5 for i in range(6)],
+    }
+    return frame, edges[way]
+
+
+WAYS = ["1", "7", "64", "empty", "skewed", "sorted", "late class"]

@@ -1,0 +1,298 @@
+"""Dask with real schedulers: threads, processes and a cluster of processes with nannies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import verosim
+from tests.engines.rows import WAYS, bounds, mixed_frame, numbers_frame
+from verosim import VerosimError
+from verosim.testing import assert_same
+
+dask = pytest.importorskip("dask", reason="Dask is only in the environment of make test-engines")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+from verosim.engines import dask as engine  # noqa: E402
+
+SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
+PROCESSES = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None,
+                 "memory_limit": 0}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(**PROCESSES) as one:
+        yield one
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.scale(2)
+    with distributed.Client(cluster) as one:
+        one.wait_for_workers(2, timeout=60)
+        yield one
+
+
+def piece(number, frame, edges, pause=0.0):
+    time.sleep(pause)
+    return frame.iloc[edges[number] : edges[number + 1]]
+
+
+def lazily(frame, edges, pause=0.0):
+    """A Dask frame of these partitions, which are made on the workers."""
+    make = partial(piece, frame=frame, edges=edges, pause=pause)
+    return dd.from_map(make, range(len(edges) - 1), meta=frame.iloc[:0], enforce_metadata=False)
+
+
+def in_parts(frame, way, pause=0.0):
+    """The frame in the order of the partitions, and the same rows on Dask."""
+    ordered, edges = bounds(frame, way)
+    return ordered, lazily(ordered, edges, pause)
+
+
+# The same model ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_a_mixed_table_gives_the_local_sums(way, weight):
+    frame, there = in_parts(mixed_frame(), way)
+    frame, there = (one if weight else one.drop(columns="weight") for one in (frame, there))
+    near = verosim.NaiveBayes().fit(frame, "kind", sample_weight=weight)
+    far = verosim.NaiveBayes().fit(there, "kind", sample_weight=weight)  # the look covers all rows
+    assert far.schema_ == near.schema_
+    assert_same(far.stats_, near.stats_, rounding=1e-11)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_covariances_give_the_local_sums(way):
+    frame, there = in_parts(numbers_frame(), way)
+    near, far = (verosim.QDA().fit(one, "kind") for one in (frame, there))
+    assert_same(far.stats_, near.stats_, rounding=1e-9)
+
+
+@pytest.mark.parametrize("way", ["7", "empty", "late class"])
+def test_holes_give_the_local_sums(way):
+    frame, there = in_parts(mixed_frame()[["size", "holes", "kind"]], way)
+    near, far = (verosim.QDA(missing="marginalise").fit(one, "kind") for one in (frame, there))
+    assert_same(far.stats_, near.stats_, rounding=1e-9)
+    np.testing.assert_allclose(far.predict_proba(frame), near.predict_proba(frame), atol=1e-8)
+
+
+@pytest.mark.parametrize("way", ["7", "sorted", "late class"])
+def test_texts_give_the_local_sums(way):
+    frame, there = in_parts(mixed_frame()[["note", "kind"]], way)
+    near, far = (verosim.TextNB().fit(one, "kind") for one in (frame, there))
+    np.testing.assert_allclose(far.predict_proba(frame), near.predict_proba(frame), rtol=1e-9)
+
+
+def test_processes_and_a_cluster_give_the_same_bits(client):
+    frame = mixed_frame()
+    there = dd.from_pandas(frame, npartitions=7)
+    found = [verosim.NaiveBayes().fit(there, "kind").stats_.fingerprint()]
+    for scheduler in ("threads", "processes", "synchronous"):
+        with dask.config.set(scheduler=scheduler):
+            found.append(verosim.NaiveBayes().fit(there, "kind").stats_.fingerprint())
+    assert len(set(found)) == 1
+
+
+def test_rows_are_added_and_forgotten(client):
+    frame = mixed_frame()
+    first, rest = frame.iloc[:800], frame.iloc[800:]
+    near = verosim.NaiveBayes().fit(first, "kind").partial_fit(rest, "kind")
+    model = verosim.NaiveBayes().fit(first, "kind")
+    model.partial_fit(dd.from_pandas(rest, npartitions=3), "kind")
+    assert_same(model.stats_, near.stats_, rounding=1e-11)
+    model.forget(dd.from_pandas(rest, npartitions=5), "kind")
+    assert int(model.stats_.rows.sum()) == 800
+
+
+@pytest.mark.parametrize("cv", [5, "hue"])
+def test_cross_validation_gives_the_local_figures(client, cv):
+    frame, there = in_parts(mixed_frame(), "7")
+    given = {"cv": cv, "scoring": SCORES, "sample_weight": "weight"}
+    near = verosim.cross_validate(verosim.NaiveBayes(), frame, "kind", keep_rows=False, **given)
+    far = verosim.cross_validate(verosim.NaiveBayes(), there, "kind", **given)
+    for name in SCORES:
+        np.testing.assert_allclose(far.scores[name], near.scores[name], atol=1e-9)
+    np.testing.assert_allclose(far.confusion, near.confusion)
+
+
+def test_search_gives_the_local_figures(client):
+    frame, there = in_parts(numbers_frame(), "7")
+    grid = {"shrinkage": [0.0, 0.3], "pooling": [0.0, 1.0]}
+    near, far = (
+        verosim.search(verosim.RDA(), one, "kind", grid, cv=4) for one in (frame, there)
+    )  # fmt: skip
+    assert far.best_settings == near.best_settings
+    for name, wanted in near.scores.items():
+        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
+
+
+# Predictions -------------------------------------------------------------------------------------
+
+
+def counted_piece(number, frame, edges, log):
+    with open(log, "a") as file:
+        file.write(f"{number}\n")
+    return piece(number, frame, edges)
+
+
+def test_predictions_are_lazy_and_keep_index_and_types(client, tmp_path):
+    ordered, edges = bounds(mixed_frame(), "empty")
+    model = verosim.NaiveBayes().fit(ordered, "kind")
+    make = partial(counted_piece, frame=ordered, edges=edges, log=tmp_path / "log")
+    there = dd.from_map(make, range(len(edges) - 1), meta=ordered.iloc[:0], enforce_metadata=False)
+    found = model.predict_table(there, keep=["hue", "shade", "whole"])
+    assert not (tmp_path / "log").exists()  # nothing was computed
+    assert isinstance(found, dd.DataFrame)
+    meta = found.dtypes
+    parts = dask.compute(*found.to_delayed())
+    assert [len(part) for part in parts] == np.diff(edges).tolist()
+    for part in parts:
+        assert list(part.columns) == list(meta.index)
+        assert (part.dtypes == meta).all()
+    whole = pd.concat(parts)
+    wanted = model.predict_table(ordered, keep=["hue"]).read_all().to_pandas()
+    assert (whole.index == ordered.index).all()
+    assert (whole["prediction"].to_numpy() == wanted["prediction"].to_numpy()).all()
+    for name in ("p_u", "p_v", "p_w", "log_density"):
+        np.testing.assert_allclose(whole[name], wanted[name], rtol=1e-12)
+    assert (whole["shade"] == ordered["shade"]).all()
+
+
+# Failures ----------------------------------------------------------------------------------------
+
+
+def test_killed_workers_change_nothing(cluster, client):
+    """A worker is killed in the middle of a fit, 20 times. Nothing is lost or counted twice."""
+    frame, there = in_parts(mixed_frame(), "7")
+    with dask.config.set(scheduler="synchronous"):
+        wanted = verosim.NaiveBayes().fit(there, "kind").stats_.fingerprint()
+    schema = verosim.look(frame, "kind")
+    rng = np.random.default_rng(1)
+    killed = 0
+    for round_ in range(20):
+        _, there = in_parts(mixed_frame(), "7", pause=0.25 + round_ / 1e4)  # a new job each time
+        try:
+            client.wait_for_workers(2, timeout=20)
+        except TimeoutError:  # a nanny was lost together with its worker
+            cluster.scale(len(cluster.workers) + 1)
+            client.wait_for_workers(2, timeout=20)
+        pids = list(client.run(os.getpid).values())
+        victim = pids[int(rng.integers(len(pids)))]
+        start = time.monotonic()
+        timer = threading.Timer(0.15 + 0.4 * rng.random(), os.kill, (victim, signal.SIGKILL))
+        timer.start()
+        model = verosim.NaiveBayes().fit(there, "kind", schema=schema)
+        timer.join()
+        killed += victim not in client.run(os.getpid, on_error="return").values()
+        assert model.stats_.fingerprint() == wanted
+        assert time.monotonic() - start > 0.55  # it was still running when the worker was killed
+    assert killed == 20
+
+
+def test_the_last_worker_is_gone(monkeypatch):
+    monkeypatch.setattr(engine, "PATIENCE", 2.0)
+    frame, there = in_parts(mixed_frame(), "64", pause=0.2)
+    alone = PROCESSES | {"n_workers": 1}
+    with distributed.LocalCluster(**alone) as cluster, distributed.Client(cluster):
+        model = verosim.NaiveBayes().fit(frame.iloc[:500], "kind")
+        before = model.stats_.fingerprint()
+        threading.Timer(2.0, cluster.scale, (0,)).start()
+        with pytest.raises(VerosimError, match="Dask has no workers any more"):
+            model.fit(there, "kind")
+        assert model.stats_.fingerprint() == before
+
+
+def test_a_closed_client(cluster):
+    _, there = in_parts(mixed_frame(), "64", pause=0.2)
+    client = distributed.Client(cluster)
+    client.wait_for_workers(1, timeout=60)
+    model = verosim.NaiveBayes()
+    threading.Timer(2.0, client.close).start()
+    with pytest.raises(VerosimError, match="Dask"):
+        model.fit(there, "kind")
+    assert not hasattr(model, "classes_")
+
+
+WITHOUT_VEROSIM = """
+import sys
+sys.path = [path for path in sys.path if not path.rstrip("/").endswith("src")]
+from distributed.cli.dask_worker import main
+main({arguments!r})
+"""
+
+
+def worker_without_verosim(address):
+    arguments = [address, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--name", "bare"]
+    code = WITHOUT_VEROSIM.format(arguments=arguments)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd="/", env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_a_worker_without_verosim_is_named(client):
+    frame, there = in_parts(mixed_frame(), "7")
+    process = worker_without_verosim(client.scheduler.address)
+    try:
+        client.wait_for_workers(3, timeout=60)
+        with pytest.raises(
+            VerosimError, match=r"The worker tcp://.* of Dask does not have verosim"
+        ):
+            verosim.NaiveBayes().fit(there, "kind", schema=verosim.look(frame, "kind"))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+
+def changed_piece(number, frame, change):
+    part = frame.iloc[number * 100 : number * 100 + 100]
+    return change(part) if number == 3 else part
+
+
+def changed(frame, change):
+    make = partial(changed_piece, frame=frame, change=change)
+    return dd.from_map(make, range(6), meta=frame.iloc[:0], enforce_metadata=False)
+
+
+def with_text(part):
+    return part.assign(size=["many"] + ["1.5"] * (len(part) - 1))
+
+
+def without_hue(part):
+    return part.drop(columns="hue")
+
+
+def test_a_value_that_cannot_be_read_has_its_place(client):
+    frame = mixed_frame()[["size", "hue", "kind"]]
+    there = changed(frame, with_text)
+    with pytest.raises(VerosimError, match=r"'size'.*row 0 of partition 3.*'many'"):
+        verosim.NaiveBayes().fit(there, "kind", schema=verosim.look(frame, "kind"))
+
+
+def test_a_partition_without_a_column_is_named(client):
+    frame = mixed_frame()[["size", "hue", "kind"]]
+    there = changed(frame, without_hue)
+    with pytest.raises(VerosimError, match="of partition 3 do not have the columns 'hue'"):
+        verosim.NaiveBayes().fit(there, "kind", schema=verosim.look(frame, "kind"))
+
+
+def test_something_else_of_dask_is_refused():
+    with pytest.raises(VerosimError, match="cannot be read as a table"):
+        verosim.NaiveBayes().fit(dask.delayed(1), "kind")
