@@ -60,7 +60,10 @@ class Cluster(ABC):
 
 
 def is_on_cluster(X: Any) -> bool:
-    """Whether X is an object of a library that keeps its rows on a cluster."""
+    """Whether X is an object of a library that keeps its rows on a cluster.
+
+    Ask this before `hasattr`: a frame of Spark Connect has an attribute of every name.
+    """
     return type(X).__module__.partition(".")[0] in ENGINES
 
 
@@ -99,8 +102,6 @@ def needs_all_rows(cluster: Cluster, what: str = "This") -> NeedsAllRows:
 
 def check_is_here(X: Any, what: str) -> None:
     """Raise an error if the rows are on a cluster."""
-    cluster = getattr(X, "cluster", None)
-    if cluster is None and is_on_cluster(X):
-        cluster = open_on_cluster(X).cluster
+    cluster = open_on_cluster(X).cluster if is_on_cluster(X) else getattr(X, "cluster", None)
     if isinstance(cluster, Cluster):
         raise needs_all_rows(cluster, what)
