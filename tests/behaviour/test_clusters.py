@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
@@ -347,3 +348,41 @@ def test_auto_compares_textbook_models_of_many_rows_on_the_cluster(mixed, monkey
     assert table.cluster.jobs > 2
     with pytest.raises(VerosimError, match=r"A pool needs its held-out rows.*simple=True"):
         verosim.auto(fake_table(cut(mixed, 7)), "kind")
+
+
+# The look ----------------------------------------------------------------------------------------
+
+
+def sorted_by_class():
+    """A table in which only the last class has texts that are not numbers."""
+    n = 3000
+    kind = np.repeat(["u", "v", "w"], n // 3)
+    some = np.random.default_rng(5).integers(0, 40, n)
+    code = [str(i) if k != "w" else f"x{i}" for i, k in zip(some, kind, strict=True)]
+    return pa.table({"code": code, "size": np.arange(n) % 17 * 1.0, "kind": kind})
+
+
+@pytest.mark.parametrize("where", ["memory", "parquet", "csv", "cluster"])
+def test_a_look_can_take_rows_of_all_parts(where, tmp_path):
+    table = source = sorted_by_class()
+    if where == "parquet":
+        parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=300)
+        source = tmp_path / "rows.parquet"
+    elif where == "csv":
+        table.to_pandas().to_csv(tmp_path / "rows.csv", index=False)
+        source = tmp_path / "rows.csv"
+    elif where == "cluster":
+        source = fake_table(cut(table, 10))
+    first = verosim.look(source, "kind", rows=300)
+    found = verosim.look(source, "kind", rows=300, spread=True)
+    assert first["code"].reason in ("40 values in 300 rows", "numbers")
+    assert int(found["code"].reason.split()[0]) > 70  # the values of the last class too
+    assert 250 <= found.looked <= 300
+    assert str(found).endswith(f"from {found.looked} rows of all parts of the table")
+    model = verosim.NaiveBayes().fit(table, "kind", schema=found)
+    assert model.classes_.tolist() == ["u", "v", "w"]
+
+
+def test_a_look_at_all_parts_needs_columns():
+    with pytest.raises(VerosimError, match="spread=True needs labels and weights in columns"):
+        verosim.look(sorted_by_class(), "kind", sample_weight=np.ones(3000), spread=True)

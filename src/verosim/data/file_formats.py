@@ -107,6 +107,25 @@ class ParquetFile(File):
         for batch in file.iter_batches(BATCH_ROWS, columns=columns):
             yield batch, 0.0
 
+    def row_groups(self) -> int:
+        """The number of row groups."""
+        from pyarrow import parquet
+
+        return int(parquet.ParquetFile(self.data.open_to_seek()).metadata.num_row_groups)
+
+    def first_of_group(self, group: int, count: int, columns: list[str]) -> Iterator[Rows]:
+        """The first rows of a row group."""
+        from pyarrow import parquet
+
+        file = parquet.ParquetFile(self.data.open_to_seek())
+        start = sum(file.metadata.row_group(i).num_rows for i in range(group))
+        try:
+            for batch in file.iter_batches(count, row_groups=[group], columns=columns):
+                yield Rows(batch, start, f" of {self.data.name}")
+                return
+        except pa.ArrowException as error:
+            raise self.broken(error, start) from None
+
 
 class ArrowFile(File):
     """A file in the Arrow IPC format, or an Arrow stream in a file."""

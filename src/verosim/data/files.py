@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -91,6 +91,23 @@ def file_rows(
         before += size
 
 
+def _spread(parts: tuple[FilePart, ...]) -> Callable[[int], Iterator[Rows]] | None:
+    """The function that reads rows of all row groups, if all files are Parquet."""
+    if all(isinstance(part.file, ParquetFile) and not part.constants for part in parts):
+        return partial(spread_file_rows, parts)
+    return None
+
+
+def spread_file_rows(parts: tuple[FilePart, ...], count: int) -> Iterator[Rows]:
+    """About `count` rows: the first rows of row groups at equal distances in all files."""
+    files = [part.file for part in parts if isinstance(part.file, ParquetFile)]
+    groups = [(file, group) for file in files for group in range(file.row_groups())]
+    chosen = groups[:: max(1, len(groups) // count)]
+    share = -(-count // max(len(chosen), 1))
+    for file, group in chosen:
+        yield from file.first_of_group(group, share, list(parts[0].names))
+
+
 def open_files(source: Any, options: ReadOptions = AS_FOUND) -> Table:
     """Open a file, a folder, a glob, a list of them or an open file as one table."""
     found = _byte_sources(source)
@@ -106,7 +123,8 @@ def open_files(source: Any, options: ReadOptions = AS_FOUND) -> Table:
     sizes = [part.file.data.size or 0 for part in parts] if rows is None else [0] * len(parts)
     return Table(
         first.names, partial(file_rows, parts, sizes), rows, typed=first.file.typed,
-        coded=first.file.kind == "parquet", once=any(part.file.data.once for part in parts),
+        coded=first.file.kind == "parquet", read_spread=_spread(parts),
+        once=any(part.file.data.once for part in parts),
         dialect="; ".join(dict.fromkeys(p.file.described for p in parts if p.file.described)),
     )  # fmt: skip
 

@@ -152,6 +152,8 @@ class Schema:
         The number of rows that `look` has read.
     dialect : str
         What was found out about the files, such as "delimiter ';'". It is "" for a plain file.
+    spread : bool
+        Whether these rows are from all parts of the table, and not the first ones.
     native : {"arrow", "pandas", "polars", "array"}
         The kind of table that `sample` returns.
     named : bool
@@ -208,6 +210,7 @@ class Schema:
     distance: float = 0.0
     terms: tuple[tuple[str, tuple[HashedText, ...]], ...] = ()
     dialect: str = field(default="", compare=False)
+    spread: bool = field(default=False, compare=False)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -544,7 +547,8 @@ class Schema:
         asked = [f"  {c.name}: {c.note}" for c in self.columns if c.note and c.name not in grouped]
         if asked:
             out += ["to check:", *asked]
-        out.append(f"from the first {self.looked:,} rows")
+        where = " of all parts of the table" if self.spread else ""
+        out.append(f"from {'' if self.spread else 'the first '}{self.looked:,} rows{where}")
         return out
 
     __repr__ = __str__

@@ -64,6 +64,8 @@ class Table:
     in_memory: bool = False  # whether all rows are already in memory
     dialect: str = ""  # what was found out about the files, such as "delimiter ';'"
     na: tuple[str, ...] = ()  # texts that mean missing here, in addition to those of the fit
+    # About this number of rows from all parts of the source, if that is faster than a pass.
+    read_spread: Callable[[int], Iterator[Rows]] | None = field(default=None, repr=False)
     cluster: Cluster | None = None  # where the rows are, if they are not in this process
     steps: tuple[
         RowFilter, ...
@@ -111,6 +113,26 @@ class Table:
                 "Open the source again, and pickle the table before it is read.",
             )
         return {**vars(self), "_whole": None, "_first": []}
+
+    def spread(self, rows: int) -> list[Rows]:
+        """At most this number of rows, taken from all parts of the table at equal distances.
+
+        A part is a partition of a cluster or a row group of a file. Other tables are read once.
+        """
+        if self.cluster is not None:
+            return _thinned(list(self.cluster.spread_rows(rows)), rows)
+        if self.read_spread is not None:
+            return _thinned(list(self.read_spread(rows)), rows)
+        kept: list[Rows] = []
+        step, done = max(1, -(-(self.rows or 0) // rows)), 0
+        for part in self.batches():
+            n = part.batch.num_rows
+            kept.append(taken_rows(part, np.arange(-done % step, n, step)))
+            done += n
+            while _count(kept) > 2 * rows:  # the number of rows was not known
+                kept = [taken_rows(one, np.arange(0, one.batch.num_rows, 2)) for one in kept]
+                step *= 2
+        return _thinned(kept, rows)
 
     def brought_if_small(self, most: int) -> Table:
         """The table itself, or its rows in this process if it is on a cluster and has few rows."""
@@ -160,6 +182,24 @@ class Table:
         elif self.in_memory or self.cluster is not None:
             self._first = out
         return out
+
+
+def taken_rows(rows: Rows, at: np.ndarray) -> Rows:
+    """Some of the rows. They keep their numbers."""
+    numbers = at + rows.start if rows.numbers is None else rows.numbers[at]
+    return replace(rows, batch=rows.batch.take(at), numbers=numbers)
+
+
+def _thinned(parts: list[Rows], most: int) -> list[Rows]:
+    """The rows, or `most` of them at equal distances if there are more."""
+    total, done, out = _count(parts), 0, []
+    if total <= most:
+        return parts
+    for part in parts:
+        at = np.arange(done, done + part.batch.num_rows)
+        out.append(taken_rows(part, np.flatnonzero((at + 1) * most // total > at * most // total)))
+        done += len(at)
+    return out
 
 
 class RowFilter(Protocol):

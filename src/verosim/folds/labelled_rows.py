@@ -13,7 +13,7 @@ from verosim.axes.codes import is_missing
 from verosim.data import as_weights, cells
 from verosim.data.adapters import is_stream, open_table
 from verosim.data.schema import Schema
-from verosim.data.tables import Rows, Table
+from verosim.data.tables import Rows, Table, taken_rows
 from verosim.errors import VerosimError
 from verosim.kinds.look import as_na
 from verosim.models import Inputs
@@ -68,7 +68,7 @@ def _of_column(inputs: Inputs, target: str, na: frozenset[str]) -> Inputs:
 
 def _unread(table: Table) -> Table:
     """A copy of the table that has not begun to read."""
-    return replace(table, _begun=False, _looked=None, _whole=None, _first=[])
+    return replace(table, _begun=False, _looked=None, _whole=None, _first=[], read_spread=None)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class OnlyLabelled:
     def __call__(self, table: Table, columns: Iterable[str] | None) -> Iterator[Rows]:
         for rows in table.batches(None if columns is None else {*columns, self.target}):
             kept = np.flatnonzero(_has_label(rows, self.target, self.na))
-            yield rows if len(kept) == rows.batch.num_rows else _part(rows, kept)
+            yield rows if len(kept) == rows.batch.num_rows else taken_rows(rows, kept)
 
 
 def _has_label(rows: Rows, target: str, na: frozenset[str]) -> np.ndarray:
@@ -94,11 +94,6 @@ def _has_label(rows: Rows, target: str, na: frozenset[str]) -> np.ndarray:
         return ~cells.is_gone(*cells.keys(rows.batch.column(target), na, exact=True))
     except cells.Unreadable:  # reading the labels raises the error
         return np.ones(rows.batch.num_rows, dtype=bool)
-
-
-def _part(rows: Rows, kept: np.ndarray) -> Rows:
-    numbers = kept + rows.start if rows.numbers is None else rows.numbers[kept]
-    return replace(rows, batch=rows.batch.take(kept), numbers=numbers)
 
 
 def _of_labels(inputs: Inputs) -> Inputs:
@@ -140,7 +135,7 @@ def _given_rows(table: Table, kept: np.ndarray, columns: Iterable[str] | None) -
     for rows in table.batches(columns):
         after = first + rows.batch.num_rows
         at = kept[(kept >= first) & (kept < after)] - first
-        yield _part(rows, at)
+        yield taken_rows(rows, at)
         first = after
 
 

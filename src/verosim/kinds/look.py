@@ -44,6 +44,7 @@ def look(
     rows: int = FIRST_LOOK_ROWS,
     max_categories: int = 1000,
     labels: np.ndarray | None = None,
+    spread: bool = False,
 ) -> Schema:
     """Choose the kind of each column of a table from its first rows.
 
@@ -95,6 +96,10 @@ def look(
         category.
     labels : ndarray of shape (n,) or None, default=None
         The labels, if they are not a column of the table.
+    spread : bool, default=False
+        Whether to take the rows from all parts of the table instead of its first rows: from all
+        partitions of a cluster, from all row groups of Parquet files, or from a pass over any other
+        table. Use it if the rows are sorted, for example by class or by time.
 
     Returns
     -------
@@ -128,7 +133,7 @@ def look(
     return over_cap_only(
         full_look(
             source, target, columns=columns, sample_weight=sample_weight, na=na, read=read,
-            rows=rows, max_categories=max_categories, labels=labels,
+            rows=rows, max_categories=max_categories, labels=labels, spread=spread,
         )
     )  # fmt: skip
 
@@ -144,6 +149,7 @@ def full_look(
     rows: int = FIRST_LOOK_ROWS,
     max_categories: int = 1000,
     labels: np.ndarray | None = None,
+    spread: bool = False,
 ) -> Schema:
     """The schema of `look`, with the hashes of the frequent values of all category columns.
 
@@ -164,7 +170,12 @@ def full_look(
             f"rows must be a whole number of at least 1; got {rows!r}.", "Use rows=50000."
         )
     marks = as_na(na)
-    sample = table.head(rows)
+    if spread and (labels is not None or (sample_weight is not None and weight is None)):
+        raise VerosimError(
+            "spread=True needs labels and weights in columns of the table; got an array.",
+            "Add the array to the table as a column.",
+        )
+    sample = table.spread(rows) if spread else table.head(rows)
     looked = min(sum(part.batch.num_rows for part in sample), rows)
     if not looked:
         raise VerosimError(
@@ -218,7 +229,7 @@ def full_look(
     found = tuple(entries[name] for name in table.names if name in entries)
     schema = Schema(
         found, target, target_type, weight, marks, max_categories, looked, table.native,
-        dialect=table.dialect,
+        dialect=table.dialect, spread=spread,
     )  # fmt: skip
     if columns == "gaussian" or columns == "histogram":
         schema = schema.edit({c.name: columns for c in schema.used if c.density in NUMBER_KINDS})
