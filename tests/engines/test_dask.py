@@ -12,15 +12,19 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from sklearn.base import clone
 
 import verosim
 from tests.engines.rows import WAYS, bounds, mixed_frame, numbers_frame
 from verosim import VerosimError
+from verosim.data.adapters import open_table
 from verosim.testing import assert_same
 
 dask = pytest.importorskip("dask", reason="Dask is only in the environment of make test-engines")
 dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 from verosim.engines import dask as engine  # noqa: E402
 
@@ -296,3 +300,86 @@ def test_a_partition_without_a_column_is_named(client):
 def test_something_else_of_dask_is_refused():
     with pytest.raises(VerosimError, match="cannot be read as a table"):
         verosim.NaiveBayes().fit(dask.delayed(1), "kind")
+
+
+# Arrays ------------------------------------------------------------------------------------------
+
+
+def arrays_of(frame, rows=(300, 0, 500, 400), columns=2):
+    X, y = frame[list("abcd")].to_numpy(), frame["kind"].to_numpy(dtype=str)
+    there = da.from_array(X, chunks=(tuple(r for r in rows if r), columns))
+    return X, y, there, da.from_array(y, chunks=(tuple(r for r in rows if r),))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [verosim.LDA(), verosim.GaussianNB(), verosim.RDA(pooling=0.5), verosim.LeastSquares()],
+    ids=lambda model: type(model).__name__,
+)
+def test_arrays_give_the_model_of_arrays(model):
+    X, y, there, labels = arrays_of(numbers_frame())
+    w = np.arange(len(y)) % 3 * 1.0
+    weights = da.from_array(w, chunks=labels.chunks)
+    near = clone(model).fit(X, y, sample_weight=w)
+    far = clone(model).fit(there, labels, sample_weight=weights)
+    assert_same(far.stats_, near.stats_, rounding=1e-9)
+    assert (far.predict(X) == near.predict(X)).all()
+    assert far.n_features_in_ == 4
+    assert not hasattr(far, "feature_names_in_")
+
+
+def test_arrays_are_added_and_forgotten(client):
+    X, y, there, labels = arrays_of(numbers_frame())
+    model = verosim.QDA().fit(X, y)
+    model.partial_fit(there, labels)
+    assert int(model.stats_.rows.sum()) == 2 * len(y)
+    model.forget(there, labels)
+    assert_same(model.stats_, verosim.QDA().fit(X, y).stats_, rounding=1e-6)
+
+
+def test_labels_of_arrays_keep_their_type():
+    _, y, there, _ = arrays_of(numbers_frame())
+    for labels in ((y == "u").astype(np.int64), y == "u"):
+        far = verosim.LDA().fit(there, da.from_array(labels, chunks=(there.chunks[0],)))
+        assert far.classes_.dtype == labels.dtype
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    X, y, there, labels = arrays_of(numbers_frame())
+    with pytest.raises(VerosimError, match="must be in the same chunks"):
+        verosim.LDA().fit(there, labels.rechunk(100))
+    with pytest.raises(VerosimError, match="y is a ndarray"):
+        verosim.LDA().fit(there, y)
+    with pytest.raises(VerosimError, match="Cross-validation of arrays needs all rows in one"):
+        verosim.cross_validate(verosim.LDA(), there, labels)
+    with pytest.raises(VerosimError, match="NaiveBayes cannot read arrays of Dask"):
+        verosim.NaiveBayes().fit(there, labels)
+    with pytest.raises(VerosimError, match="X has 4 features, but LDA is expecting 2"):
+        verosim.LDA().fit(X[:, :2], y).partial_fit(there, labels)
+    with pytest.raises(VerosimError, match="cannot be read as a table"):
+        verosim.LDA().fit(X, y).predict(there)
+
+
+# Partitions as Arrow -----------------------------------------------------------------------------
+
+
+def test_arrow_strings_are_not_copied():
+    texts = pa.chunked_array([pa.array(["red", None, "blue"] * 1000, pa.large_string())])
+    frame = pd.DataFrame({"hue": pd.array(texts, dtype="string[pyarrow]"), "x": np.arange(3000.0)})
+    (rows,) = engine.partition_rows(frame, ("hue", "x"), "")
+    mine, theirs = rows.batch.column("hue").buffers(), texts.chunk(0).buffers()
+    assert mine[2].address == theirs[2].address
+    assert rows.batch.column("x").buffers()[1].address == frame["x"].to_numpy().ctypes.data
+
+
+def test_columns_keep_their_meaning():
+    frame = pd.DataFrame({
+        "mixed": ["a", 1, True, None], "whole": pd.array([1, None, 3, 4], dtype="Int64"),
+        "shade": pd.Categorical(["x", None, "y", "x"], categories=["y", "x", "z"]),
+        "flag": pd.array([True, None, False, True], dtype="boolean"),
+        "when": pd.to_datetime(["2024-01-01", None, "2024-01-03", "2024-01-04"], utc=True),
+    })  # fmt: skip
+    found = [rows.batch.to_pydict() for rows in engine.partition_rows(frame, frame.columns, "")]
+    wanted = [rows.batch.to_pydict() for rows in open_table(frame).batches()]
+    assert found == wanted
+    assert found[0]["mixed"] == ["a", "1", "True", None]

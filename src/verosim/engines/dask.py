@@ -14,11 +14,18 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any
 
-from verosim.data.clusters import Cluster, check_same_columns, partition_origin
-from verosim.data.libraries import pa
+import numpy as np
+
+from verosim.data.clusters import (
+    ArraysThere,
+    Cluster,
+    check_same_columns,
+    partition_origin,
+)
+from verosim.data.libraries import pa, pd
 from verosim.data.names import list_of_names
 from verosim.data.table_rows import frame_rows
-from verosim.data.tables import Rows, Table
+from verosim.data.tables import BATCH_ROWS, Rows, Table, numbered
 from verosim.engines.cluster import (
     MERGED_AT_ONCE,
     check_complete,
@@ -40,11 +47,49 @@ def open_frame(frame: Any) -> Table:
     if not isinstance(frame, DataFrame):
         raise VerosimError(
             f"A {type(frame).__name__} of Dask cannot be read as a table.",
-            "Give a Dask data frame.",
+            "Give a Dask data frame, or the rows themselves: X.compute().",
         )
     names = tuple(map(str, list_of_names(frame.columns)))
     partitions = DaskPartitions(frame, names)
     return Table(names, partitions.rows, native="pandas", cluster=partitions)
+
+
+def open_arrays(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
+    """Open Dask arrays: the chunks of their rows must be the same."""
+    from dask import delayed
+    from dask.array import Array
+    from dask.dataframe import from_delayed
+
+    columns = {"y": y} if sample_weight is None else {"y": y, "sample_weight": sample_weight}
+    for name, one in columns.items():
+        if not isinstance(one, Array):
+            raise VerosimError(
+                f"X is an array of Dask, but {name} is a {type(one).__name__}.",
+                f"Give {name} as an array of Dask with the chunks of X: dask.array.from_array(…).",
+            )
+    shapes = X.ndim == 2 and all(one.ndim == 1 for one in columns.values())
+    chunks = [one.chunks[0] for one in (X, *columns.values())]
+    if not shapes or any(str(one) != str(chunks[0]) for one in chunks):
+        raise VerosimError(
+            f"The rows of X, y and the weights must be in the same chunks; got {chunks}.",
+            "Use y.rechunk(X.chunks[0]).",
+        )
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    blocks = [one.to_delayed().ravel() for one in (X, *columns.values())]
+    joined = delayed(_frame_of_arrays, pure=True)
+    parts = [
+        joined(number, names, tuple(columns), *some)
+        for number, some in enumerate(zip(*blocks, strict=True))
+    ]
+    types = [np.empty((0, *one.shape[1:]), one.dtype) for one in (X, *columns.values())]
+    meta = _frame_of_arrays(0, names, tuple(columns), *types)
+    frame = from_delayed(parts, meta=meta, verify_meta=False)
+    kind = {"b": "boolean", "i": "integer", "u": "integer", "f": "integer"}
+    target_type = kind.get(y.dtype.kind, "text")
+    weight = None if sample_weight is None else "sample_weight"
+    return ArraysThere(open_frame(frame), names, "y", target_type, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +106,13 @@ class DaskPartitions(Cluster):
         wanted = self.names if columns is None else tuple(columns)
         for number, part in enumerate(self._parts(wanted)):
             found = self._computed(part)
-            yield from _rows(found, wanted, partition_origin(number))
+            yield from partition_rows(found, wanted, partition_origin(number))
 
     def schema(self) -> pa.Schema:
         from dask.dataframe.utils import make_meta, meta_nonempty
 
         few = meta_nonempty(make_meta(self.frame))
-        return next(_rows(few, self.names, "")).batch.schema
+        return next(partition_rows(few, self.names, "")).batch.schema
 
     def spread_rows(self, count: int) -> Iterator[Rows]:
         import dask
@@ -76,7 +121,7 @@ class DaskPartitions(Cluster):
         share = -(-count // max(len(parts), 1))
         some = [dask.delayed(_spread)(part, share) for part in parts]
         for number, found in enumerate(self._computed(dask.delayed(list)(some))):
-            yield from _rows(found, self.names, partition_origin(number))
+            yield from partition_rows(found, self.names, partition_origin(number))
 
     def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
         import dask
@@ -208,12 +253,17 @@ def _watched(client: Any, lazy: Any) -> Any:
 # On a worker -------------------------------------------------------------------------------------
 
 
-def _rows(frame: Any, names: Sequence[str], origin: str) -> Iterator[Rows]:
+def partition_rows(frame: Any, names: Sequence[str], origin: str) -> Iterator[Rows]:
     """The rows of a pandas frame. A partition may lack some of the names."""
     frame = _with_names_of_text(frame)
     there = tuple(name for name in names if name in frame.columns)
-    for rows in frame_rows(frame, there, None):
-        yield Rows(rows.batch, rows.start, origin)
+    try:  # all columns at once: their numbers and their Arrow strings are not copied
+        table = pa.Table.from_pandas(frame[list(there)], preserve_index=False, nthreads=1)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):  # such as mixed objects
+        for rows in frame_rows(frame, there, None):
+            yield Rows(rows.batch, rows.start, origin)
+    else:
+        yield from numbered(table.to_batches(max_chunksize=BATCH_ROWS), origin)
 
 
 def _column_names(frame: Any) -> list[str]:
@@ -225,8 +275,22 @@ def _with_names_of_text(frame: Any) -> Any:
     return frame if list(frame.columns) == names else frame.set_axis(names, axis=1)
 
 
+def _frame_of_arrays(
+    number: int, names: tuple[str, ...], more: tuple[str, ...], X: Any, *columns: Any
+) -> Any:
+    """The rows of one chunk of arrays, with the columns `more` after those of X."""
+    lengths = {len(X), *map(len, columns)}
+    if len(lengths) > 1 or not isinstance(X, np.ndarray):
+        raise VerosimError(
+            f"The chunks {number} of X, y and the weights must be numpy arrays of the same length.",
+            "Use arrays with the same chunks.",
+        )
+    frame = pd.DataFrame(X, columns=list(names), copy=False)
+    return frame.assign(**dict(zip(more, columns, strict=True)))
+
+
 def _batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    return (rows.batch for rows in _rows(frame, names, ""))
+    return (rows.batch for rows in partition_rows(frame, names, ""))
 
 
 def _reply(job: bytes, number: int, frame: Any, names: tuple[str, ...]) -> bytes:

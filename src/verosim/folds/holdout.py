@@ -18,7 +18,7 @@ import numpy as np
 
 from verosim.data import ArraySource
 from verosim.data.blocks import BlockFolds, blocks_of_pairs
-from verosim.data.clusters import needs_all_rows
+from verosim.data.clusters import ArraysThere, needs_all_rows
 from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
@@ -172,6 +172,8 @@ class HoldOut:
     def __init__(self, spec: Spec, inputs: Inputs, cv: Any = 10, groups: Any = None) -> None:
         split_by = tuple(name for name in (cv, groups) if isinstance(name, str))
         self.inputs = replace(inputs, ignored=inputs.ignored + split_by)
+        if isinstance(inputs.X, ArraysThere):  # the folds of arrays go by row numbers
+            raise needs_all_rows(inputs.X.cluster, "Cross-validation of arrays")
         opened = open_rows(spec, self.inputs)
         self.source, self.plan, self.schema = opened.source, opened.plan, opened.schema
         self.cv = cv

@@ -16,6 +16,7 @@ import numpy as np
 from verosim.axes import Axes, Columns, Groups
 from verosim.data import ArraySource, as_weights, encode_labels
 from verosim.data.adapters import array_table, is_source, is_stream, open_table
+from verosim.data.clusters import ArraysThere
 from verosim.data.labels import encode_counted, labels_of
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
@@ -62,6 +63,8 @@ def open_rows(
     If `state` is given, its classes, codes and schema are used. `classes` are labels that may
     appear later.
     """
+    if isinstance(inputs.X, ArraysThere):
+        return _open_arrays_there(spec, inputs, inputs.X, state, classes)
     if reads_table(spec, inputs.X, inputs.y, inputs.schema, state):
         return _open_table(spec, inputs, state, classes)
     return _open_array(spec, inputs, state, classes)
@@ -125,6 +128,31 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     return Opened(source, zero.align(zero.axes.with_groups(groups)), None)
 
 
+def _open_arrays_there(
+    spec: Spec, inputs: Inputs, arrays: ArraysThere, state: State | None, classes: Any
+) -> Opened:
+    """Open arrays on a cluster. The model is that of arrays here: its columns have no names."""
+    fitted_on_table = state is not None and state.schema is not None
+    if spec.reads_only_tables or spec.reads_values or fitted_on_table or inputs.schema is not None:
+        raise VerosimError(
+            f"{spec.name} cannot read arrays of {arrays.cluster.name} here.",
+            "Give a data frame with named columns and the name of its target.",
+        )
+    if len(as_na(inputs.na)):
+        raise array_with_marks()
+    columns = Columns(len(arrays.names)) if state is None else state.statistic.axes.columns
+    if columns.size != len(arrays.names):
+        raise wrong_width(spec, len(arrays.names), columns.size)
+    schema = schema_of_arrays(Columns(columns.size), arrays.names)
+    schema = replace(schema, target=arrays.target, target_type=arrays.target_type)
+    source = TableSource(arrays.table, spec.reader_of_arrays(schema), arrays.target, arrays.weight)
+    declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
+    if state is None:
+        return Opened(source, spec.plan(Axes(declared, columns), source), None)
+    plan = state.statistic.zero()
+    return Opened(source, plan.align(plan.axes.with_groups(plan.axes.groups.union(declared))), None)
+
+
 # Tables ------------------------------------------------------------------------------------------
 
 
@@ -157,12 +185,16 @@ def _as_table(spec: Spec, X: Any, known: Schema | None) -> Table:
     if known is not None:
         names = known.names if known.target is None else tuple(c.name for c in known.used)
     if names is not None and len(names) != rows.shape[1]:
-        raise VerosimError(
-            f"X has {rows.shape[1]} features, but {spec.name} is expecting {len(names)} features "
-            "as input.",
-            "Give the same columns as at fit, or a table with their names.",
-        )
+        raise wrong_width(spec, rows.shape[1], len(names))
     return array_table(rows, names)
+
+
+def wrong_width(spec: Spec, given: int, wanted: int) -> VerosimError:
+    """The error for an array with another number of columns than at fit."""
+    return VerosimError(
+        f"X has {given} features, but {spec.name} is expecting {wanted} features as input.",
+        "Give the same columns as at fit, or a table with their names.",
+    )
 
 
 def _with_named_columns(spec: Spec, inputs: Inputs, table: Table, known: Schema | None) -> Inputs:
