@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 import sysconfig
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -83,7 +84,7 @@ def plain(table):
 def lazily(session, table, edges, before=None, batch_rows=97):
     """A Spark frame of these partitions. `before(number)` runs on the worker, in the middle."""
     bodies = []
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table.slice(first, last - first), max_chunksize=batch_rows)
@@ -109,9 +110,9 @@ def another_python(folder, version=None, with_arrow=True):
     there = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     here = Path(sysconfig.get_path("purelib"))
     if with_arrow:
-        for found in [*here.glob("pyarrow*"), *here.glob("numpy*"), *here.glob("pandas*"),
-                      *here.glob("*dateutil*"), *here.glob("six*"), *here.glob("pytz*")]:  # fmt: skip
-            (there / found.name).symlink_to(found)
+        for start_of_name in ("pyarrow", "numpy", "pandas", "dateutil", "six", "pytz"):
+            for found in here.glob(f"{start_of_name}*"):
+                (there / found.name).symlink_to(found)
     if version is not None:
         (there / "verosim").mkdir()
         (there / "verosim" / "__init__.py").write_text(f"__version__ = {version!r}\n")

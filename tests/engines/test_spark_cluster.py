@@ -53,6 +53,6 @@ def test_speculative_copies_are_counted_once_and_a_stopped_session_is_named(clus
     there = lazily(cluster, table, edges)
     cluster.stop()
     before = far.stats_.rows.copy()
-    with pytest.raises(VerosimError, match="The Spark session was stopped.*the model was not"):
+    with pytest.raises(VerosimError, match=r"The Spark session was stopped.*the model was not"):
         far.partial_fit(there, "kind")
     assert (far.stats_.rows == before).all()

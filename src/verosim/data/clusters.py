@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,11 @@ class Cluster(ABC):
 
     name: str  # of the engine, for messages
     bring_here: str  # a hint: how the rows become a table in this process
+
+    @cached_property
+    def counts_seen(self) -> dict[str | None, dict[str, int]]:
+        """The number of rows by class in the first pass, by the column of the classes."""
+        return {}
 
     @abstractmethod
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
