@@ -27,9 +27,9 @@ from verosim.engines.spark_tasks import (
     FIRST,
     NUMBER,
     REPLY,
-    first_rows,
+    first_rows_task,
     merged_reply_rows,
-    number_row,
+    number_task,
     reply_rows,
     result_batches,
     task,
@@ -103,8 +103,8 @@ class SparkPartitions(Cluster):
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
         """Spark reads the partitions one after the other until it has enough pieces."""
         names = self._names(columns)
-        first = self._selected(names).mapInArrow(task(first_rows, names, None), FIRST)
-        count, given = 1, 0
+        first = self._selected(names).mapInArrow(first_rows_task(names, None), FIRST)
+        count, given = 4, 0  # four pieces are enough for a look at 50,000 rows
         while True:
             with self.clear_errors():
                 found = first.take(count)
@@ -124,9 +124,9 @@ class SparkPartitions(Cluster):
         names = self._names(None)
         frame = self._selected(names)
         with self.clear_errors():
-            partitions = len(frame.mapInArrow(task(number_row), NUMBER).collect())
+            partitions = len(frame.mapInArrow(number_task(), NUMBER).collect())
             share = -(-count // max(partitions, 1))
-            found = frame.mapInArrow(task(first_rows, names, share), FIRST).collect()
+            found = frame.mapInArrow(first_rows_task(names, share), FIRST).collect()
         yield from _received(found)
 
     def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:

@@ -23,54 +23,105 @@ from verosim.engines.versions import VERSIONS_THERE, versions_here
 from verosim.errors import VerosimError
 
 PIECE = 16 << 20  # bytes of a reply in one row
-FIRST_ROWS = 1 << 16  # rows in one piece of the first rows
+FIRST_ROWS = 1 << 14  # rows in one piece of the first rows
 VERSIONS_MARK, ERROR_MARK = "verosim-versions", "verosim-error"
 
 Batches = Iterator[Any]  # of record batches
+Task = Callable[[Any], Any]  # Batches → Batches, in a worker
 REPLY = "partition int, piece int, pieces int, body binary"
 FIRST = "partition int, start long, body binary"
 NUMBER = "partition int"
 
 
-def task(work: Callable[..., Batches], *arguments: Any) -> Callable[[Batches], Batches]:
+def task(work: Callable[..., Batches], *arguments: Any) -> Task:
     """work(batches, *arguments) as a function that goes to workers by its code."""
-    name, ask, version = work.__name__, VERSIONS_THERE, versions_here()["verosim"]
-    module, mark = __name__, VERSIONS_MARK
+    name, module, check = work.__name__, __name__, _version_check()
 
     def run(batches: Any) -> Any:
         from importlib import import_module
-        from json import dumps
 
-        found = eval(ask, {})
-        if found["verosim"] != version:
-            raise RuntimeError(f"{mark} {dumps(found)}")
+        check()
         yield from getattr(import_module(module), name)(batches, *arguments)
 
     return run
 
 
+def _version_check() -> Callable[[], None]:
+    ask, version, mark = VERSIONS_THERE, versions_here()["verosim"], VERSIONS_MARK
+
+    def check() -> None:
+        from json import dumps
+
+        found = eval(ask, {})
+        if found["verosim"] != version:
+            raise RuntimeError(f"{mark} {dumps(found)}")
+
+    return check
+
+
+def number_task() -> Task:
+    """Sends the number of the partition. Its rows are not read."""
+
+    def run(batches: Any) -> Any:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        yield pa.record_batch({"partition": pa.array([number], pa.int32())})
+
+    return run
+
+
+def first_rows_task(names: list[str], limit: int | None) -> Task:
+    """Sends the rows of the partition in order, as Arrow streams; at most `limit` rows.
+
+    Spark ends the worker when it has enough rows. The code therefore imports only pyarrow, because
+    the next worker would have to import everything again.
+    """
+    check, most_bytes, most_rows = _version_check(), PIECE, FIRST_ROWS
+
+    def run(batches: Any) -> Any:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        check()
+        number = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        start = 0
+        for part in pieces(batches):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, part[0].schema) as writer:
+                for batch in part:
+                    writer.write_batch(batch)
+            yield pa.record_batch({
+                "partition": pa.array([number], pa.int32()),
+                "start": pa.array([start], pa.int64()),
+                "body": pa.array([sink.getvalue().to_pybytes()], pa.binary()),
+            })  # fmt: skip
+            start += sum(batch.num_rows for batch in part)
+
+    def pieces(batches: Any) -> Any:
+        part: list[Any] = []
+        rows, size, left = 0, 0, limit
+        for whole in batches:
+            batch = (whole if left is None else whole.slice(0, left)).rename_columns(names)
+            left = None if left is None else left - batch.num_rows
+            step = max(1, most_bytes * batch.num_rows // max(batch.nbytes, 1))
+            for at in range(0, batch.num_rows, step):
+                some = batch.slice(at, step)
+                if part and (size + some.nbytes > most_bytes or rows >= most_rows):
+                    yield part
+                    part, rows, size = [], 0, 0
+                part.append(some)
+                rows, size = rows + some.num_rows, size + some.nbytes
+            if left == 0:
+                break
+        if part:
+            yield part
+
+    return run
+
+
 # The first argument of each function is an iterator over the batches of the partition.
-
-
-def number_row(batches: Batches) -> Batches:
-    """The number of the partition. Its rows are not read."""
-    yield pa.record_batch({"partition": pa.array([_number()], pa.int32())})
-
-
-def first_rows(batches: Batches, names: list[str], limit: int | None) -> Batches:
-    """The rows of the partition in order, as Arrow streams; at most `limit` rows."""
-    start = 0
-    for part in _pieces(_renamed(batches, names), limit):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, part[0].schema) as writer:
-            for batch in part:
-                writer.write_batch(batch)
-        yield pa.record_batch({
-            "partition": pa.array([_number()], pa.int32()),
-            "start": pa.array([start], pa.int64()),
-            "body": pa.array([sink.getvalue().to_pybytes()], pa.binary()),
-        })  # fmt: skip
-        start += sum(batch.num_rows for batch in part)
 
 
 def reply_rows(batches: Batches, job: bytes, names: list[str]) -> Batches:
@@ -128,27 +179,6 @@ def _reply_rows(number: int, reply: bytes) -> Batches:
             "pieces": pa.array([pieces], pa.int32()),
             "body": pa.array([body], pa.binary()),
         })  # fmt: skip
-
-
-def _pieces(batches: Batches, limit: int | None) -> Iterator[list[pa.RecordBatch]]:
-    """The batches in lists of about PIECE bytes or FIRST_ROWS rows."""
-    part: list[pa.RecordBatch] = []
-    rows, size, left = 0, 0, limit
-    for whole in batches:
-        batch = whole if left is None else whole.slice(0, left)
-        left = None if left is None else left - batch.num_rows
-        step = max(1, PIECE * batch.num_rows // max(batch.nbytes, 1))
-        for at in range(0, batch.num_rows, step):
-            some = batch.slice(at, step)
-            if part and (size + some.nbytes > PIECE or rows >= FIRST_ROWS):
-                yield part
-                part, rows, size = [], 0, 0
-            part.append(some)
-            rows, size = rows + some.num_rows, size + some.nbytes
-        if left == 0:
-            break
-    if part:
-        yield part
 
 
 @contextmanager
