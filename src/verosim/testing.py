@@ -22,6 +22,7 @@ import numpy as np
 from verosim.axes import Axes, Columns, Groups
 from verosim.bayes.program import JOINT_OUTPUT, SCORES_OUTPUT, Program
 from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
+from verosim.data.stream import TableSource
 from verosim.densities import Density
 from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
@@ -67,7 +68,7 @@ LAW_TOLERANCE = 1e-12  # largest difference of sums of a few rows, relative to w
 LIGHTEST = 1e-3  # the smallest weight of a row with which the laws are checked
 
 Plan = Callable[[Axes], Statistic]
-Engine = Callable[[ArraySource, Statistic], Statistic]
+Engine = Callable[[Any, Statistic], Statistic]
 
 
 def statistic_of(
@@ -638,22 +639,31 @@ def program_equals_scores(model: Any, X: Source, rows: Source | None = None) -> 
     assert (apart <= LAW_TOLERANCE * (1 + size)).all(), f"{np.max(apart / (1 + size)):.1e}"
 
 
-def adds_like_one_thread(engine: Engine, source: ArraySource, plan: Statistic) -> None:
+def adds_like_one_thread(
+    engine: Engine,
+    source: ArraySource | TableSource,
+    plan: Statistic,
+    there: TableSource | None = None,
+) -> None:
     """An engine gives the same statistic as one thread and does not change the plan.
 
         engine(source, plan) = summarise(source, plan) with one thread
+
+    Counts must be equal, and other sums equal up to rounding.
 
     Parameters
     ----------
     engine : callable
         A function of a source and a plan that returns the statistic.
-    source : ArraySource
+    source : ArraySource or TableSource
         The rows.
     plan : Statistic
         The zero statistic.
+    there : TableSource or None, default=None
+        The same rows where the engine reads them, such as a cluster. None means `source`.
     """
     before = plan.fingerprint()
     with use_threads(1):
         alone = summarise(source, plan)
-    assert_same(engine(source, plan), alone, rounding=1e-11)
+    assert_same(engine(source if there is None else there, plan), alone, rounding=1e-11)
     assert plan.fingerprint() == before

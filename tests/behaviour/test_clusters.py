@@ -16,9 +16,10 @@ from sklearn.model_selection import KFold
 import verosim
 from tests.fake_cluster import FakeCluster, cut, fake_table
 from verosim import VerosimError, VerosimWarning
-from verosim.engines import cluster, versions
-from verosim.folds.ranking import BINS, HistogramArea, area, bins_of
-from verosim.testing import assert_same
+from verosim.engines import cluster, summarise, versions
+from verosim.folds.ranking import RANK_BINS, HistogramArea, area, bins_of
+from verosim.models import Inputs, open_rows
+from verosim.testing import adds_like_one_thread, assert_same
 
 SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
 
@@ -74,6 +75,17 @@ def test_the_statistic_is_that_of_the_local_engine(mixed, way):
         assert alone.schema_ == verosim.NaiveBayes().fit(
             mixed, "kind", sample_weight="weight"
         ).schema_  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["7", "empty", "sorted"])
+def test_a_cluster_adds_like_one_thread(mixed, way):
+    ordered = pa.concat_tables(parts_of(mixed, way))
+    spec = verosim.NaiveBayes().spec()
+    here, there = (
+        open_rows(spec, Inputs(one, "kind", "weight"))
+        for one in (ordered, fake_table(parts_of(mixed, way)))
+    )
+    adds_like_one_thread(summarise, here.source, here.plan, there.source)
 
 
 @pytest.mark.parametrize(
@@ -147,12 +159,12 @@ def test_the_bound_of_the_area_holds():
         log_odds, hit = rng.normal(0, scale, 4000), rng.random(4000) < 0.4
         log_odds = log_odds + scale * hit
         counts = np.array(
-            [np.bincount(bins_of(log_odds[hit == k]), minlength=BINS) for k in (0, 1)]
+            [np.bincount(bins_of(log_odds[hit == k]), minlength=RANK_BINS) for k in (0, 1)]
         )
         found, bound = area(np.array(counts))
         assert abs(found - roc_auc_score(hit, log_odds)) <= bound + 1e-12
         assert bound < 1e-3
-    one_bin = np.zeros((1, 2, BINS))
+    one_bin = np.zeros((1, 2, RANK_BINS))
     one_bin[0, :, 7] = 1.0
     with pytest.warns(VerosimWarning, match=r"is known up to ±0\.5"):
         HistogramArea("roc_auc").value([one_bin])

@@ -219,6 +219,20 @@ def test_the_last_worker_is_gone(monkeypatch):
         assert model.stats_.fingerprint() == before
 
 
+def test_an_interrupt_cancels_the_job(client):
+    frame, there = in_parts(mixed_frame(), "64", pause=0.3)
+    model, schema = verosim.NaiveBayes(), verosim.look(frame, "kind")
+    threading.Timer(2.5, signal.raise_signal, (signal.SIGINT,)).start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(there, "kind", schema=schema)
+    assert not hasattr(model, "classes_")
+    for _ in range(50):  # the tasks that were running end, and no others begin
+        if not any(client.processing().values()):
+            break
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+
+
 def test_a_closed_client(cluster):
     _, there = in_parts(mixed_frame(), "64", pause=0.2)
     client = distributed.Client(cluster)

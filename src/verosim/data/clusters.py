@@ -99,10 +99,10 @@ class ArraysThere:
 
 def is_array_on_cluster(X: Any) -> bool:
     """Whether X is an array of chunks, and not a frame."""
-    return is_on_cluster(X) and hasattr(X, "dtype") and hasattr(X, "chunks")
+    return is_on_cluster(X) and type(X).__name__ == "Array"
 
 
-def open_arrays(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
+def arrays_on_cluster(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
     """Open arrays of a cluster."""
     module = import_module(ENGINES[type(X).__module__.partition(".")[0]])
     found: ArraysThere = module.open_arrays(X, y, sample_weight)

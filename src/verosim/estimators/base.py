@@ -195,7 +195,8 @@ class GenerativeClassifier(StatisticClassifier):
         -------
         pyarrow.RecordBatchReader
             The kept columns, then `prediction`, one posterior `p_<label>` per class, and
-            `log_density` if the model is a density of the columns.
+            `log_density` if the model is a density of the columns. Of a Dask data frame it is a
+            lazy Dask data frame with the index of the rows.
         """
         state = self.checked_state()
         source = with_marks(opened_as(source, read), na)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from verosim.data import as_weights
-from verosim.data.clusters import is_array_on_cluster, open_arrays
+from verosim.data.clusters import arrays_on_cluster, is_array_on_cluster
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError, warn
 from verosim.folds.labelled_rows import with_labels
@@ -32,7 +32,7 @@ def inputs_of(
     fitted model.
     """
     if is_array_on_cluster(X):
-        return Inputs(open_arrays(X, y, sample_weight), None, None, schema, na)
+        return Inputs(arrays_on_cluster(X, y, sample_weight), None, None, schema, na)
     labels = y if y is None or isinstance(y, str) else one_column(y)
     return with_labels(Inputs(X, labels, sample_weight, schema, na), unlabelled, known)
 

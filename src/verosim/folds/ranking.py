@@ -19,10 +19,10 @@ import numpy as np
 from verosim.errors import VerosimWarning, warn
 from verosim.folds.scores import Predictions, Score
 
-BINS = 1 << 16
-STRETCH = 1e3
-FARTHEST = float(np.arcsinh(1e5 * STRETCH))  # beyond 10⁵ is the first or the last bin
-MOST_ERROR = 1e-3  # a larger bound is told to the user
+RANK_BINS = 1 << 16
+LOG_ODDS_SCALE = 1e3
+LARGEST_PLACE = float(np.arcsinh(1e5 * LOG_ODDS_SCALE))  # beyond 10⁵ is the first or the last bin
+MOST_ERROR = 1e-3  # a larger bound is a warning
 AVERAGES = {  # how the areas of several classes become one
     "roc_auc": "none", "roc_auc_ovr": "macro", "roc_auc_ovr_weighted": "weighted",
 }  # fmt: skip
@@ -30,8 +30,8 @@ AVERAGES = {  # how the areas of several classes become one
 
 def bins_of(log_odds: np.ndarray) -> np.ndarray:
     """(n,) the bin of each log-odds."""
-    place = (np.arcsinh(STRETCH * log_odds) / FARTHEST + 1) * (BINS / 2)
-    return np.clip(place, 0, BINS - 1).astype(np.intp)
+    place = (np.arcsinh(LOG_ODDS_SCALE * log_odds) / LARGEST_PLACE + 1) * (RANK_BINS / 2)
+    return np.clip(place, 0, RANK_BINS - 1).astype(np.intp)
 
 
 def log_odds_of(log_proba: np.ndarray, k: int) -> np.ndarray:
@@ -68,8 +68,8 @@ class HistogramArea(Score):
         weights = rows.weights if len(rows.weights) else None
         found = []
         for k in [1] if C == 2 else range(C):
-            at = bins_of(log_odds_of(rows.log_proba, k)) + BINS * (rows.codes == k)
-            found.append(np.bincount(at, weights, 2 * BINS).reshape(2, BINS))
+            at = bins_of(log_odds_of(rows.log_proba, k)) + RANK_BINS * (rows.codes == k)
+            found.append(np.bincount(at, weights, 2 * RANK_BINS).reshape(2, RANK_BINS))
         return np.array(found, dtype=np.float64)
 
     def joined(self, parts: Sequence[np.ndarray]) -> np.ndarray:
