@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ENGINES := .venv-engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs quick test test-engines soak lint types bench clean
+.PHONY: help demo docs quick test test-engines soak lint types bench bench-spark clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
@@ -29,7 +29,7 @@ test: $(READY) ## every test but the soak, 200 examples of each law, and every e
 	$(PYTEST) --hypothesis-profile=test tests src docs README.md
 
 # The engines are large, so they have an environment of their own.
-test-engines: $(ENGINES)/.ready ## the tests on Dask with real schedulers
+test-engines: $(ENGINES)/.ready ## the tests on Dask and Spark (Java 17 or newer) with real schedulers
 	$(ENGINES)/bin/python -m pytest --hypothesis-profile=test tests/engines
 
 soak: $(READY) ## long runs, a million random cases, and 2,000 new examples of each law
@@ -53,6 +53,9 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.text_quality
 
+bench-spark: $(ENGINES)/.ready ## fits on Spark against MLlib, in CPU seconds
+	$(ENGINES)/bin/python -m benchmarks.spark
+
 clean: ## remove the environment and builds
 	rm -rf .venv $(ENGINES) build dist site
 
@@ -64,5 +67,5 @@ $(READY): pyproject.toml
 
 $(ENGINES)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(ENGINES)
-	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check -e '.[dask]' hypothesis pytest
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check -e '.[dask,spark]' 'pyspark[connect]' hypothesis pytest
 	touch $@

@@ -30,13 +30,11 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "America/Lima",
 }
-ROOT = Path(__file__).parents[2]
 
 
 def start(master, **settings):
     """A classic session. Its Python workers have the Python of the tests."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     builder = SparkSession.builder.master(master)
     for name, value in {**SETTINGS, **settings}.items():
         builder = builder.config(name, value)
