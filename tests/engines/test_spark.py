@@ -82,7 +82,7 @@ def test_texts_and_holes_give_the_local_sums(classic):
 def test_workers_merge_replies_that_are_too_large_together(spark, monkeypatch, pieces):
     table, there = in_parts(spark, mixed_frame(), "64")
     schema = verosim.look(table, "kind")
-    monkeypatch.setattr(engine, "BUDGET", 1 << 17)
+    monkeypatch.setattr(engine, "REPLY_BUDGET", 1 << 17)
     if pieces:  # each reply has several pieces
         monkeypatch.setattr(engine, "task", in_small_pieces)
     seen = []

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from verosim.data.libraries import pa
     from verosim.data.tables import Rows, Table
 
-# The module with `open_frame` for each library. It is imported when the first such frame arrives.
+# The module of each library, and its function that opens a frame. It is imported when the first
+# such frame arrives.
 ENGINES = {"dask": "verosim.engines.dask", "pyspark": "verosim.engines.spark"}
+OPENERS = {"dask": "open_frame", "pyspark": "open_spark_frame"}
 
 
 class Cluster(ABC):
@@ -76,7 +78,8 @@ def is_on_cluster(X: Any) -> bool:
 
 def open_on_cluster(X: Any) -> Table:
     """Open a frame of a cluster as a table."""
-    table: Table = import_module(ENGINES[type(X).__module__.partition(".")[0]]).open_frame(X)
+    library = type(X).__module__.partition(".")[0]
+    table: Table = getattr(import_module(ENGINES[library]), OPENERS[library])(X)
     return table
 
 

@@ -30,7 +30,7 @@ from verosim.data.clusters import (
 from verosim.data.libraries import pa
 from verosim.data.stream import Chunk, TableSource
 from verosim.engines import local
-from verosim.engines.same_rows import check_same_rows, counting, summed
+from verosim.engines.same_rows import check_same_rows, counting, summed_counts
 from verosim.engines.versions import check_versions, versions_here
 from verosim.errors import VerosimError
 from verosim.stats import Statistic
@@ -230,7 +230,7 @@ def merged_reply(job: bytes, replies: Sequence[bytes]) -> bytes:
     for header, _ in found:
         check_versions(header["versions"], "another worker")
     partitions = joined_ranges([header["partitions"] for header, _ in found])
-    counts = summed(header["counts"] for header, _ in found)
+    counts = summed_counts(header["counts"] for header, _ in found)
     with local.use_threads(1):
         body = work.merged([body for _, body in found])
     header = {"partitions": partitions, "counts": counts}

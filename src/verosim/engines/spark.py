@@ -24,9 +24,9 @@ from verosim.data.tables import Rows, Table, check_names, numbered
 from verosim.engines.cluster import MERGED_AT_ONCE, check_complete, merged_reply, partition_reply
 from verosim.engines.spark_errors import UNCHANGED, translated
 from verosim.engines.spark_tasks import (
-    FIRST,
-    NUMBER,
-    REPLY,
+    NUMBERS_SENT,
+    REPLIES_SENT,
+    ROWS_SENT,
     first_rows_task,
     merged_reply_rows,
     number_task,
@@ -36,8 +36,8 @@ from verosim.engines.spark_tasks import (
 )
 from verosim.errors import VerosimError, listed
 
-BUDGET = 256 << 20  # bytes of replies that come to this process at once
-MESSAGE_BYTES = 128 << 20  # of Spark Connect, if the session does not say it
+REPLY_BUDGET = 256 << 20  # bytes of replies that come to this process at once
+MESSAGE_BYTES = 128 << 20  # of Spark Connect, if the session has no setting
 MESSAGE_SETTING = "spark.connect.grpc.maxInboundMessageSize"
 REST_OF_MESSAGE = 1 << 20  # bytes for all but the job
 
@@ -48,8 +48,11 @@ TYPES = {
     "varchar": "string", "binary": "binary", "date": "date32",
 }  # fmt: skip
 
+# The type of Spark for each Arrow type of a new column.
+NEW_TYPES = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
 
-def open_frame(frame: Any) -> Table:
+
+def open_spark_frame(frame: Any) -> Table:
     """Open a Spark data frame as a table."""
     if not hasattr(frame, "mapInArrow"):
         to_spark = hasattr(frame, "to_spark")
@@ -103,7 +106,7 @@ class SparkPartitions(Cluster):
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
         """Spark reads the partitions one after the other until it has enough pieces."""
         names = self._names(columns)
-        first = self._selected(names).mapInArrow(first_rows_task(names, None), FIRST)
+        first = self._selected(names).mapInArrow(first_rows_task(names, None), ROWS_SENT)
         count, given = 4, 0  # four pieces are enough for a look at 50,000 rows
         while True:
             with self.clear_errors():
@@ -124,14 +127,16 @@ class SparkPartitions(Cluster):
         names = self._names(None)
         frame = self._selected(names)
         with self.clear_errors():
-            partitions = len(frame.mapInArrow(number_task(), NUMBER).collect())
+            partitions = len(frame.mapInArrow(number_task(), NUMBERS_SENT).collect())
             share = -(-count // max(partitions, 1))
-            found = frame.mapInArrow(first_rows_task(names, share), FIRST).collect()
+            found = frame.mapInArrow(first_rows_task(names, share), ROWS_SENT).collect()
         yield from _received(found)
 
     def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
         self._check_size(2 * len(job))  # it is in the plan twice if workers merge the replies
-        replies = self._selected(columns).mapInArrow(task(reply_rows, job, list(columns)), REPLY)
+        replies = self._selected(columns).mapInArrow(
+            task(reply_rows, job, list(columns)), REPLIES_SENT
+        )
         with self.clear_errors():
             replies.persist()  # so that no partition is read again to merge the replies
             try:
@@ -151,7 +156,9 @@ class SparkPartitions(Cluster):
     def _collected(self, replies: Any, job: bytes) -> tuple[list[bytes], int]:
         """Replies of all partitions in this process, and the number of partitions."""
         # A reply is in the first answer if so many replies of this size fit into the budget.
-        small = f"CASE WHEN (partition + 1L) * pieces * length(body) <= {BUDGET} THEN body END"
+        small = (
+            f"CASE WHEN (partition + 1L) * pieces * length(body) <= {REPLY_BUDGET} THEN body END"
+        )
         found = replies.selectExpr(
             "partition", "piece", "pieces", "length(body) AS size", f"{small} AS body"
         ).collect()
@@ -159,37 +166,27 @@ class SparkPartitions(Cluster):
         if all(row.body is not None for row in found):
             return joined_pieces(found), partitions
         per_reply = max(1, sum(row.size for row in found) // partitions)
-        groups = max(1, min(BUDGET // per_reply, partitions // MERGED_AT_ONCE))
+        groups = max(1, min(REPLY_BUDGET // per_reply, partitions // MERGED_AT_ONCE))
         merged = (
             replies.repartition(groups, "partition")
             .sortWithinPartitions("partition", "piece")
-            .mapInArrow(task(merged_reply_rows, job), REPLY)
+            .mapInArrow(task(merged_reply_rows, job), REPLIES_SENT)
         )
         return joined_pieces(merged.collect()), partitions
 
     def mapped(
         self, job: bytes, columns: Sequence[str], schema: pa.Schema, keep: Sequence[str]
     ) -> Any:
-        from pyspark.sql.types import (
-            BooleanType,
-            DoubleType,
-            LongType,
-            StringType,
-            StructField,
-            StructType,
-        )
-
         self._check_size(len(job))
-        known = {
-            pa.bool_(): BooleanType, pa.int64(): LongType, pa.float64(): DoubleType,
-            pa.string(): StringType,
-        }  # fmt: skip
-        kept = {name: self.frame.schema[name].dataType for name in keep}
-        types = [kept[one.name] if one.name in kept else known[one.type]() for one in schema]
-        result = StructType(
-            [StructField(name, type_) for name, type_ in zip(schema.names, types, strict=True)]
-        )
-        return self._selected(columns).mapInArrow(task(result_batches, job, list(columns)), result)
+        with self.clear_errors():
+            kept = {field.name: field.dataType.simpleString() for field in self.frame.schema.fields}
+        fields = []
+        for field in schema:
+            type_ = kept[field.name] if field.name in keep else NEW_TYPES[str(field.type)]
+            quoted = field.name.replace("`", "``")
+            fields.append(f"`{quoted}` {type_}")
+        made = task(result_batches, job, list(columns))
+        return self._selected(columns).mapInArrow(made, ", ".join(fields))
 
     # The frame ---------------------------------------------------------------------------------
 

@@ -28,9 +28,9 @@ VERSIONS_MARK, ERROR_MARK = "verosim-versions", "verosim-error"
 
 Batches = Iterator[Any]  # of record batches
 Task = Callable[[Any], Any]  # Batches → Batches, in a worker
-REPLY = "partition int, piece int, pieces int, body binary"
-FIRST = "partition int, start long, body binary"
-NUMBER = "partition int"
+REPLIES_SENT = "partition int, piece int, pieces int, body binary"
+ROWS_SENT = "partition int, start long, body binary"
+NUMBERS_SENT = "partition int"
 
 
 def task(work: Callable[..., Batches], *arguments: Any) -> Task:
@@ -66,7 +66,7 @@ def number_task() -> Task:
         import pyarrow as pa
         from pyspark import TaskContext
 
-        number = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        number = TaskContext.get().partitionId()
         yield pa.record_batch({"partition": pa.array([number], pa.int32())})
 
     return run
@@ -85,7 +85,7 @@ def first_rows_task(names: list[str], limit: int | None) -> Task:
         from pyspark import TaskContext
 
         check()
-        number = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        number = TaskContext.get().partitionId()
         start = 0
         for part in pieces(batches):
             sink = pa.BufferOutputStream()
