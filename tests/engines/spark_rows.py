@@ -35,6 +35,7 @@ SETTINGS = {
 def start(master, **settings):
     """A classic session. Its Python workers have the Python of the tests."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.pop("PYTHONPATH", None)  # verosim is installed in the environment of the engines
     builder = SparkSession.builder.master(master)
     for name, value in {**SETTINGS, **settings}.items():
         builder = builder.config(name, value)
