@@ -6,7 +6,8 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ENGINES := .venv-engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs lessons quick test test-browser test-engines soak lint types bench dist clean
+.PHONY: help demo docs lessons quick test test-browser test-engines soak lint types bench bench-spark
+.PHONY: dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; \
@@ -36,7 +37,7 @@ test-browser: $(READY) ## reports and nomograms in the Chromium of this machine;
 	$(BIN)/python -m pytest -m browser -rs tests/browser
 
 # The engines are large, so they have an environment of their own.
-test-engines: $(ENGINES)/.ready ## the tests on Dask with real schedulers
+test-engines: $(ENGINES)/.ready ## the tests on Dask and Spark (Java 17 or newer) with real schedulers
 	$(ENGINES)/bin/python -m pytest --hypothesis-profile=test tests/engines
 
 soak: $(READY) ## long runs, a million random cases, and 2,000 new examples of each law
@@ -61,6 +62,9 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.text_quality
 
+bench-spark: $(ENGINES)/.ready ## fits on Spark against MLlib, in CPU seconds
+	$(ENGINES)/bin/python -m benchmarks.spark
+
 dist: $(READY) ## wheel and source archive in dist/, checked and tried in an empty environment
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dist]'
 	rm -rf dist build/compiled
@@ -80,5 +84,5 @@ $(READY): pyproject.toml
 
 $(ENGINES)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(ENGINES)
-	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check -e '.[dask]' hypothesis pytest
+	$(ENGINES)/bin/pip install --quiet --disable-pip-version-check -e '.[dask,spark]' 'pyspark[connect]' hypothesis pytest
 	touch $@

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from verosim.data.libraries import pa
     from verosim.data.tables import Rows, Table
 
-# The module with `open_frame` for each library. It is imported when the first such frame arrives.
-ENGINES = {"dask": "verosim.engines.dask"}
+# The module of each library, and its function that opens a frame. It is imported when the first
+# such frame arrives.
+ENGINES = {"dask": "verosim.engines.dask", "pyspark": "verosim.engines.spark"}
+OPENERS = {"dask": "open_frame", "pyspark": "open_spark_frame"}
 
 
 class Cluster(ABC):
@@ -33,6 +36,11 @@ class Cluster(ABC):
 
     name: str  # of the engine, for messages
     bring_here: str  # a hint: how the rows become a table in this process
+
+    @cached_property
+    def counts_seen(self) -> dict[str | None, dict[str, int]]:
+        """The number of rows by class in the first pass, by the column of the classes."""
+        return {}
 
     @abstractmethod
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
@@ -61,13 +69,17 @@ class Cluster(ABC):
 
 
 def is_on_cluster(X: Any) -> bool:
-    """Whether X is an object of a library that keeps its rows on a cluster."""
+    """Whether X is an object of a library that keeps its rows on a cluster.
+
+    Ask this before `hasattr`: a frame of Spark Connect has an attribute of every name.
+    """
     return type(X).__module__.partition(".")[0] in ENGINES
 
 
 def open_on_cluster(X: Any) -> Table:
     """Open a frame of a cluster as a table."""
-    table: Table = import_module(ENGINES[type(X).__module__.partition(".")[0]]).open_frame(X)
+    library = type(X).__module__.partition(".")[0]
+    table: Table = getattr(import_module(ENGINES[library]), OPENERS[library])(X)
     return table
 
 
@@ -129,8 +141,6 @@ def needs_all_rows(cluster: Cluster, what: str = "This") -> NeedsAllRows:
 
 def check_is_here(X: Any, what: str) -> None:
     """Raise an error if the rows are on a cluster."""
-    cluster = getattr(X, "cluster", None)
-    if cluster is None and is_on_cluster(X):
-        cluster = open_on_cluster(X).cluster
+    cluster = open_on_cluster(X).cluster if is_on_cluster(X) else getattr(X, "cluster", None)
     if isinstance(cluster, Cluster):
         raise needs_all_rows(cluster, what)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data.clusters import is_on_cluster
 from verosim.errors import VerosimError
 
 
@@ -17,7 +18,7 @@ def list_of_names(columns: Any) -> list[Any]:
 
 def feature_names(X: Any) -> np.ndarray | None:
     """The column names of X if all are strings, else None."""
-    names = getattr(X, "column_names", None)  # Arrow
+    names = None if is_on_cluster(X) else getattr(X, "column_names", None)  # Arrow
     if names is None and not hasattr(X, "collect_batches"):  # it would resolve a lazy frame
         names = getattr(X, "columns", None)
     if names is None or callable(names) or isinstance(names, int):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import pickle
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -29,6 +30,7 @@ from verosim.data.clusters import (
 from verosim.data.libraries import pa
 from verosim.data.stream import Chunk, TableSource
 from verosim.engines import local
+from verosim.engines.same_rows import check_same_rows, counting, summed_counts
 from verosim.engines.versions import check_versions, versions_here
 from verosim.errors import VerosimError
 from verosim.stats import Statistic
@@ -120,6 +122,8 @@ def _run(cluster: Cluster, source: TableSource, job: _Job) -> bytes:
     reply = cluster.reduced(_packed_job(job), _columns(source))
     header, body = _split(reply)
     check_versions(header["versions"], f"a worker of {cluster.name}")
+    before = cluster.counts_seen.setdefault(job.label_column, header["counts"])
+    check_same_rows(before, header["counts"], cluster.name)
     return body
 
 
@@ -135,6 +139,11 @@ def _columns(source: TableSource) -> list[str]:
 @dataclass(frozen=True)
 class _Job(ABC):
     source: TableSource  # without rows
+
+    @property
+    def label_column(self) -> str | None:
+        target = self.source.target
+        return target if isinstance(target, str) else None
 
     @abstractmethod
     def of(self, source: TableSource) -> bytes:
@@ -196,9 +205,12 @@ def _packed_job(job: _Job) -> bytes:
 def partition_reply(job: bytes, number: int, batches: Iterable[pa.RecordBatch]) -> bytes:
     """The reply of one partition. Engines call this function on a worker, or in a process there."""
     work = _opened(job)
+    counts: Counter[str] = Counter()
     with local.use_threads(1):
-        body = work.of(_partition(work, number, batches))
-    return _framed({"versions": versions_here(), "partitions": [[number, number + 1]]}, body)
+        counted = counting(batches, work.label_column, counts)
+        body = work.of(_partition(work, number, counted))
+    header = {"partitions": [[number, number + 1]], "counts": counts}
+    return _framed({"versions": versions_here(), **header}, body)
 
 
 def partition_batches(
@@ -218,9 +230,11 @@ def merged_reply(job: bytes, replies: Sequence[bytes]) -> bytes:
     for header, _ in found:
         check_versions(header["versions"], "another worker")
     partitions = joined_ranges([header["partitions"] for header, _ in found])
+    counts = summed_counts(header["counts"] for header, _ in found)
     with local.use_threads(1):
         body = work.merged([body for _, body in found])
-    return _framed({"versions": versions_here(), "partitions": partitions}, body)
+    header = {"partitions": partitions, "counts": counts}
+    return _framed({"versions": versions_here(), **header}, body)
 
 
 def check_complete(reply: bytes, partitions: int) -> None:

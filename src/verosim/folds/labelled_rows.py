@@ -35,7 +35,7 @@ def with_labels(inputs: Inputs, unlabelled: str, known: Schema | None = None) ->
         target = schema.target
     if isinstance(target, str):
         na = frozenset(schema.na if isinstance(schema, Schema) else as_na(inputs.na))
-        na |= frozenset(getattr(inputs.X, "na", ()))
+        na |= frozenset(inputs.X.na if isinstance(inputs.X, Table) else ())
         return _of_column(inputs, target, na)
     return inputs if target is None else _of_labels(inputs)
 

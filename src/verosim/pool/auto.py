@@ -209,7 +209,7 @@ def auto(
     inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na, unlabelled)
     if is_on_cluster(inputs.X) or getattr(inputs.X, "cluster", None) is not None:
         inputs = replace(inputs, X=open_table(inputs.X).brought_if_small(FIRST_LOOK_ROWS))
-    if simple or models is not None or by == BIC or hasattr(X, "tocsr"):
+    if simple or models is not None or by == BIC or hasattr(inputs.X, "tocsr"):
         if like is not None:
             raise VerosimError(
                 "like must be None if one textbook model is chosen, because like is for pools.",

@@ -1,0 +1,272 @@
+"""Spark: `mapInArrow` makes one reply for each partition, and this process merges the replies.
+
+    partition → Arrow batches → rows (partition, piece, pieces, bytes),   bytes ≤ 16 MB
+
+Only the DataFrame API is used, so classic sessions and Spark Connect run the same code. Spark may
+run a task twice, but the rows of one attempt only are in the result. If all replies together are
+too large for this process, a second `mapInArrow` merges them first, on fewer partitions. Its rows
+are distributed by a hash of the partition number, so that a task that runs again gets the same
+rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from verosim.data.clusters import Cluster, partition_origin
+from verosim.data.libraries import pa
+from verosim.data.tables import Rows, Table, check_names, numbered
+from verosim.engines.cluster import MERGED_AT_ONCE, check_complete, merged_reply, partition_reply
+from verosim.engines.spark_errors import UNCHANGED, translated
+from verosim.engines.spark_tasks import (
+    NUMBERS_SENT,
+    REPLIES_SENT,
+    ROWS_SENT,
+    first_rows_task,
+    merged_reply_rows,
+    number_task,
+    reply_rows,
+    result_batches,
+    task,
+)
+from verosim.errors import VerosimError, listed
+
+REPLY_BUDGET = 256 << 20  # bytes of replies that come to this process at once
+MESSAGE_BYTES = 128 << 20  # of Spark Connect, if the session has no setting
+MESSAGE_SETTING = "spark.connect.grpc.maxInboundMessageSize"
+REST_OF_MESSAGE = 1 << 20  # bytes for all but the job
+
+# The Arrow type of each simple type of Spark. Decimals and timestamps have settings of their own.
+TYPES = {
+    "void": "null", "boolean": "bool_", "byte": "int8", "short": "int16", "integer": "int32",
+    "long": "int64", "float": "float32", "double": "float64", "string": "string", "char": "string",
+    "varchar": "string", "binary": "binary", "date": "date32",
+}  # fmt: skip
+
+# The type of Spark for each Arrow type of a new column.
+NEW_TYPES = {"bool": "boolean", "int64": "bigint", "double": "double", "string": "string"}
+
+
+def open_spark_frame(frame: Any) -> Table:
+    """Open a Spark data frame as a table."""
+    if not hasattr(frame, "mapInArrow"):
+        to_spark = hasattr(frame, "to_spark")
+        raise VerosimError(
+            f"A {type(frame).__name__} of {type(frame).__module__} cannot be read as a table.",
+            "Use frame.to_spark()." if to_spark else "Give a Spark data frame.",
+        )
+    if frame.isStreaming:
+        raise VerosimError(
+            "A streaming data frame of Spark has no end, so it cannot be read as a table.",
+            "Use writeStream.foreachBatch(…), and partial_fit for each batch.",
+        )
+    partitions = SparkPartitions(frame)
+    with partitions.clear_errors():
+        fields = frame.schema.fields
+    names = tuple(field.name for field in fields)
+    check_names(names)
+    odd = {field.name: field for field in fields if _arrow_type(field.dataType, "UTC") is None}
+    if odd:
+        kinds = listed(sorted({field.dataType.typeName() for field in odd.values()}))
+        raise VerosimError(
+            f"The columns {listed(list(odd))} of the Spark data frame have types that are not "
+            f"supported: {kinds}.",
+            "Leave them out with frame.drop(…), or select the numbers and texts inside them.",
+        )
+    return Table(names, partitions.rows, cluster=partitions)
+
+
+def _arrow_type(type_: Any, zone: str) -> pa.DataType | None:
+    """The type of the cells that a worker gets; None if there is none."""
+    name = type_.typeName()
+    if name in TYPES:
+        found: pa.DataType = getattr(pa, TYPES[name])()
+        return found
+    if name == "decimal":
+        return pa.decimal128(type_.precision, type_.scale)
+    if name in ("timestamp", "timestamp_ntz"):
+        return pa.timestamp("us", zone if name == "timestamp" else None)
+    return pa.duration("us") if "day" in name and "interval" in name else None
+
+
+@dataclass(frozen=True, eq=False)
+class SparkPartitions(Cluster):
+    """The partitions of a Spark data frame."""
+
+    frame: Any
+
+    name = "Spark"
+    bring_here = "Use frame.toArrow(), or write Parquet files, which verosim reads in pieces."
+
+    def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
+        """Spark reads the partitions one after the other until it has enough pieces."""
+        names = self._names(columns)
+        first = self._selected(names).mapInArrow(first_rows_task(names, None), ROWS_SENT)
+        count, given = 4, 0  # four pieces are enough for a look at 50,000 rows
+        while True:
+            with self.clear_errors():
+                found = first.take(count)
+            yield from _received(found[given:])
+            if len(found) < count:
+                return
+            count, given = 4 * count, count
+
+    def schema(self) -> pa.Schema:
+        with self.clear_errors():
+            zone = self.frame.sparkSession.conf.get("spark.sql.session.timeZone")
+            fields = self.frame.schema.fields
+        return pa.schema([(field.name, _arrow_type(field.dataType, zone)) for field in fields])
+
+    def spread_rows(self, count: int) -> Iterator[Rows]:
+        """The first rows of each partition."""
+        names = self._names(None)
+        frame = self._selected(names)
+        with self.clear_errors():
+            partitions = len(frame.mapInArrow(number_task(), NUMBERS_SENT).collect())
+            share = -(-count // max(partitions, 1))
+            found = frame.mapInArrow(first_rows_task(names, share), ROWS_SENT).collect()
+        yield from _received(found)
+
+    def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
+        self._check_size(2 * len(job))  # it is in the plan twice if workers merge the replies
+        replies = self._selected(columns).mapInArrow(
+            task(reply_rows, job, list(columns)), REPLIES_SENT
+        )
+        with self.clear_errors():
+            replies.persist()  # so that no partition is read again to merge the replies
+            try:
+                level, partitions = self._collected(replies, job)
+            finally:
+                replies.unpersist()
+        if not partitions:
+            return partition_reply(job, 0, ())
+        while len(level) > 1:
+            level = [
+                merged_reply(job, level[at : at + MERGED_AT_ONCE])
+                for at in range(0, len(level), MERGED_AT_ONCE)
+            ]
+        check_complete(level[0], partitions)
+        return level[0]
+
+    def _collected(self, replies: Any, job: bytes) -> tuple[list[bytes], int]:
+        """Replies of all partitions in this process, and the number of partitions."""
+        # A reply is in the first answer if so many replies of this size fit into the budget.
+        small = (
+            f"CASE WHEN (partition + 1L) * pieces * length(body) <= {REPLY_BUDGET} THEN body END"
+        )
+        found = replies.selectExpr(
+            "partition", "piece", "pieces", "length(body) AS size", f"{small} AS body"
+        ).collect()
+        partitions = len({row.partition for row in found})
+        if all(row.body is not None for row in found):
+            return joined_pieces(found), partitions
+        per_reply = max(1, sum(row.size for row in found) // partitions)
+        groups = max(1, min(REPLY_BUDGET // per_reply, partitions // MERGED_AT_ONCE))
+        merged = (
+            replies.repartition(groups, "partition")
+            .sortWithinPartitions("partition", "piece")
+            .mapInArrow(task(merged_reply_rows, job), REPLIES_SENT)
+        )
+        return joined_pieces(merged.collect()), partitions
+
+    def mapped(
+        self, job: bytes, columns: Sequence[str], schema: pa.Schema, keep: Sequence[str]
+    ) -> Any:
+        self._check_size(len(job))
+        with self.clear_errors():
+            kept = {field.name: field.dataType.simpleString() for field in self.frame.schema.fields}
+        fields = []
+        for field in schema:
+            type_ = kept[field.name] if field.name in keep else NEW_TYPES[str(field.type)]
+            quoted = field.name.replace("`", "``")
+            fields.append(f"`{quoted}` {type_}")
+        made = task(result_batches, job, list(columns))
+        return self._selected(columns).mapInArrow(made, ", ".join(fields))
+
+    # The frame ---------------------------------------------------------------------------------
+
+    def _names(self, columns: Iterable[str] | None) -> list[str]:
+        wanted = None if columns is None else set(columns)
+        return [name for name in self.frame.columns if wanted is None or name in wanted]
+
+    def _selected(self, columns: Sequence[str]) -> Any:
+        """The frame with some columns, found by their position.
+
+        They are called c0, c1, …: Spark does not distinguish a from A, and reads a.b as a field.
+        """
+        with self.clear_errors():
+            names = self.frame.columns
+            place = {name: f"c{at}" for at, name in enumerate(names)}
+            frame = self.frame.toDF(*place.values())
+            return frame.select(*(place[name] for name in columns))
+
+    def _check_size(self, size: int) -> None:
+        """Raise an error if a job is too large for one message of Spark Connect."""
+        if not type(self.frame).__module__.startswith("pyspark.sql.connect"):
+            return
+        with self.clear_errors():
+            setting = self.frame.sparkSession.conf.get(MESSAGE_SETTING, str(MESSAGE_BYTES))
+        digits = str(setting).rstrip("bB")
+        limit = min(int(digits) if digits.isdigit() else MESSAGE_BYTES, MESSAGE_BYTES)
+        if size + REST_OF_MESSAGE > limit:
+            raise VerosimError(
+                f"The model needs {size / 1e6:,.0f} MB in a message of Spark Connect, which has at "
+                f"most {limit / 1e6:,.0f} MB.",
+                "Use a classic Spark session, or a model with fewer columns, categories or words.",
+            )
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """Errors of Spark as errors of verosim. The job is cancelled if the user interrupts it."""
+        session = self.frame.sparkSession
+        tag = f"verosim-{uuid4().hex}"
+        try:
+            session.addTag(tag)
+            yield
+        except VerosimError:
+            raise
+        except (KeyboardInterrupt, GeneratorExit):
+            session.interruptTag(tag)
+            raise
+        except Exception as error:
+            raise translated(error, session) from error
+        finally:
+            _without_tag(session, tag)
+
+
+def _without_tag(session: Any, tag: str) -> None:
+    try:
+        session.removeTag(tag)
+    except Exception:  # the session was stopped, which has its own error
+        return
+
+
+def _received(found: Iterable[Any]) -> Iterator[Rows]:
+    """The rows in Arrow streams that workers have sent."""
+    for row in found:
+        with pa.ipc.open_stream(bytes(row.body)) as reader:
+            for rows in numbered(reader, partition_origin(row.partition)):
+                yield replace(rows, start=rows.start + row.start)
+
+
+def joined_pieces(found: Iterable[Any]) -> list[bytes]:
+    """The replies in the order of their numbers. Each piece must have arrived exactly once."""
+    pieces: dict[int, list[Any]] = defaultdict(list)
+    for row in found:
+        pieces[row.partition].append(row)
+    out = []
+    for number in sorted(pieces):
+        rows = sorted(pieces[number], key=lambda row: row.piece)
+        if [row.piece for row in rows] != list(range(rows[0].pieces)):
+            raise VerosimError(
+                f"The reply of partition {number} has {rows[0].pieces} pieces, but the pieces "
+                f"{[row.piece for row in rows]} arrived.",
+                f"Run the job again; {UNCHANGED}.",
+            )
+        out.append(b"".join(bytes(row.body) for row in rows))
+    return out
