@@ -36,7 +36,14 @@ from verosim.insight.report.rare_values import (
     rows_with_tokens,
 )
 from verosim.insight.report.shown_rows import row_lists
-from verosim.insight.report.some_rows import SomeRows, labelled_rows, state_of
+from verosim.insight.report.some_rows import (
+    SomeRows,
+    complete_rows,
+    has_covariance,
+    innermost,
+    labelled_rows,
+    state_of,
+)
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.settings import whole
 
@@ -45,6 +52,9 @@ if TYPE_CHECKING:
     from verosim.typing import Labels, Source
 
 EXPLAINED_ROWS = 2000
+EXPLAINED_CELLS = 100_000  # a wide model explains fewer rows
+MANY_COLUMNS = 50  # with more, only rows without holes are explained
+FEWEST_EXPLAINED = 50  # rows
 OPEN_CHARTS = 30
 MOST_BOUNDARY_CLASSES = 64
 
@@ -315,12 +325,28 @@ def _quality(model: Any, some: SomeRows) -> Quality | None:
         return None
 
 
+def _explained(model: Any, some: SomeRows) -> SomeRows | None:
+    """Rows for the mean contributions; None if explaining enough of them would take minutes.
+
+    A full covariance needs one factor of all columns for each pattern of missing cells.
+    """
+    columns = int(getattr(innermost(model), "n_features_in_", 1))
+    if columns > MANY_COLUMNS and has_covariance(model):
+        known = complete_rows(some)
+        if len(known) < min(FEWEST_EXPLAINED, len(some)):
+            return None
+        some = some if len(known) == len(some) else some.take(known)
+    most = min(EXPLAINED_ROWS, EXPLAINED_CELLS // max(columns, 1))
+    return _spread(some, max(most, FEWEST_EXPLAINED))
+
+
 def _importance(model: Any, some: SomeRows | None) -> dict[str, Any] | None:
     """The columns with their importance, the largest first."""
     found = None
     if some is not None:
         try:
-            found = importance(model, _spread(some, EXPLAINED_ROWS).X)
+            few = _explained(model, some)
+            found = None if few is None else importance(model, few.X)
         except VerosimError:
             found = None
     if found is None:
