@@ -19,6 +19,7 @@ from tests.behaviour import test_privacy as privacy
 from verosim.axes.value_hashes import value_hash
 from verosim.cli.main import main
 from verosim.errors import VerosimError
+from verosim.insight.report import report as module
 from verosim.insight.report.carried import bytes_of
 from verosim.insight.report.page import LANGUAGES, catalogue, escaped_json
 from verosim.insight.report.scripts import asset, page_script
@@ -159,6 +160,45 @@ def test_adult_is_small_and_fast(data, tmp_path):
     file = verosim.report(model, table, tmp_path / "adult.html")
     assert time.process_time() - start <= 10 * alone
     assert file.stat().st_size < 3_000_000
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_wide_covariance_explains_few_rows(holes, tmp_path, monkeypatch):
+    """Each row costs the square of the columns, and each pattern of missing cells the cube."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    table = pd.DataFrame(rng.normal(size=(400, 60)) + y[:, None] / 4).add_prefix("c")
+    if holes:
+        table = table.mask(rng.random(table.shape) < 0.05)
+    table["y"] = np.where(y == 1, "a", "b")
+    model = verosim.LDA(missing="marginalise").fit(table, "y")
+    explained = []
+
+    def watched(model, X=None):
+        explained.append(0 if X is None else X.num_rows)
+        return verosim.importance(model, X)
+
+    monkeypatch.setattr(module, "importance", watched)
+    monkeypatch.setattr(module, "EXPLAINED_CELLS", 6_000)
+    found = data_of(content(verosim.report(model, table, tmp_path / "r")))
+    assert explained == [0 if holes else 100]
+    assert len(found["importance"]["bars"]) == 60
+
+
+def test_the_report_of_a_pool_has_the_diagnosis_of_a_named_expert(tmp_path):
+    experts = [verosim.NaiveBayes(), verosim.KDB(k=1)]
+    model = verosim.Pool(experts, keep="all").fit(rows(), "label")
+    html = content(verosim.report(model, rows(), tmp_path / "r"))
+    assert "the diagnosis of its best expert with a density of the columns, " in html
+    assert f"There are {N} rows for" in html
+    alone = content(verosim.report(model, path=tmp_path / "r"))
+    assert "the diagnosis of one of its experts needs rows" in alone
+
+
+def test_a_model_without_a_density_says_that_it_has_no_diagnosis(tmp_path):
+    table = rows()
+    model = verosim.LinearSVM().fit(table[["age"]], table["label"])
+    assert "There is no diagnosis" in content(verosim.report(model, path=tmp_path / "r"))
 
 
 # What a report must not have ----------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 from verosim.data.nodes import malformed
 
 SHARED = "shared"
+NESTED = (dict, list, tuple)
 LEAST_SHARED = 8  # numbers or texts in a part that is worth a reference
 
 
@@ -59,9 +60,10 @@ class _Repeats:
             self.times[key] = self.times.get(key, 0) + 1
             if self.times[key] > 1:
                 return
-        if isinstance(value, dict | list | tuple):
+        if isinstance(value, NESTED):
             for one in value.values() if isinstance(value, dict) else value:
-                self.count(one)
+                if isinstance(one, NESTED):  # most values are numbers
+                    self.count(one)
 
     def replaced(self, value: Any) -> Any:
         """The value with references."""
@@ -78,7 +80,7 @@ class _Repeats:
         if isinstance(value, dict):
             return {name: self.replaced(one) for name, one in value.items()}
         if isinstance(value, list | tuple):
-            return [self.replaced(one) for one in value]
+            return [self.replaced(one) if isinstance(one, NESTED) else one for one in value]
         return value
 
 

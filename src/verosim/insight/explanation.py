@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.densities.attribution import CHAIN, LINEAR, POOLED, SAMPLED, SHAPLEY
 from verosim.errors import VerosimError, listed
 from verosim.html_table import html_table
-from verosim.insight.shown_cells import ShownCells, shown_value
+from verosim.insight.shown_cells import MISSING_VALUE, ShownCells, shown_value
 from verosim.lazy import plotted
+from verosim.pool.attribution import CLIPPING
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -380,10 +381,11 @@ class Explanation:
             f"{a.ljust(wide[0])}  {b.ljust(wide[1])}  {c.rjust(wide[2])}" for a, b, c in lines
         )
 
-    def _title(self, i: int) -> str:
+    def _title(self, i: int, words: Mapping[str, str] | None = None) -> str:
         """'bad', or 'bad against good' if there are more than two classes."""
         one, other = plain_label(self.chosen[i]), plain_label(self.against[i])
-        return f"{one}" if len(self.classes) == 2 else f"{one} against {other}"
+        against = (words or {}).get("against", "against")
+        return f"{one}" if len(self.classes) == 2 else f"{one} {against} {other}"
 
     def _sorted(self, i: int) -> list[tuple[str, str, float, int]]:
         """Name, value, contribution and number of all parts of a row, the largest first."""
@@ -395,26 +397,46 @@ class Explanation:
         found += [(name, "", float(line[0]), -1) for name, line in row.line_differences.items()]
         return sorted(found, key=lambda one: -abs(one[2]))
 
-    def _sentence(self, i: int) -> str:
-        """'0.83 bad: prior −0.85, checking account 'none' +1.20, …'"""
+    def sentence(self, row: int = 0, words: Mapping[str, str] | None = None) -> str:
+        """Explain a row in one line, such as "0.83 bad: prior −0.85, account 'none' +1.20".
+
+        Parameters
+        ----------
+        row : int, default=0
+            The number of the row.
+        words : dict of str to str or None, default=None
+            Translations of the English words of the sentence: "prior", "against", "more",
+            "missing", the names of `lines`, and "column x" for a column x. A word without a
+            translation stays as it is.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
+        i, known = row, words or {}
         probability = self.probability
         start = "" if probability is None else f"{probability[i]:.2f} "
-        parts = [f"prior {signed(self.prior_difference[i])}"]
+        parts = [f"{known.get('prior', 'prior')} {signed(self.prior_difference[i])}"]
         found = self._sorted(i)
         for name, value, part, j in found[:MOST_SHOWN_PARTS]:
             texts = self.tokens(i, name) if j >= 0 and self.parts.tokens else {}
-            words = [f"'{w}' {signed(x)}" for w, x in list(texts.items())[:MOST_SHOWN_TOKENS]]
-            shown = f" ({', '.join(words)}{', …' if len(texts) > len(words) else ''})"
-            if not words:
+            tokens = [f"'{w}' {signed(x)}" for w, x in list(texts.items())[:MOST_SHOWN_TOKENS]]
+            shown = f" ({', '.join(tokens)}{', …' if len(texts) > len(tokens) else ''})"
+            if value == MISSING_VALUE:
+                value = known.get(value, value)
+            name = _line_name(name, known) if j < 0 else known.get(f"column {name}", name)
+            if not tokens:
                 shown = f" {value}" if value else ""
             parts.append(f"{name}{shown} {signed(part)}")
         rest = found[MOST_SHOWN_PARTS:]
         if rest:
-            parts.append(f"… ({len(rest)} more {signed(sum(one[2] for one in rest))})")
-        return f"{start}{self._title(i)}: {', '.join(parts)}"
+            more = known.get("more", "more")
+            parts.append(f"… ({len(rest)} {more} {signed(sum(one[2] for one in rest))})")
+        return f"{start}{self._title(i, words)}: {', '.join(parts)}"
 
     def __str__(self) -> str:
-        lines = [self._sentence(i) for i in range(min(len(self), MOST_SHOWN_ROWS))]
+        lines = [self.sentence(i) for i in range(min(len(self), MOST_SHOWN_ROWS))]
         if len(self) > MOST_SHOWN_ROWS:
             lines.append(f"… {len(self) - MOST_SHOWN_ROWS:,} more rows")
         note = NOTES.get(self.kind, self.kind)
@@ -455,6 +477,13 @@ class Explanation:
         function = "plot_evidence" if len(self) == 1 else "plot_evidence_summary"
         drawn: PlotAxes = plotted(function, self, ax=ax, **how)
         return drawn
+
+
+def _line_name(name: str, words: Mapping[str, str]) -> str:
+    """The name of a line that belongs to no column, with translated words."""
+    if name.startswith(f"{CLIPPING} "):
+        return f"{words.get(CLIPPING, CLIPPING)} {name.removeprefix(f'{CLIPPING} ')}"
+    return words.get(name, name)
 
 
 def signed(value: float) -> str:

@@ -24,6 +24,7 @@ from verosim.pool.texts import log_lengths
 if TYPE_CHECKING:
     from verosim.pool.params import PoolParams
 
+CLIPPING = "clipping of"  # the start of the names of lines of clipped scores
 ROUNDING = 1e-9  # nats; a smaller change by clipping is rounding
 
 
@@ -64,7 +65,7 @@ def pooled_attribution(
         # The class with the largest posterior is never clipped.
         rest -= np.take_along_axis(rest, exact.argmax(axis=1)[:, None], axis=1)
         if np.abs(rest).max(initial=0.0) > ROUNDING:
-            lines[f"clipping of {name}"] = rest
+            lines[f"{CLIPPING} {name}"] = rest
         if found.errors is not None:
             squares[:, :width] += found.errors**2
         tokens += found.tokens

@@ -18,6 +18,7 @@ import verosim
 from verosim.errors import VerosimError
 from verosim.insight.report.scripts import asset, page_script
 
+TEMPLATE_ONLY = ("finding: ", "why: ", "role ")  # the starts of keys
 LANGUAGES = ("en", "es")
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 POLICY = (
@@ -53,9 +54,14 @@ def rendered(template: str, language: str, data: dict[str, Any], **values: Any) 
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     return _environment().get_template(template).render(
         lang=language, words=words, policy=policy, script=script, style=style,
-        json=escaped_json({"language": language, "words": words, **data}),
+        json=escaped_json({"language": language, "words": _of_script(words), **data}),
         version=verosim.__version__, **values,
     )  # fmt: skip
+
+
+def _of_script(words: dict[str, str]) -> dict[str, str]:
+    """The texts without the patterns that only the template needs."""
+    return {key: text for key, text in words.items() if not key.startswith(TEMPLATE_ONLY)}
 
 
 @cache

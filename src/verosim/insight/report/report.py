@@ -15,6 +15,7 @@ from verosim.insight.report.about import column_lines, facts_about
 from verosim.insight.report.carried import WHOLE, Carried, bytes_of
 from verosim.insight.report.compared import simulated_charts
 from verosim.insight.report.densities import densities_of, few_digits
+from verosim.insight.report.diagnosis import ShownDiagnosis, diagnosis_of
 from verosim.insight.report.disagreement import disagreement
 from verosim.insight.report.nomogram import (
     carried_by,
@@ -32,23 +33,29 @@ from verosim.insight.report.rare_values import (
     NamedValues,
     Unnamed,
     counts_occurrences,
-    mentions,
     rows_with_tokens,
 )
 from verosim.insight.report.shown_rows import row_lists
-from verosim.insight.report.some_rows import SomeRows, innermost, labelled_rows, state_of
+from verosim.insight.report.some_rows import (
+    SomeRows,
+    complete_rows,
+    has_covariance,
+    innermost,
+    labelled_rows,
+    state_of,
+)
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.settings import whole
-from verosim.validate.diagnose import diagnose
 
 if TYPE_CHECKING:
     from verosim.estimators.base import ScoreMixin
     from verosim.typing import Labels, Source
 
 EXPLAINED_ROWS = 2000
+EXPLAINED_CELLS = 100_000  # a wide model explains fewer rows
+MANY_COLUMNS = 50  # with more, only rows without holes are explained
+FEWEST_EXPLAINED = 50  # rows
 OPEN_CHARTS = 30
-MOST_LISTED_FINDINGS = 40
-MOST_OF_ONE_CHECK = 6
 MOST_BOUNDARY_CLASSES = 64
 
 
@@ -94,7 +101,7 @@ def report(
     y : array-like of shape (n,), str or None, default=None
         The labels, or the name of the target column. None uses the target column of the fit.
     language : {"en", "es"}, default="en"
-        The language of the page. The findings of the diagnosis are always in English.
+        The language of the page.
     title : str or None, default=None
         The title of the page. None uses the name of the model.
 
@@ -131,7 +138,7 @@ def report(
             f"rows={rows} needs a source of rows.", "Use report(model, source, rows=5)."
         )
     some = None if source is None else labelled_rows(fitted, source, y)
-    found = _Content.of(fitted, some, rows, size)
+    found = _Content.of(fitted, some, rows, size, words)
     html = found.page(language, title or type(model).__name__, words)
     while len(html.encode()) > size and found.shrink():
         html = found.page(language, title or type(model).__name__, words)
@@ -159,7 +166,7 @@ class _Content:
     importance: dict[str, Any] | None
     densities: list[dict[str, Any]]
     quality: Quality | None
-    findings: list[dict[str, Any]]
+    diagnosis: ShownDiagnosis
     simulated: list[dict[str, Any]]
     rows: dict[str, list[dict[str, Any]]]
     used_rows: int  # rows of the source; 0 without a source
@@ -168,7 +175,9 @@ class _Content:
     by_occurrence: bool = False  # tokens are named by their occurrences, not by rows
 
     @classmethod
-    def of(cls, model: Any, some: SomeRows | None, rows: int, budget: int) -> _Content:
+    def of(
+        cls, model: Any, some: SomeRows | None, rows: int, budget: int, words: dict[str, str]
+    ) -> _Content:
         program, why_not = _program_of(model)
         named: NamedValues = EveryValue() if rows else NamedValues.of(state_of(model))
         few = None if some is None else _spread(some, MOST_OBSERVED_ROWS)
@@ -200,8 +209,13 @@ class _Content:
             facts=facts, classes=shown_classes(model),
             columns=column_lines(model, program, observed), carried=carried, why_not=why_not,
             lines={"changed": changed}, importance=ranked, densities=charts, quality=quality,
-            findings=_findings(model, few, _hidden_names(program, named)), simulated=simulated,
-            rows=row_lists(model, some, quality, order, rows) if rows and some is not None else {},
+            diagnosis=diagnosis_of(model, few, _hidden_names(program, named), some),
+            simulated=simulated,
+            rows=(
+                row_lists(model, some, quality, order, rows, words)
+                if rows and some is not None
+                else {}
+            ),
             used_rows=0 if some is None else len(some), shown=rows,
             boundary=_plane(carried),
             by_occurrence=some is None and counts_occurrences(state_of(model)),
@@ -247,12 +261,19 @@ class _Content:
         )
         return rendered(
             "report.html", language, data, title=title, facts=self.facts, columns=self.columns,
-            quality=self.quality, findings=self.findings,
+            quality=self.quality, findings=self.diagnosis.lines(words),
+            diagnosis_note=self.diagnosis.words(words),
             notice=self.notice(words), lines=program_lines, has_program=self.carried is not None,
-            why_not=self.why_not or words["over budget"], rows=self.rows, charts=data,
+            why_not=self._why_not(language, words), rows=self.rows, charts=data,
             used_rows=self.used_rows, open_columns=OPEN_CHARTS,
             simulated=self.simulated, importance=self.importance,
         )  # fmt: skip
+
+    def _why_not(self, language: str, words: dict[str, str]) -> str:
+        """Why there is no nomogram. Messages of errors are in English only."""
+        if not self.why_not:
+            return words["over budget"]
+        return self.why_not if language == "en" else words["no program"]
 
     def _name_text(self, name: str) -> None:
         """Give the only column of a model of texts a name: it has none of its own."""
@@ -304,12 +325,28 @@ def _quality(model: Any, some: SomeRows) -> Quality | None:
         return None
 
 
+def _explained(model: Any, some: SomeRows) -> SomeRows | None:
+    """Rows for the mean contributions; None if explaining enough of them would take minutes.
+
+    A full covariance needs one factor of all columns for each pattern of missing cells.
+    """
+    columns = int(getattr(innermost(model), "n_features_in_", 1))
+    if columns > MANY_COLUMNS and has_covariance(model):
+        known = complete_rows(some)
+        if len(known) < min(FEWEST_EXPLAINED, len(some)):
+            return None
+        some = some if len(known) == len(some) else some.take(known)
+    most = min(EXPLAINED_ROWS, EXPLAINED_CELLS // max(columns, 1))
+    return _spread(some, max(most, FEWEST_EXPLAINED))
+
+
 def _importance(model: Any, some: SomeRows | None) -> dict[str, Any] | None:
     """The columns with their importance, the largest first."""
     found = None
     if some is not None:
         try:
-            found = importance(model, _spread(some, EXPLAINED_ROWS).X)
+            few = _explained(model, some)
+            found = None if few is None else importance(model, few.X)
         except VerosimError:
             found = None
     if found is None:
@@ -323,32 +360,6 @@ def _importance(model: Any, some: SomeRows | None) -> dict[str, Any] | None:
         owners[name] = owners.get(name, 0.0) + value
     order = sorted(owners, key=lambda name: -owners[name])
     return {"kind": found.kind, "bars": [(name, float(f"{owners[name]:.6g}")) for name in order]}
-
-
-def _findings(model: Any, some: SomeRows | None, hidden: set[str]) -> list[dict[str, Any]]:
-    """The diagnosis in words, without findings that name a value of few rows."""
-    inner = innermost(model)
-    try:
-        found = diagnose(inner) if some is None else diagnose(inner, some.X, some.y)
-    except (VerosimError, NotImplementedError, AttributeError):
-        return []
-    lines = [
-        {
-            "name": one.name, "subject": one.subject, "reading": one.reading,
-            "value": one.value, "p": one.p_value,
-        }
-        for one in found
-        if one.value is not None
-        and not mentions(one.subject, hidden)
-        and not mentions(one.reading, hidden)
-    ]  # fmt: skip
-    seen: dict[Any, int] = {}
-    out = []
-    for line in lines:
-        seen[line["name"]] = seen.get(line["name"], 0) + 1
-        if seen[line["name"]] <= MOST_OF_ONE_CHECK:
-            out.append(line)
-    return out[:MOST_LISTED_FINDINGS]
 
 
 def _hidden_names(program: Any, named: NamedValues) -> set[str]:

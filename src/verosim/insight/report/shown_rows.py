@@ -10,13 +10,18 @@ from verosim.errors import VerosimError
 from verosim.insight.explain import explain
 from verosim.insight.report.quality import Quality
 from verosim.insight.report.some_rows import SomeRows
-from verosim.insight.shown_cells import shown_value
+from verosim.insight.shown_cells import MISSING_VALUE, shown_value
 
 MOST_SHOWN_CELLS = 12  # columns of a row that are shown
 
 
 def row_lists(
-    model: Any, rows: SomeRows, quality: Quality | None, columns: list[str], most: int
+    model: Any,
+    rows: SomeRows,
+    quality: Quality | None,
+    columns: list[str],
+    most: int,
+    words: dict[str, str],
 ) -> dict[str, list[dict[str, Any]]]:
     """The rows of each list, with their cells and what the model says about them."""
     out: dict[str, list[dict[str, Any]]] = {}
@@ -24,8 +29,8 @@ def row_lists(
     if density is not None:
         at = _complete(rows, columns, most)
         order = at[np.argsort(-density[at], kind="stable")]
-        out["typical"] = _lines(model, rows, order[:most], columns, density)
-        out["strange"] = _lines(model, rows, order[::-1][:most], columns, density)
+        out["typical"] = _lines(model, rows, order[:most], columns, density, words)
+        out["strange"] = _lines(model, rows, order[::-1][:most], columns, density, words)
     if quality is not None and quality.log_proba is not None:
         names = [str(label) for label in model.classes_.tolist()]
         codes = np.array([names.index(str(label)) for label in rows.labels.tolist()])
@@ -33,7 +38,7 @@ def row_lists(
         sure = np.where(guess != codes, quality.log_proba.max(axis=1), -np.inf)
         order = np.argsort(-sure, kind="stable")[:most]
         order = order[np.isfinite(sure[order])]
-        out["wrong"] = _lines(model, rows, order, columns, density)
+        out["wrong"] = _lines(model, rows, order, columns, density, words)
     return out
 
 
@@ -58,14 +63,22 @@ def _log_density(model: Any, rows: SomeRows) -> np.ndarray | None:
 
 
 def _lines(
-    model: Any, rows: SomeRows, at: np.ndarray, columns: list[str], density: np.ndarray | None
+    model: Any,
+    rows: SomeRows,
+    at: np.ndarray,
+    columns: list[str],
+    density: np.ndarray | None,
+    words: dict[str, str],
 ) -> list[dict[str, Any]]:
     if not len(at):
         return []
     some = rows.take(at)
     try:
         found = explain(model, some.X)
-        why = [str(found[i]).splitlines()[0] for i in range(len(at))]
+        known = explanation_words(words)
+        if isinstance(some.X, list):  # texts without a table: their column has no name of its own
+            known |= {f"column {name}": words["text"] for name in found.names}
+        why = [found.sentence(i, known) for i in range(len(at))]
     except VerosimError:
         why = ["" for _ in at]
     labels = some.labels.tolist()
@@ -73,23 +86,34 @@ def _lines(
         {
             "row": int(i), "label": str(labels[j]), "why": why[j],
             "density": None if density is None else float(density[i]),
-            "cells": _cells(some, j, columns),
+            "cells": _cells(some, j, columns, words),
         }
         for j, i in enumerate(at.tolist())
     ]  # fmt: skip
 
 
-def _cells(rows: SomeRows, i: int, columns: list[str]) -> list[tuple[str, str]]:
+def explanation_words(words: dict[str, str]) -> dict[str, str]:
+    """The words of the sentences of explanations, in the language of a catalogue."""
+    start = "why: "
+    return {key.removeprefix(start): text for key, text in words.items() if key.startswith(start)}
+
+
+def _cells(rows: SomeRows, i: int, columns: list[str], words: dict[str, str]) -> list[Any]:
     """The names and values of the first columns of a row."""
+
+    def shown(value: Any) -> str:
+        text = shown_value(value)
+        return words["why: missing"] if text == MISSING_VALUE else text
+
     X = rows.X
     if hasattr(X, "column_names"):
         names = [name for name in columns if name in X.column_names][:MOST_SHOWN_CELLS]
-        return [(name, shown_value(X.column(name)[i].as_py())) for name in names]
+        return [(name, shown(X.column(name)[i].as_py())) for name in names]
     if isinstance(X, list):
-        return [("text", shown_value(X[i]))]
+        return [(words["text"], shown(X[i]))]
     row = X[i].toarray().ravel() if hasattr(X, "toarray") else np.asarray(X[i]).ravel()
     return [
-        (name, shown_value(row[int(name[1:])]))
+        (name, shown(row[int(name[1:])]))
         for name in columns
         if name.startswith("x") and name[1:].isdecimal() and int(name[1:]) < len(row)
     ][:MOST_SHOWN_CELLS]

@@ -91,3 +91,24 @@ def state_of(model: Any) -> Any:
     """The state of the innermost model; None if it has no sums, as a linear classifier."""
     inner = innermost(model)
     return inner.checked_state() if hasattr(inner, "checked_state") else None
+
+
+def has_covariance(model: Any) -> bool:
+    """Whether one Gaussian with a full covariance describes all columns."""
+    state = state_of(model)
+    return state is not None and getattr(state.params, "covariance_form", "") == "full"
+
+
+def complete_rows(rows: SomeRows) -> np.ndarray:
+    """The numbers of the rows without missing cells."""
+    X = rows.X
+    known = np.ones(len(rows), dtype=bool)
+    if isinstance(X, pa.Table):
+        for column in X.columns:
+            if column.null_count:
+                known &= column.is_valid().to_numpy(zero_copy_only=False)
+            if pa.types.is_floating(column.type):
+                known &= ~np.isnan(column.to_numpy(zero_copy_only=False))
+    elif isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        known = ~np.isnan(X).any(axis=1)
+    return np.flatnonzero(known)

@@ -20,17 +20,18 @@ from scipy.stats import chi2
 
 from verosim.densities.central import Scatter
 from verosim.stats import Moments, Statistic
-from verosim.validate.diagnosis.findings import Finding, does_not_apply, needs_rows
+from verosim.validate.diagnosis.findings import Finding, does_not_apply, found_that, needs_rows
 from verosim.validate.diagnosis.model import full_moments, has_full_covariance, kind_of_part
+from verosim.validate.diagnosis.phrases import Phrase, said
 from verosim.validate.diagnosis.rows import Sample
 
 WEAK, STRONG = 0.2, 0.6  # limits of r or V of the strongest pair
 MOST_COLUMNS = 40  # the pairs of at most this many columns are tested
 NAIVE = "measure how much the columns depend on each other"
-EVERY = "within classes"
-UNCORRELATED = "The columns are almost uncorrelated: GaussianNB or NaiveLDA is enough."
-INDEPENDENT = "It is reasonable to assume that the columns are independent."
-SOME_TWICE = "Some evidence is counted twice: calibrate the probabilities."
+EVERY = said("within classes")
+UNCORRELATED = said("The columns are almost uncorrelated: GaussianNB or NaiveLDA is enough.")
+INDEPENDENT = said("It is reasonable to assume that the columns are independent.")
+SOME_TWICE = said("Some evidence is counted twice: calibrate the probabilities.")
 
 
 def _number_of_columns(statistic: Statistic, *kinds: str) -> int:
@@ -118,7 +119,7 @@ def _scaled(products: np.ndarray, squares: np.ndarray) -> np.ndarray:
 
 
 def _of(
-    subject: str, scatter: np.ndarray, names: list[str], freedom: float, full: bool,
+    subject: str | Phrase, scatter: np.ndarray, names: list[str], freedom: float, full: bool,
     whole: bool = True,
 ) -> Finding:  # fmt: skip
     """The finding for one scatter matrix or correlation matrix."""
@@ -126,37 +127,44 @@ def _of(
     d = len(varies)
     if d < 2 or freedom <= 1:
         why = f"Needs more rows, and at least two columns that vary; {d} columns vary."
-        return Finding("correlation", subject, None, None, why)
+        shown = subject.text() if isinstance(subject, Phrase) else subject
+        return Finding("correlation", shown, None, None, why)
     unit = np.sqrt(scatter.diagonal()[varies])
     R = scatter[np.ix_(varies, varies)] / unit / unit[:, None]
     i, j = np.triu_indices(d, 1)
     r = np.clip(R[i, j], -1, 1)
     top = np.argsort(-np.abs(r), kind="stable")[:2]
-    pairs = [f"{names[varies[i[t]]]!r} and {names[varies[j[t]]]!r} ({r[t]:+.2f})" for t in top]
+    pairs = [_pair(names[varies[i[t]]], names[varies[j[t]]], f"{r[t]:+.2f}") for t in top]
     mean, most = float(np.abs(r).mean()), float(np.abs(r[top[0]]))
     p = _independent(R, freedom) if whole else None
-    reading = f"The mean |r| is {mean:.2f}; {_strongest(pairs)}."
-    if subject == EVERY:
-        reading += f" {_advice(most, full)}"
-    return Finding("correlation", subject, mean, p, reading)
+    phrases = [
+        said("The mean |r| is {mean}; {pairs}.", mean=f"{mean:.2f}", pairs=_strongest(pairs))
+    ]
+    if subject is EVERY:
+        phrases.append(_advice(most, full))
+    return found_that("correlation", subject, mean, p, *phrases)
 
 
-def _strongest(pairs: list[str]) -> str:
+def _pair(a: str, b: str, value: str) -> Phrase:
+    return said("{a} and {b} ({value})", a=repr(a), b=repr(b), value=value)
+
+
+def _strongest(pairs: list[Phrase]) -> Phrase:
     """The first two pairs, in words."""
     if len(pairs) == 1:
-        return f"the only pair is {pairs[0]}"
-    return f"the strongest pairs are {pairs[0]}, and {pairs[1]}"
+        return said("the only pair is {pair}", pair=pairs[0])
+    return said("the strongest pairs are {first}, and {second}", first=pairs[0], second=pairs[1])
 
 
-def _advice(most: float, full: bool) -> str:
+def _advice(most: float, full: bool) -> Phrase:
     """The advice for a strongest correlation |r| of `most`."""
     if most < WEAK:
         return UNCORRELATED if full else INDEPENDENT
     if full:
-        return "A full covariance is needed, as in this model."
+        return said("A full covariance is needed, as in this model.")
     if most < STRONG:
         return SOME_TWICE
-    return "Evidence is counted twice: use LDA or QDA, or drop one column of each pair."
+    return said("Evidence is counted twice: use LDA or QDA, or drop one column of each pair.")
 
 
 def _independent(R: np.ndarray, freedom: float) -> float | None:
@@ -195,20 +203,25 @@ def associations(
     for a, b in combinations(chosen, 2):
         if a < len(sample.code_names):
             V, p = cramer(codes[:, a], codes[:, b], sample.classes, sample.weights)
-            found.append((V, p, f"{names[a]!r} and {names[b]!r} ({V:.2f})"))
+            found.append((V, p, _pair(names[a], names[b], f"{V:.2f}")))
     found.sort(key=lambda pair: -pair[0])
     mean = float(np.mean([V for V, _, _ in found]))
     p = min(1.0, len(found) * min(p for _, p, _ in found))
     some = len(names) > len(chosen)
-    among = f" among the {MOST_COLUMNS} most informative columns" if some else ""
-    pairs = [text for _, _, text in found]
+    pairs = _strongest([pair for _, _, pair in found])
+    if some:
+        phrase = said(
+            "The mean V among the {most} most informative columns is {mean}; {pairs}.",
+            most=str(MOST_COLUMNS), mean=f"{mean:.2f}", pairs=pairs,
+        )  # fmt: skip
+    else:
+        phrase = said("The mean V is {mean}; {pairs}.", mean=f"{mean:.2f}", pairs=pairs)
     advice = INDEPENDENT
     if found[0][0] >= STRONG:
-        advice = "Evidence is counted twice: drop one column of each pair, or merge them."
+        advice = said("Evidence is counted twice: drop one column of each pair, or merge them.")
     elif found[0][0] >= WEAK:
         advice = SOME_TWICE
-    reading = f"The mean V{among} is {mean:.2f}; {_strongest(pairs)}. {advice}"
-    return [Finding(name, EVERY, mean, p, reading)]
+    return [found_that(name, EVERY, mean, p, phrase, advice)]
 
 
 def _quarters(X: np.ndarray) -> np.ndarray:

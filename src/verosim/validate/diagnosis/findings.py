@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
 from verosim.errors import VerosimError
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+from verosim.validate.diagnosis.phrases import Phrase, said
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
 
 LEVEL = 0.05  # significance of every test
+ALL_CLASSES, ALL_COLUMNS = said("all classes"), said("all columns")
 SHOWN = 5  # printed findings of one name; `diagnosis[name]` has all of them
 READING_WIDTH = 64  # characters of a reading in one line
 
@@ -36,6 +38,11 @@ class Finding:
         The p-value of the test. None for a finding without a test.
     reading : str
         The result in words, and advice.
+    phrases : tuple of Phrase
+        The sentences of `reading` as patterns with values, for translations. Empty if `value` is
+        None.
+    about : Phrase or None
+        The pattern of `subject`. None if the subject is the name of a class or of a column.
 
     References
     ----------
@@ -57,6 +64,8 @@ class Finding:
     value: float | None
     p_value: float | None
     reading: str
+    phrases: tuple[Phrase, ...] = field(default=(), repr=False, compare=False)
+    about: Phrase | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,10 +192,22 @@ def probability(p: float | None, sign: str = "= ") -> str:
     return f"{'< ' if sign else '<'}0.001" if p < 0.001 else f"{sign}{p:.3f}"
 
 
-def first_few(items: Sequence[str], most: int = 3) -> str:
-    """The first items as text: 'a, b, c and 5 more'."""
+def found_that(
+    name: str, subject: str | Phrase, value: float, p: float | None, *phrases: Phrase
+) -> Finding:
+    """A finding with a value; its reading is the phrases one after another."""
+    about = subject if isinstance(subject, Phrase) else None
+    shown = subject.text() if isinstance(subject, Phrase) else subject
+    reading = " ".join(one.text() for one in phrases)
+    return Finding(name, shown, value, p, reading, phrases, about)
+
+
+def first_few(items: Sequence[str], most: int = 3) -> Phrase:
+    """The first items in words: 'a, b, c and 5 more'."""
     shown = ", ".join(items[:most])
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+    if len(items) <= most:
+        return said("{items}", items=shown)
+    return said("{items} and {count} more", items=shown, count=str(len(items) - most))
 
 
 def needs_rows(name: str, what: str, given: bool) -> Finding:

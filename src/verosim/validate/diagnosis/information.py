@@ -24,8 +24,15 @@ from scipy.stats import f as f_distribution
 from verosim.densities.central import Centred, Scatter
 from verosim.linalg import EPS
 from verosim.stats import Counts, Moments, Patterns, Statistic, Tokens
-from verosim.validate.diagnosis.findings import LEVEL, Finding, does_not_apply, probability
+from verosim.validate.diagnosis.findings import (
+    LEVEL,
+    Finding,
+    does_not_apply,
+    found_that,
+    probability,
+)
 from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, params_of
+from verosim.validate.diagnosis.phrases import Phrase, said
 from verosim.validate.diagnosis.spread import bartlett
 
 NEGLIGIBLE = 1e-3  # a column with a smaller share is not informative
@@ -33,8 +40,8 @@ THIN = 5  # rows per cell; with fewer, Pearson's χ² is used
 MOST_WORDS = 100  # with more words, only the summary is a finding
 
 
-NUMBER_COLUMNS, CATEGORY_COLUMNS = "number columns", "category columns"
-BINNED_COLUMNS, WORD_COLUMNS = "binned columns", "words"
+NUMBER_COLUMNS, CATEGORY_COLUMNS = said("number columns"), said("category columns")
+BINNED_COLUMNS, WORD_COLUMNS = said("binned columns"), said("words")
 
 
 @dataclass(frozen=True)
@@ -46,19 +53,21 @@ class ColumnInformation:
     p: np.ndarray
     constant: np.ndarray  # bool
     worth: np.ndarray  # the share, with the information of different variances
-    what: str = CATEGORY_COLUMNS
+    what: Phrase = CATEGORY_COLUMNS
 
     @property
     def useless(self) -> np.ndarray:
         """(d,) whether each column has no information about the class."""
-        least = 0.0 if self.what == WORD_COLUMNS else NEGLIGIBLE  # one word has a small share
+        least = 0.0 if self.what is WORD_COLUMNS else NEGLIGIBLE  # one word has a small share
         negligible = self.worth < least
         return self.constant | (self.p > LEVEL) | negligible
 
     @property
-    def unit(self) -> str:
+    def unit(self) -> Phrase:
         """The meaning of the share, in words."""
-        return "of its variance" if self.what == NUMBER_COLUMNS else "of the class entropy"
+        if self.what is NUMBER_COLUMNS:
+            return said("of its variance")
+        return said("of the class entropy")
 
 
 def column_information(model: Any, statistic: Statistic) -> list[ColumnInformation]:
@@ -195,7 +204,7 @@ def uninformative(model: Any, columns: list[ColumnInformation]) -> list[Finding]
     naive = not has_full_covariance(model)
     out = [_summary(part) for part in _by_kind(columns)]
     for part in columns:
-        if part.what == WORD_COLUMNS and len(part.names) > MOST_WORDS:
+        if part.what is WORD_COLUMNS and len(part.names) > MOST_WORDS:
             continue  # the summary is enough
         order = np.lexsort((-part.p, ~part.constant))
         out += [_useless(part, int(j), naive) for j in order[part.useless[order]]]
@@ -205,8 +214,10 @@ def uninformative(model: Any, columns: list[ColumnInformation]) -> list[Finding]
 def _by_kind(columns: list[ColumnInformation]) -> list[ColumnInformation]:
     """Parts with the same kind of columns, merged."""
     out = []
-    for what in dict.fromkeys(part.what for part in columns):
-        same = [part for part in columns if part.what == what]
+    for what in (NUMBER_COLUMNS, CATEGORY_COLUMNS, BINNED_COLUMNS, WORD_COLUMNS):
+        same = [part for part in columns if part.what is what]
+        if not same:
+            continue
         names = [name for part in same for name in part.names]
         share, p, constant, worth = (
             np.concatenate([getattr(part, name) for part in same])
@@ -220,28 +231,51 @@ def _summary(part: ColumnInformation) -> Finding:
     """The number of informative columns, and the best of them."""
     useful = int((~part.useless).sum())
     order = np.argsort(-np.where(part.useless, -1.0, part.share), kind="stable")[: min(3, useful)]
-    best = [f"{part.names[j]!r} ({part.share[j]:.1%})" for j in order]
-    best[:1] = [text.replace(")", f" {part.unit})") for text in best[:1]]
-    verb = "is" if len(best) == 1 else "are"
-    reading = f"{useful:,} of {len(part.names):,} {part.what} are informative" + (
-        f"; the best {verb} {', '.join(best)}." if best else ": check that the target is correct."
-    )
-    return Finding("information", part.what, float(useful), None, reading)
+    best = [(repr(part.names[j]), f"{part.share[j]:.1%}") for j in order]
+    numbers: dict[str, str | Phrase] = {
+        "useful": f"{useful:,}", "count": f"{len(part.names):,}", "columns": part.what,
+    }  # fmt: skip
+    if not best:
+        phrase = said(
+            "{useful} of {count} {columns} are informative: check that the target is correct.",
+            **numbers,
+        )
+        return found_that("information", part.what, float(useful), None, phrase)
+    first = said("{column} ({share} {unit})", column=best[0][0], share=best[0][1], unit=part.unit)
+    if len(best) == 1:
+        phrase = said(
+            "{useful} of {count} {columns} are informative; the best is {first}.",
+            **numbers, first=first,
+        )  # fmt: skip
+    else:
+        phrase = said(
+            "{useful} of {count} {columns} are informative; the best are {first}, {others}.",
+            **numbers, first=first, others=", ".join(f"{a} ({b})" for a, b in best[1:]),
+        )  # fmt: skip
+    return found_that("information", part.what, float(useful), None, phrase)
 
 
 def _useless(part: ColumnInformation, j: int, naive: bool) -> Finding:
     """The finding for a column without information."""
     p = float(part.p[j])
     if part.constant[j]:
-        reading = "The column is constant: drop it."
-        return Finding("information", part.names[j], 0.0, None, reading)
-    drop = "drop it." if naive else "drop it, unless it helps together with other columns."
-    if p > LEVEL:
-        reading = f"No difference between the classes was found (p {probability(p)}): "
+        phrase = said("The column is constant: drop it.")
+        return found_that("information", part.names[j], 0.0, None, phrase)
+    if naive:
+        drop = said("drop it")
     else:
-        reading = f"The information is very small ({part.share[j]:.2%} {part.unit}): "
-    reading += drop
-    return Finding("information", part.names[j], float(part.share[j]), p, reading)
+        drop = said("drop it, unless it helps together with other columns")
+    if p > LEVEL:
+        phrase = said(
+            "No difference between the classes was found (p {p}): {drop}.",
+            p=probability(p), drop=drop,
+        )  # fmt: skip
+    else:
+        phrase = said(
+            "The information is very small ({share} {unit}): {drop}.",
+            share=f"{part.share[j]:.2%}", unit=part.unit, drop=drop,
+        )  # fmt: skip
+    return found_that("information", part.names[j], float(part.share[j]), p, phrase)
 
 
 def best_first(columns: list[ColumnInformation]) -> list[str]:

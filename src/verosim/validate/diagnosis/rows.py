@@ -23,6 +23,7 @@ from verosim.folds import inputs_of
 from verosim.models import open_rows
 from verosim.stats import Statistic
 from verosim.validate.diagnosis.model import kind_of_part, params_of
+from verosim.validate.diagnosis.phrases import Phrase, said
 
 MOST_ROWS_PER_CLASS = 20_000
 MOST_COLUMNS_TOGETHER = 2_000  # with more columns, no rows are sampled
@@ -41,10 +42,12 @@ class Sample:
     gaussian: np.ndarray  # (p,) which numbers have a Gaussian density
     seen: np.ndarray  # (C,) the number of rows of each class before sampling
 
-    def some_of(self, c: int, rows: int) -> str:
+    def some_of(self, c: int, rows: int) -> tuple[Phrase, ...]:
         """A sentence with the number of rows that were used, if not all rows of the class."""
         all_rows = self.seen[c]
-        return "" if rows >= all_rows else f" Computed from {rows:,} of {all_rows:,} rows."
+        if rows >= all_rows:
+            return ()
+        return (said("Computed from {some} of {all} rows.", some=f"{rows:,}", all=f"{all_rows:,}"),)
 
 
 def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:

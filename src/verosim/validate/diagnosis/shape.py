@@ -21,10 +21,12 @@ from verosim.validate.diagnosis.findings import (
     LEVEL,
     Finding,
     does_not_apply,
+    found_that,
     needs_rows,
     probability,
 )
 from verosim.validate.diagnosis.model import params_of
+from verosim.validate.diagnosis.phrases import Phrase, said
 from verosim.validate.diagnosis.rows import Sample
 
 MOST_MULTIPLICATIONS = 2e9  # the limit for b₁; a larger class is sampled
@@ -123,10 +125,14 @@ def gaussian_shape(model: Any, sample: Sample | None, given: bool) -> list[Findi
             out += [Finding(name, subject, None, None, reading) for name in both]
             continue
         where = sample.some_of(c, len(X))
-        reading = _skewed(found, X, w, names) + where
-        out.append(Finding("skewness", subject, found.skewness, found.skewness_p, reading))
-        reading = _tailed(found, X, w, names, getattr(model, "robust", None) is False) + where
-        out.append(Finding("kurtosis", subject, found.kurtosis, found.kurtosis_p, reading))
+        phrase = _skewed(found, X, w, names)
+        out.append(
+            found_that("skewness", subject, found.skewness, found.skewness_p, phrase, *where)
+        )
+        phrase = _tailed(found, X, w, names, getattr(model, "robust", None) is False)
+        out.append(
+            found_that("kurtosis", subject, found.kurtosis, found.kurtosis_p, phrase, *where)
+        )
     return sorted(out, key=_worst)
 
 
@@ -159,37 +165,40 @@ def _moment(X: np.ndarray, w: np.ndarray, power: int) -> np.ndarray:
     return np.where(spread > 0, (w @ Z**power / w.sum()) / safe ** (power / 2), 0.0)
 
 
-def _skewed(found: Mardia, X: np.ndarray, w: np.ndarray, names: list[str]) -> str:
+def _skewed(found: Mardia, X: np.ndarray, w: np.ndarray, names: list[str]) -> Phrase:
     """The reading of the skewness."""
     p = probability(found.skewness_p)
     if found.skewness_p >= LEVEL:
-        return f"No evidence of skewness was found (p {p})."
+        return said("No evidence of skewness was found (p {p}).", p=p)
     each = _moment(X, w, 3)
     j = int(np.abs(each).argmax())
-    return (
-        f"The class is skewed (p {p}), most strongly in {names[j]!r} ({each[j]:+.2f}): transform "
-        "the columns with logarithms or roots, or use histograms."
-    )
+    return said(
+        "The class is skewed (p {p}), most strongly in {column} ({moment}): transform the columns "
+        "with logarithms or roots, or use histograms.",
+        p=p, column=repr(names[j]), moment=f"{each[j]:+.2f}",
+    )  # fmt: skip
 
 
 def _tailed(
     found: Mardia, X: np.ndarray, w: np.ndarray, names: list[str], can_be_robust: bool
-) -> str:
+) -> Phrase:
     """The reading of the kurtosis."""
     p = probability(found.kurtosis_p)
     if found.kurtosis_p >= LEVEL:
-        return f"No evidence was found that the tails differ from a Gaussian (p {p})."
+        return said("No evidence was found that the tails differ from a Gaussian (p {p}).", p=p)
     excess = found.kurtosis / found.expected - 1
     each = _moment(X, w, 4) - 3
     if excess > 0:
         j = int(each.argmax())
-        cure = "robust=True or histograms" if can_be_robust else "histograms"
-        return (
-            f"The tails are {excess:.0%} heavier than those of a Gaussian (p {p}), most strongly "
-            f"in {names[j]!r}: look for outliers, or use {cure}."
-        )
+        cure = said("robust=True or histograms") if can_be_robust else said("histograms")
+        return said(
+            "The tails are {share} heavier than those of a Gaussian (p {p}), most strongly in "
+            "{column}: look for outliers, or use {cure}.",
+            share=f"{excess:.0%}", p=p, column=repr(names[j]), cure=cure,
+        )  # fmt: skip
     j = int(each.argmin())
-    return (
-        f"The tails are {-excess:.0%} lighter than those of a Gaussian (p {p}), most strongly in "
-        f"{names[j]!r}: the class may have several groups or bounded values, so try histograms."
-    )
+    return said(
+        "The tails are {share} lighter than those of a Gaussian (p {p}), most strongly in "
+        "{column}: the class may have several groups or bounded values, so try histograms.",
+        share=f"{-excess:.0%}", p=p, column=repr(names[j]),
+    )  # fmt: skip

@@ -15,11 +15,18 @@ import numpy as np
 
 from verosim.bayes.priors import free_priors
 from verosim.bayes.sample_size import prior_error
-from verosim.validate.diagnosis.findings import Finding, does_not_apply
+from verosim.validate.diagnosis.findings import (
+    ALL_CLASSES,
+    Finding,
+    does_not_apply,
+    found_that,
+)
 from verosim.validate.diagnosis.model import has_full_covariance, kind_of_part, one_covariance
+from verosim.validate.diagnosis.phrases import Phrase, said
 
 FEW_PER_PARAMETER, PLENTY_PER_PARAMETER = 5, 10  # rows per parameter, rows per column
 DELTA = 0.05
+ENOUGH = said("This is enough.")
 
 
 def rows_per_parameter(model: Any) -> Finding:
@@ -28,21 +35,27 @@ def rows_per_parameter(model: Any) -> Finding:
     if not parameters:
         return does_not_apply("rows per parameter", "the model estimates no parameters")
     ratio = rows / parameters
-    reading = f"There are {rows:,.0f} rows for {parameters:,} parameters"
+    numbers = {"rows": f"{rows:,.0f}", "parameters": f"{parameters:,}"}
+    start = said("There are {rows} rows for {parameters} parameters.", **numbers)
     parts = list(model.stats_.named_parts())
     if all(kind_of_part(name, part) == "amounts" for name, part in parts):
         words = sum(float(part.arrays["count"].sum()) for _, part in parts) / parameters
-        reading += (
-            f", and {words:.2g} words for each parameter. The probabilities of rare words depend "
-            "on the smoothing: choose alpha on held-out rows."
+        start = said(
+            "There are {rows} rows for {parameters} parameters, and {words} words for each "
+            "parameter.",
+            **numbers, words=f"{words:.2g}",
+        )  # fmt: skip
+        advice = said(
+            "The probabilities of rare words depend on the smoothing: choose alpha on held-out "
+            "rows."
         )
     elif ratio < FEW_PER_PARAMETER:
-        reading += ". This is few: try a model with fewer parameters, smoothing or shrinkage."
+        advice = said("This is few: try a model with fewer parameters, smoothing or shrinkage.")
     elif ratio < PLENTY_PER_PARAMETER:
-        reading += ". This is just enough: compare with a smaller model on held-out rows."
+        advice = said("This is just enough: compare with a smaller model on held-out rows.")
     else:
-        reading += ". This is enough."
-    return Finding("rows per parameter", "the model", ratio, None, reading)
+        advice = ENOUGH
+    return found_that("rows per parameter", said("the model"), ratio, None, start, advice)
 
 
 def class_sizes(model: Any) -> list[Finding]:
@@ -52,38 +65,47 @@ def class_sizes(model: Any) -> list[Finding]:
     d, weights = model.n_features_in_, model.class_count_
     there = np.flatnonzero(weights > 0)
     shrunk = model.shrinkage_ not in (None, 0)
-    cure = " The shrinkage of this model makes it more stable." if shrunk else ""
+    cure = (said("The shrinkage of this model makes it more stable."),) if shrunk else ()
     if one_covariance(model):
         rows = float(weights.sum()) - len(there)
-        reading = f"The shared covariance of {d} columns is estimated from {rows:,.0f} rows. "
+        phrases: tuple[Phrase, ...] = (
+            said(
+                "The shared covariance of {d} columns is estimated from {rows} rows.",
+                d=str(d), rows=f"{rows:,.0f}",
+            ),
+        )  # fmt: skip
         if rows >= FEW_PER_PARAMETER * d:
-            reading += "This is enough."
+            phrases += (ENOUGH,)
         elif rows < d:
-            reading += f"It is singular: use fewer columns or shrinkage.{cure}"
+            phrases += (said("It is singular: use fewer columns or shrinkage."), *cure)
         else:
-            reading += f"It is unstable: use shrinkage, NaiveLDA or fewer columns.{cure}"
-        return [Finding("class size", "all classes", rows / d, None, reading)]
+            phrases += (said("It is unstable: use shrinkage, NaiveLDA or fewer columns."), *cure)
+        return [found_that("class size", ALL_CLASSES, rows / d, None, *phrases)]
     found = []
     for c in there[np.argsort(weights[there], kind="stable")]:
         rows, name = float(weights[c]), model.stats_.axes.groups.name(int(c))
         if rows <= d:
-            reading = (
-                f"{rows:,.0f} rows are too few for the covariance of {d} columns, so it is "
-                "singular: use LDA or shrinkage."
-            )
+            phrase = said(
+                "{rows} rows are too few for the covariance of {d} columns, so it is singular: "
+                "use LDA or shrinkage.",
+                rows=f"{rows:,.0f}", d=str(d),
+            )  # fmt: skip
         elif rows < FEW_PER_PARAMETER * d:
-            reading = (
-                f"{rows:,.0f} rows are few for the covariance of {d} columns, so it is unstable: "
-                "use RDA or shrinkage."
-            )
+            phrase = said(
+                "{rows} rows are few for the covariance of {d} columns, so it is unstable: use "
+                "RDA or shrinkage.",
+                rows=f"{rows:,.0f}", d=str(d),
+            )  # fmt: skip
         else:
             break
-        found.append(Finding("class size", name, rows / d, None, reading + cure))
+        found.append(found_that("class size", name, rows / d, None, phrase, *cure))
     if found:
         return found
     least = float(weights[there].min())
-    reading = f"The smallest class has {least:,.0f} rows for {d} columns. This is enough."
-    return [Finding("class size", "all classes", least / d, None, reading)]
+    phrase = said(
+        "The smallest class has {rows} rows for {d} columns.", rows=f"{least:,.0f}", d=str(d)
+    )
+    return [found_that("class size", ALL_CLASSES, least / d, None, phrase, ENOUGH)]
 
 
 def error_of_priors(model: Any) -> Finding:
@@ -94,10 +116,21 @@ def error_of_priors(model: Any) -> Finding:
     error = prior_error(rows, DELTA, C)
     c = int(np.argmin(model.class_prior_))
     least, name = float(model.class_prior_[c]), model.stats_.axes.groups.name(c)
-    reading = f"With 95 % confidence, the {C} priors are within ±{error:.2g} of the true values. "
-    reading += f"The smallest prior, of class {name}, is {least:.2g} and is "
+    start = said(
+        "With 95 % confidence, the {C} priors are within ±{error} of the true values.",
+        C=str(C), error=f"{error:.2g}",
+    )  # fmt: skip
+    smallest = {"name": name, "least": f"{least:.2g}"}
     if error >= least:
-        reading += "not known well: use priors= if you know better values."
+        end = said(
+            "The smallest prior, of class {name}, is {least} and is not known well: use priors= "
+            "if you know better values.",
+            **smallest,
+        )
+    elif 4 * error > least:
+        end = said(
+            "The smallest prior, of class {name}, is {least} and is roughly known.", **smallest
+        )
     else:
-        reading += "roughly known." if 4 * error > least else "well known."
-    return Finding("prior error", "all classes", error, None, reading)
+        end = said("The smallest prior, of class {name}, is {least} and is well known.", **smallest)
+    return found_that("prior error", ALL_CLASSES, error, None, start, end)

@@ -22,10 +22,13 @@ from verosim.densities.central import Centred, Scatter
 from verosim.linalg import EPS, factor
 from verosim.stats import Moments
 from verosim.validate.diagnosis.findings import (
+    ALL_CLASSES,
+    ALL_COLUMNS,
     LEVEL,
     Finding,
     does_not_apply,
     first_few,
+    found_that,
     probability,
 )
 from verosim.validate.diagnosis.model import (
@@ -34,6 +37,7 @@ from verosim.validate.diagnosis.model import (
     one_covariance,
     params_of,
 )
+from verosim.validate.diagnosis.phrases import said
 
 
 @dataclass(frozen=True)
@@ -125,18 +129,42 @@ def equal_covariances(model: Any, statistic: Any) -> Finding:
         return does_not_apply(name, "fewer than two classes have a covariance of full rank")
     out = [moments.axes.groups.name(int(c)) for c in found.left_out]
     p = probability(found.p)
-    if found.p < LEVEL:
-        reading = f"The covariances differ between the classes (p {p}): " + (
-            "use QDA or RDA instead of LDA." if one_covariance(model) else
-            "use one covariance for each class, as this model does, instead of LDA."
-        )  # fmt: skip
+    shared = one_covariance(model)
+    if found.p < LEVEL and shared:
+        phrases = [
+            said(
+                "The covariances differ between the classes (p {p}): use QDA or RDA instead of "
+                "LDA.",
+                p=p,
+            )
+        ]
+    elif found.p < LEVEL:
+        phrases = [
+            said(
+                "The covariances differ between the classes (p {p}): use one covariance for each "
+                "class, as this model does, instead of LDA.",
+                p=p,
+            )
+        ]
+    elif shared:
+        phrases = [
+            said(
+                "No evidence was found that the covariances differ (p {p}): LDA is appropriate.",
+                p=p,
+            )
+        ]
     else:
-        reading = f"No evidence was found that the covariances differ (p {p}): " + (
-            "LDA is appropriate." if one_covariance(model) else "LDA has fewer parameters."
-        )
+        phrases = [
+            said(
+                "No evidence was found that the covariances differ (p {p}): LDA has fewer "
+                "parameters.",
+                p=p,
+            )
+        ]
     if out:
-        reading += f" Classes with too few rows were not tested: {first_few(out)}."
-    return Finding(name, "all classes", found.M, found.p, reading)
+        few = said("Classes with too few rows were not tested: {names}.", names=first_few(out))
+        phrases.append(few)
+    return found_that(name, ALL_CLASSES, found.M, found.p, *phrases)
 
 
 def _equal_variances(model: Any, statistic: Moments) -> Finding:
@@ -147,18 +175,28 @@ def _equal_variances(model: Any, statistic: Moments) -> Finding:
     p = float(chi2.sf(T.sum(), df.sum()))
     names = list(statistic.axes.columns)
     worst = first_few([repr(names[j]) for j in np.argsort(-T, kind="stable")[:2]])
-    if p < LEVEL:
-        reading = (
-            f"The variances differ between the classes (p {probability(p)}), most strongly in "
-            f"{worst}: "
+    shown, shared = probability(p), one_covariance(model)
+    if p < LEVEL and shared:
+        phrase = said(
+            "The variances differ between the classes (p {p}), most strongly in {worst}: use "
+            "GaussianNB instead of NaiveLDA.",
+            p=shown, worst=worst,
+        )  # fmt: skip
+    elif p < LEVEL:
+        phrase = said(
+            "The variances differ between the classes (p {p}), most strongly in {worst}: use one "
+            "variance for each class, as this model does, instead of NaiveLDA.",
+            p=shown, worst=worst,
+        )  # fmt: skip
+    elif shared:
+        phrase = said(
+            "No evidence was found that the variances differ (p {p}): NaiveLDA is appropriate.",
+            p=shown,
         )
-        reading += (
-            "use GaussianNB instead of NaiveLDA." if one_covariance(model) else
-            "use one variance for each class, as this model does, instead of NaiveLDA."
-        )  # fmt: skip
     else:
-        reading = f"No evidence was found that the variances differ (p {probability(p)}): " + (
-            "NaiveLDA is appropriate." if one_covariance(model)
-            else "NaiveLDA has fewer parameters."
-        )  # fmt: skip
-    return Finding("Bartlett", "all columns", float(T.sum()), p, reading)
+        phrase = said(
+            "No evidence was found that the variances differ (p {p}): NaiveLDA has fewer "
+            "parameters.",
+            p=shown,
+        )
+    return found_that("Bartlett", ALL_COLUMNS, float(T.sum()), p, phrase)
