@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
-from verosim.kernels.constants import LANES
+from verosim.kernels.constants import LANES, U1, U2, U3, U4
 
 LEAST_LOG, MOST_LOG = math.log(2.0**-52), math.log(1 - 2.0**-52)  # log p is clipped to these
 
@@ -223,40 +223,66 @@ def add_squares(Y, shift, out):
 def score_codes(codes, table, out):
     """out (n, C) = Σ_j table[code_ij]; negative codes are left out.
 
-    table (codes, ⌈C/8⌉·8) is padded to whole groups of eight classes.
+    table (codes + 1, ⌈C/8⌉·8) is padded to whole groups of eight classes, and its last row is zero.
+    Four rows of the table are added at once, because each update of the sums waits for the last.
+    The number of classes in the inner loop is not a constant: the compiler would unroll the loop
+    and add one class at a time.
     """
     n, d = codes.shape
-    C = out.shape[1]
-    lanes = np.zeros(LANES)
+    C, width = out.shape[1], table.shape[1] // LANES * LANES
+    nothing = table.shape[0] - 1
+    sums = np.zeros(width)
+    at = np.full(-(-d // 4) * 4, np.uint64(nothing))
     for i in range(n):
-        for first in range(0, C, LANES):
-            lanes[:] = 0.0
-            for j in range(d):
-                if codes[i, j] >= 0:
-                    k = np.uint64(codes[i, j])
-                    for c in range(LANES):
-                        lanes[c] += table[k, first + c]
-            for c in range(first, min(C, first + LANES)):
-                out[i, c] = lanes[c - first]
+        for j in range(d):
+            at[j] = np.uint64(codes[i, j] if codes[i, j] >= 0 else nothing)
+        for c in range(width):
+            sums[c] = 0.0
+        for j in range(0, d, 4):
+            p, q, s, t = table[at[j]], table[at[j + 1]], table[at[j + 2]], table[at[j + 3]]
+            for c in range(width):
+                sums[c] += (p[c] + q[c]) + (s[c] + t[c])
+        for c in range(C):
+            out[i, c] = sums[c]
+
+
+@exact
+def _amount(x, presence, threshold):
+    """The amount of a stored cell, as a float64; NaN if the cell is NaN or, for presence, infinite.
+
+    x − x is NaN if x is NaN or infinite, and zero otherwise.
+    """
+    if presence:
+        return (1.0 if x > threshold else 0.0) + (x - x)
+    return x
 
 
 @exact
 def _score_stored(data, indices, indptr, presence, threshold, table, base, out):
     """Compute the sums of `score_sparse`; a NaN or infinite cell makes the scores NaN."""
-    C = out.shape[1]
-    lanes = np.zeros(LANES)
+    C, width = out.shape[1], table.shape[1] // LANES * LANES
+    sums = np.zeros(width)
     for i in range(indptr.size - 1):
-        for first in range(0, C, LANES):
-            lanes[:] = 0.0
-            for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                x = float(data[t])
-                if presence:  # x − x is NaN if x is NaN or infinite, and zero otherwise
-                    x = (1.0 if x > threshold else 0.0) + (x - x)
-                k = np.uint64(indices[t])
-                for c in range(LANES):
-                    lanes[c] += x * table[k, first + c]
-            for c in range(first, min(C, first + LANES)):
-                out[i, c] = base[c] + lanes[c - first]
+        begin, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        whole = begin + (end - begin) // U4 * U4
+        for c in range(width):
+            sums[c] = 0.0
+        for u in range(begin, whole, U4):  # four at once: each update waits for the last
+            v, w, z = u + U1, u + U2, u + U3
+            a = _amount(float(data[u]), presence, threshold)
+            b = _amount(float(data[v]), presence, threshold)
+            e = _amount(float(data[w]), presence, threshold)
+            f = _amount(float(data[z]), presence, threshold)
+            p, q = table[np.uint64(indices[u])], table[np.uint64(indices[v])]
+            s, t = table[np.uint64(indices[w])], table[np.uint64(indices[z])]
+            for c in range(width):
+                sums[c] += (a * p[c] + b * q[c]) + (e * s[c] + f * t[c])
+        for u in range(whole, end):
+            a, p = _amount(float(data[u]), presence, threshold), table[np.uint64(indices[u])]
+            for c in range(width):
+                sums[c] += a * p[c]
+        for c in range(C):
+            out[i, c] = base[c] + sums[c]
 
 
 @exact
