@@ -36,7 +36,7 @@ class Speeds:
 
 @dataclass(frozen=True)
 class Work:
-    """The least work of a task: each byte of input is read once, and of output written once."""
+    """The minimum work of a task: each byte of input is read once, and of output written once."""
 
     read: float
     products: float = 0.0

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from verosim.densities.features import Expansion
     from verosim.densities.interactions import Interactions
 
-FEW_CLASSES = 16  # for more classes, a matrix product is faster than one sum per class
+MOST_SUMMED_CLASSES = 16  # for more classes, a matrix product is faster than one sum per class
 
 _filters = Lock()  # the filters of warnings are global, so only one thread changes them at a time
 
@@ -70,7 +70,7 @@ class LinearForm:
     def scores(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """(n, C) the scores of complete rows."""
         out = into(out, (len(block), len(self.coef)))
-        if len(self.coef) <= FEW_CLASSES:
+        if len(self.coef) <= MOST_SUMMED_CLASSES:
             kernels.score_linear(block, self.pivot, self.centre, self.coef, self.bias, out)
             return out
         if self._from_zero:

@@ -104,7 +104,7 @@ class FullParams(Located):
         because the products would lose digits.
         """
         pivot, means = self.about_one_pivot
-        triangles = np.linalg.qr(self.whitener, mode="r")  # (C or 1, d, d)
+        triangles = np.asarray(np.linalg.qr(self.whitener, mode="r"))  # (C or 1, d, d)
         shift = np.einsum(
             "cij,cj->ci", np.broadcast_to(triangles, (len(means), *triangles.shape[1:])), means
         )

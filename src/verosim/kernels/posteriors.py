@@ -13,12 +13,12 @@ import numpy as np
 
 from verosim.kernels._compile import exact
 
-CELLS_AT_ONCE = 1024  # with its powers of two, 24 kB: these numbers stay in the fastest cache
+TURNED_CELLS = 1024  # with its powers of two, 24 kB: these numbers stay in the fastest cache
 # x − n log 2 is exact to the last bits if log 2 has two parts, and the first has few digits.
 LOG2E, LOG2_HIGH, LOG2_LOW = math.log2(math.e), 0.693145751953125, 1.42860682030941723212e-6
 TO_WHOLE = 1.5 * 2.0**52  # a sum with this number is rounded to a whole number
 WHOLE_BITS = 0x4338000000000000  # its bits; the bits of TO_WHOLE + n are WHOLE_BITS + n
-LEAST_EXPONENT = -746.0  # exp of it is zero
+ZERO_BELOW = -746.0  # exp of it is zero
 F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12, F13 = (1 / math.factorial(k) for k in range(2, 14))
 
 
@@ -32,7 +32,7 @@ def exponentials(x, count, first, second):
     first_bits, second_bits = first.view(np.int64), second.view(np.int64)
     for i in range(count):
         v = x[i]
-        v = LEAST_EXPONENT if v < LEAST_EXPONENT else v
+        v = ZERO_BELOW if v < ZERO_BELOW else v
         whole = v * LOG2E + TO_WHOLE
         first[i] = whole
         n = whole - TO_WHOLE
@@ -76,7 +76,7 @@ def normalise(joint, log_prior, mode, evidence):
     turned, so that the cells of one class are next to each other.
     """
     n, C = joint.shape
-    step = max(8, CELLS_AT_ONCE // max(C, 1) // 8 * 8)
+    step = max(8, TURNED_CELLS // max(C, 1) // 8 * 8)
     s, first, second = np.empty(step * C), np.empty(step * C), np.empty(step * C)
     top, total = np.empty(step), np.empty(step)
     impossible = False
