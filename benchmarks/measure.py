@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from benchmarks.roofline import Work, speeds
+
 HEADER = [
     "| work | verosim | peer | peer ÷ verosim | aim | limit |",
     "|---|---|---|---|---|---|",
@@ -23,7 +25,7 @@ class Row:
     work: str
     ours: Call
     peers: dict[str, tuple[Call, float | None]] = field(default_factory=dict)  # call, target
-    limit: Call | None = None
+    limit: Call | Work | None = None  # a call that is timed, or work at the measured speeds
     inner: int = 1  # calls per timing, for work too short to time alone
     slow: bool = False  # minutes per call: no warm-up, and repeats only within PATIENCE
 
@@ -60,12 +62,16 @@ def table(rows: Iterable[Row], repeats: int) -> list[str]:
     lines = []
     for row in rows:
         calls = {"ours": row.ours, **{name: call for name, (call, _) in row.peers.items()}}
-        if row.limit is not None:
+        if callable(row.limit):
             calls["limit"] = row.limit
         times = medians(calls, 3 if row.slow else repeats, row.inner, warm=not row.slow)
         for name, (_, target) in row.peers.items():
             ratio = times[name] / times["ours"]
             limit = shown(times["limit"]) if "limit" in times else "–"
+            if isinstance(row.limit, Work):
+                least = row.limit.seconds(speeds())
+                share = least / times["ours"]
+                limit = f"{shown(least)}, {row.limit.saturated(speeds())} ({share:.0%})"
             lines.append(
                 f"| {row.work} | {shown(times['ours'])} | {name} {shown(times[name])} | "
                 f"{ratio:.1f} × | ≥ {target:g} | {limit} |"

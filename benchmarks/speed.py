@@ -23,9 +23,10 @@ from sklearn import discriminant_analysis, naive_bayes
 from sklearn.datasets import load_iris
 
 import verosim
-from benchmarks import stream, tables, text, validation
+from benchmarks import roofline, stream, tables, text, validation
 from benchmarks.measure import HEADER, Call, Row, medians, options_of, shown, table
 from benchmarks.pages import DATA, keep
+from benchmarks.roofline import Work
 
 try:
     import mlpack
@@ -47,26 +48,34 @@ def gaussian_rows(n: int) -> list[Row]:
         lda().fit(X, y),
         qda().fit(X, y),
     )
-    W = np.ascontiguousarray(rng.normal(size=(d, d)))
-
-    def whiten() -> None:
-        for _ in range(K):
-            X @ W
+    read, scores = X.nbytes, n * K * 8
+    cells, pairs = n * d, n * d * (d + 1) // 2  # the entries of a triangle, for each row
+    X32 = X.astype(np.float32)
 
     rows = [
         Row("GaussianNB fit", lambda: verosim.GaussianNB().fit(X, y),
-            {"scikit-learn": (lambda: naive_bayes.GaussianNB().fit(X, y), 20)}, X.max),
+            {"scikit-learn": (lambda: naive_bayes.GaussianNB().fit(X, y), 20)},
+            Work(read, 2 * cells)),
         Row("GaussianNB proba", lambda: ours[verosim.GaussianNB].predict_proba(X),
-            {"scikit-learn": (lambda: peer_nb.predict_proba(X), 10)}, X.max),
+            {"scikit-learn": (lambda: peer_nb.predict_proba(X), 35)},
+            Work(read + scores, 2 * cells * K, n * K)),
+        Row("GaussianNB proba, float32", lambda: ours[verosim.GaussianNB].predict_proba(X32),
+            {"scikit-learn": (lambda: peer_nb.predict_proba(X32), 35)},
+            Work(read / 2 + scores, 2 * cells * K, n * K)),
         Row("LDA fit", lambda: verosim.LDA().fit(X, y),
             {"scikit-learn": (lambda: lda().fit(X, y), 25),
-             "scikit-learn lsqr": (lambda: lda(solver="lsqr").fit(X, y), 5)}, lambda: X.T @ X),
+             "scikit-learn lsqr": (lambda: lda(solver="lsqr").fit(X, y), 5)}, Work(read, pairs)),
         Row("LDA proba", lambda: ours[verosim.LDA].predict_proba(X),
-            {"scikit-learn": (lambda: peer_lda.predict_proba(X), 1.5)}, lambda: X @ W[:, :K]),
+            {"scikit-learn": (lambda: peer_lda.predict_proba(X), 4)},
+            Work(read + scores, cells * K, n * K)),
+        Row("LDA proba, float32", lambda: ours[verosim.LDA].predict_proba(X32),
+            {"scikit-learn": (lambda: peer_lda.predict_proba(X32), 4)},
+            Work(read / 2 + scores, cells * K, n * K)),
         Row("QDA fit", lambda: verosim.QDA().fit(X, y),
-            {"scikit-learn": (lambda: qda().fit(X, y), 10)}, lambda: X.T @ X),
+            {"scikit-learn": (lambda: qda().fit(X, y), 10)}, Work(read, pairs)),
         Row("QDA proba", lambda: ours[verosim.QDA].predict_proba(X),
-            {"scikit-learn": (lambda: peer_qda.predict_proba(X), 3)}, whiten),
+            {"scikit-learn": (lambda: peer_qda.predict_proba(X), 8)},
+            Work(read + scores, pairs * K, n * K)),
     ]  # fmt: skip
     if mlpack is not None:
         model = mlpack.nbc(training=X, labels=y, verbose=False)["output_model"]
@@ -82,9 +91,10 @@ def categorical_rows(n: int) -> list[Row]:
     what = "(30 columns × 12 values)"
     return [
         Row(f"CategoricalNB fit {what}", lambda: verosim.CategoricalNB().fit(X, y),
-            {"scikit-learn": (lambda: naive_bayes.CategoricalNB().fit(X, y), 25)}, X.max),
+            {"scikit-learn": (lambda: naive_bayes.CategoricalNB().fit(X, y), 60)}, Work(X.nbytes)),
         Row(f"CategoricalNB proba {what}", lambda: ours.predict_proba(X),
-            {"scikit-learn": (lambda: peer.predict_proba(X), 5)}, X.max),
+            {"scikit-learn": (lambda: peer.predict_proba(X), 25)},
+            Work(X.nbytes + n * 5 * 8, X.size * 5, n * 5)),
     ]  # fmt: skip
 
 
@@ -97,6 +107,7 @@ def sparse_rows(n: int) -> list[Row]:
     )
     X.sum_duplicates()
     y = rng.integers(0, 5, n)
+    read = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     rows = []
     for name in ("MultinomialNB", "BernoulliNB"):
         mine, theirs = getattr(verosim, name), getattr(naive_bayes, name)
@@ -104,9 +115,10 @@ def sparse_rows(n: int) -> list[Row]:
         rows += [
             Row(f"{name} fit (CSR {n // 1000}k × 50k, {X.nnz / 1e6:.1f}M stored)",
                 lambda mine=mine: mine().fit(X, y),
-                {"scikit-learn": (lambda theirs=theirs: theirs().fit(X, y), 4)}, X.data.max),
+                {"scikit-learn": (lambda theirs=theirs: theirs().fit(X, y), 8)}, Work(read, X.nnz)),
             Row(f"{name} proba", lambda ours=ours: ours.predict_proba(X),
-                {"scikit-learn": (lambda peer=peer: peer.predict_proba(X), 1.5)}, X.data.max),
+                {"scikit-learn": (lambda peer=peer: peer.predict_proba(X), 5)},
+                Work(read + n * 5 * 8, X.nnz * 5, n * 5)),
         ]  # fmt: skip
     return rows
 
@@ -210,7 +222,8 @@ def keep_pages(lines: list[str], repeats: int) -> None:
     note = (
         f"{cpu}, {verosim.threads()} threads; Python {platform.python_version()}, numpy "
         f"{np.__version__}, scikit-learn {sklearn.__version__}"
-        f"{', mlpack ' + mlpack.__version__ if mlpack is not None else ''}; medians of {repeats}."
+        f"{', mlpack ' + mlpack.__version__ if mlpack is not None else ''}; medians of {repeats}; "
+        f"{roofline.shown(roofline.speeds())}."
     )
     keep("docs/benchmarks/speed.md", "speed", note + "\n\n" + "\n".join(lines))
     shown_first = (

@@ -23,7 +23,7 @@ from verosim.densities.attribution import AttributionRequest
 from verosim.engines import map_rows
 from verosim.errors import VerosimWarning, warn
 
-JOINT, LOG_POSTERIOR, POSTERIOR, DISCRIMINANT = 0, 1, 2, 3
+JOINT, LOG_POSTERIOR, DISCRIMINANT, POSTERIOR = 0, 1, 3, 4
 
 # Rows that were checked and converted before: numbers, sparse rows, words, texts, or named parts.
 CheckedRows: TypeAlias = np.ndarray | SparseRows | CodedColumns | Documents | Parts
@@ -186,6 +186,7 @@ class Decision:
         out = np.empty((n, len(self.log_prior)))  # (n, C)
         evidence = np.zeros(n)  # (n,)
         undefined: list[tuple[int, str]] = []  # block, cell
+        lost: list[int] = []  # the blocks with rows of probability 0
 
         def work(start: int, stop: int) -> None:
             block, part = self.params.read(X[start:stop]), out[start:stop]
@@ -194,7 +195,8 @@ class Decision:
             self.params.check(block, part, self.columns, start)
             if cell := self.params.undefined_cell(block, self.columns):
                 undefined.append((start, cell))
-            kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
+            if kernels.normalise(part, self.log_prior, mode, evidence[start:stop]):
+                lost.append(start)
 
         map_rows(work, X)
         if undefined:
@@ -203,9 +205,8 @@ class Decision:
                 f"out; the first is {min(undefined)[1]}. Use alpha above 0 to give it a share.",
                 VerosimWarning,
             )
-        impossible = np.flatnonzero(evidence == -np.inf)
-        if len(impossible):
-            self._warn_of_impossible(X, impossible)
+        if lost:
+            self._warn_of_impossible(X, np.flatnonzero(evidence == -np.inf))
         return out, evidence
 
     def _warn_of_impossible(self, X: CheckedRows, rows: np.ndarray) -> None:

@@ -252,7 +252,13 @@ def _check_places(X: Any) -> None:
 
 def _outside(places: np.ndarray, size: int) -> int | None:
     """The position of the first number that is not in 0 … size − 1; None if all are."""
-    if not len(places) or (int(places.min()) >= 0 and int(places.max()) < size):
+    if not len(places):
+        return None
+    if places.dtype.kind == "i":  # one pass: as an unsigned number, a negative number is too large
+        most = int(places.view(f"u{places.dtype.itemsize}").max())
+        if most < size:
+            return None
+    elif int(places.max()) < size:
         return None
     return int(np.flatnonzero((places < 0) | (places >= size))[0])
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from verosim.densities.features import Expansion
     from verosim.densities.interactions import Interactions
 
+MOST_SUMMED_CLASSES = 16  # for more classes, a matrix product is faster than one sum per class
+
 _filters = Lock()  # the filters of warnings are global, so only one thread changes them at a time
 
 
@@ -68,6 +70,9 @@ class LinearForm:
     def scores(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """(n, C) the scores of complete rows."""
         out = into(out, (len(block), len(self.coef)))
+        if len(self.coef) <= MOST_SUMMED_CLASSES:
+            kernels.score_linear(block, self.pivot, self.centre, self.coef, self.bias, out)
+            return out
         if self._from_zero:
             np.matmul(block, self.coef.T, out=out)
         else:

@@ -55,7 +55,8 @@ class CodeParams(Params):
 
     @cached_property
     def _lanes(self) -> np.ndarray:
-        return padded(self.table)
+        """The table and a row of zeros for missing cells, padded for `score_codes`."""
+        return padded(np.vstack([self.table, np.zeros(self.table.shape[1])]))
 
     def contributions(self, block: Any) -> np.ndarray:
         codes, _ = self.codes.encode(block)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
-from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.attribution import Attribution, AttributionRequest
 from verosim.densities.base import into
 from verosim.densities.conditionals import FullConditionals
@@ -30,6 +29,10 @@ from verosim.errors import VerosimError
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import Factor, factor
 from verosim.stats import Moments, Statistic
+
+ROWS_CELLS = 1 << 15  # cells of the rows that are whitened at once: 256 kB, a part of the cache
+PADDING = 8  # extra cells per column, so that columns do not compete for the same place in a cache
+MOST_STRIPS = 6  # strips of a triangular matrix: more strips skip more zeros, in smaller products
 
 
 @dataclass(frozen=True)
@@ -67,33 +70,58 @@ class FullParams(Located):
         out = into(out, (len(block), len(self.pivot)))
         if self._stacked is None:
             return self._squared_distance_far(block, out)
-        pivot, table, shift = self._stacked
-        d = len(pivot)
-        step = min(len(block), max(16, BLOCK_CELLS // table.shape[1]))
-        Z, Y = np.empty((step, d)), np.empty((step, table.shape[1]))
+        pivot, tables, shift = self._stacked
+        C, d = shift.shape
+        step = min(len(block), max(16, ROWS_CELLS // max(d, 1)))
+        Z, D = np.empty((d, step + PADDING)), np.empty((C, step))
+        Y = np.empty(max((len(table) for _, table in tables), default=0) * step)
         for start in range(0, len(block), step):
             rows = block[start : start + step]
-            z, y = Z[: len(rows)], Y[: len(rows)]
-            kernels.centre_rows(rows, pivot, np.zeros(d), z)
-            np.matmul(z, table, out=y)
-            stride = 0 if self.shared else d
-            kernels.shifted_norms(y, shift, stride, out[start : start + step])
+            m = len(rows)
+            z, squares = Z[:, :m], D[:, :m]
+            kernels.centre_columns(rows, pivot, z)
+            squares[:] = 0.0
+            for first, table in tables:
+                y = Y[: len(table) * m].reshape(len(table), m)
+                np.matmul(table, z[first:], out=y)
+                part = shift[:, first : first + len(table) // len(self.whitener)]
+                if self.shared:
+                    for c in range(C):
+                        kernels.add_squares(y, part[c : c + 1], squares[c : c + 1])
+                else:
+                    kernels.add_squares(y, part, squares)
+            out[start : start + m] = squares.T
         return out
 
     @cached_property
-    def _stacked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """One pivot (d,), all whiteners (d, C · d or d) and the whitened means (C, d).
+    def _stacked(self) -> tuple[np.ndarray, list[tuple[int, np.ndarray]], np.ndarray] | None:
+        """One pivot (d,), strips of the triangular whiteners, and the whitened means (C, d).
 
-        With these, one matrix product gives the distances to all classes. None if the classes are
-        more than 10⁴ standard deviations apart, because the product would lose digits.
+        R of W = QR is a triangular whitener, because RᵀR = WᵀW. A strip of w of its rows that
+        starts at row s has zeros before column s. A strip is (s, table), where the table
+        (C · w or w, d − s) has these rows of all classes. Matrix products with all strips give the
+        distances to all classes. None if the classes are more than 10⁴ standard deviations apart,
+        because the products would lose digits.
         """
         pivot, means = self.about_one_pivot
-        whiteners = np.broadcast_to(self.whitener, (len(means), *self.whitener.shape[1:]))
-        shift = np.einsum("cij,cj->ci", whiteners, means)
-        if (shift**2).sum(axis=1).max(initial=0.0) > 1e8:
+        triangles = np.asarray(np.linalg.qr(self.whitener, mode="r"))  # (C or 1, d, d)
+        shift = np.einsum(
+            "cij,cj->ci", np.broadcast_to(triangles, (len(means), *triangles.shape[1:])), means
+        )
+        if not (shift**2).sum(axis=1).max(initial=0.0) <= 1e8:
             return None
-        table = np.concatenate([W.T for W in self.whitener], axis=1)
-        return pivot, np.ascontiguousarray(table), shift
+        d = len(pivot)
+        width = max(1, -(-d // min(MOST_STRIPS, max(1, d // 8))))
+        tables = [
+            (
+                first,
+                np.ascontiguousarray(triangles[:, first : first + width, first:]).reshape(
+                    -1, d - first
+                ),
+            )
+            for first in range(0, d, width)
+        ]
+        return pivot, tables, shift
 
     def _squared_distance_far(self, block: np.ndarray, out: np.ndarray) -> np.ndarray:
         """(n, C) squared distances, class by class, for classes that are far apart."""

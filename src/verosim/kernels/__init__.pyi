@@ -53,6 +53,7 @@ from verosim.kernels.perceptron import (
     perceptron_classes_epoch_sparse as perceptron_classes_epoch_sparse,
 )
 from verosim.kernels.perceptron import perceptron_epoch as perceptron_epoch
+from verosim.kernels.posteriors import normalise as normalise
 from verosim.kernels.products import conjugate_step as conjugate_step
 from verosim.kernels.products import conjugate_turn as conjugate_turn
 from verosim.kernels.products import curve_scores as curve_scores
@@ -64,11 +65,13 @@ from verosim.kernels.products import loss_rows as loss_rows
 from verosim.kernels.rows import add_rows_sparse as add_rows_sparse
 from verosim.kernels.rows import row_norms as row_norms
 from verosim.kernels.rows import row_products as row_products
+from verosim.kernels.scores import add_squares as add_squares
+from verosim.kernels.scores import centre_columns as centre_columns
 from verosim.kernels.scores import centre_rows as centre_rows
-from verosim.kernels.scores import normalise as normalise
 from verosim.kernels.scores import score_codes as score_codes
 from verosim.kernels.scores import score_diagonal as score_diagonal
 from verosim.kernels.scores import score_diagonal_sparse as score_diagonal_sparse
+from verosim.kernels.scores import score_linear as score_linear
 from verosim.kernels.scores import score_sparse as score_sparse
 from verosim.kernels.scores import shifted_norms as shifted_norms
 from verosim.kernels.scores import sum_scores as sum_scores

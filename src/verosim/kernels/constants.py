@@ -36,8 +36,8 @@ EM_CONVERGED, EM_UNFINISHED, EM_SINGULAR, EM_FAILED, EM_LOST_DIGITS = 0, 1, 2, 3
 NO_SHRINKAGE, FIXED_SHRINKAGE, OAS, LEDOIT_WOLF = 0, 1, 2, 3
 
 # These are unsigned, so that numba does not check the sign when they are an index or a shift.
-U0, U1, U2, U7, U8, U32, U33, U56, U63, U64 = (
-    np.uint64(i) for i in (0, 1, 2, 7, 8, 32, 33, 56, 63, 64)
+U0, U1, U2, U3, U4, U7, U8, U32, U33, U56, U63, U64 = (
+    np.uint64(i) for i in (0, 1, 2, 3, 4, 7, 8, 32, 33, 56, 63, 64)
 )
 
 # The key of a context has one byte for every code, and the column above them.
