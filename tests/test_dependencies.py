@@ -26,7 +26,7 @@ DISTRIBUTION = {  # where the two names differ
 # Imported only where a user asks for one of their tables, so installing them is the user's choice.
 TABLE_LIBRARIES = {"duckdb", "pandas", "polars"}
 # They have an environment of their own: `make test-engines`.
-ENGINES = {"dask", "distributed", "pyspark"}
+ENGINES = {"dask", "distributed", "fsspec", "pyspark"}
 TOOLS = {  # run by the Makefile, by commits and by notebooks
     "ipykernel", "mkdocs-autorefs", "mkdocs-material", "mkdocstrings", "mkdocstrings-python",
     "mypy", "pre-commit", "pyright", "pytest-xdist", "ruff",

@@ -1,4 +1,4 @@
-"""Rows of databases and of stdin, as a user of the command line gives them."""
+"""Rows of databases, of stdin and of engines, as a user of the command line gives them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -172,3 +173,38 @@ def test_a_pipe_is_stdin(folder, expected):
         out, err = process.communicate((folder / "later.csv").read_text())
     assert process.returncode == 0, err
     assert out == expected
+
+
+@pytest.mark.parametrize(("engine", "name"), [("dask", "Dask"), ("spark", "Spark")])
+def test_an_engine_that_is_not_installed(folder, tmp_path, monkeypatch, engine, name):
+    for module in ("dask", "dask.dataframe", "distributed", "pyspark", "pyspark.sql"):
+        monkeypatch.setitem(sys.modules, module, None)
+    found = run(
+        "fit", "rows.csv", "-t", "y", "-o", tmp_path / "m.verosim", "--engine", engine, code=1
+    )
+    assert f"error: {name} is not installed." in found.stderr
+    assert f"pip install 'verosim[{engine}]'" in found.stderr
+    assert not (tmp_path / "m.verosim").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["rows", "--engine", "flink"], "--engine must be dask or spark; got 'flink'."),
+        (["rows", "--address", "tcp://host:1"], "--address needs --engine."),
+        (["-", "--engine", "dask"], "--engine reads files and folders."),
+        (["--db", "a.db", "--query", "SELECT 1", "--engine", "spark"], "--engine reads files"),
+        (["rows", "--engine", "dask", "--read", "sheet=1"], "encoding, format and sep"),
+        (["rows", "--engine", "dask", "--read", "format=xlsx"], "must be parquet or csv"),
+    ],
+)
+def test_options_that_an_engine_does_not_have(tmp_path, words, text):
+    assert text in run("fit", *words, "-t", "y", "-o", tmp_path / "m.verosim", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [([], "give the folder"), (["-o", "out", "--spreadsheet"], "--spreadsheet")]
+)
+def test_an_engine_writes_folders(tmp_path, words, text):
+    given = ["predict", tmp_path / "m.verosim", "rows", "--engine", "dask"]
+    assert text in run(*given, *words, code=2).stderr

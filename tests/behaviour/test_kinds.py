@@ -228,6 +228,18 @@ def test_a_worker_needs_the_kinds_alone(tmp_path):
     assert done.stdout == f"{schema}\n{parts} []\n"
 
 
+LOOK_FIRST = """
+import sys, verosim
+schema = verosim.look({"x": [1.5, 2.5] * 20, "y": ["p", "q"] * 20}, "y")
+print(schema.to_json() == verosim.Schema.from_json(schema.to_json()).to_json(), schema["x"].role)
+"""
+
+
+def test_a_schema_is_read_and_printed_before_any_model():
+    done = subprocess.run([sys.executable, "-c", LOOK_FIRST], capture_output=True, text=True)
+    assert done.stdout == "True number\n", done.stderr
+
+
 class TestParts:
     def test_names_of_columns_do_not_say_what_they_are(self, rng):
         """Texts in columns called after kinds, or with spaces, are texts like any others."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from verosim.cli.console import show
+from verosim.cli.engines import Address, EngineName, command_rows
 from verosim.cli.models import check_model_name, shown, summary
 from verosim.cli.options import (
     Database,
@@ -27,7 +28,6 @@ from verosim.cli.options import (
     usage_error,
 )
 from verosim.cli.shell_words import for_shell
-from verosim.cli.sources import opened
 
 SCORE_FOLDS = 5  # for the scores
 
@@ -75,6 +75,8 @@ def fit_command(
     read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
+    engine: EngineName = None,
+    address: Address = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -102,7 +104,6 @@ def fit_command(
     check_model_name(output)
     if not output.absolute().parent.is_dir():
         raise usage_error(f"The folder of {str(output)!r} does not exist.")
-    table = opened(source, db, query, read)
     from verosim.data.schema import Schema
     from verosim.files.held_out_scores import held_out_scores
     from verosim.files.store import save
@@ -112,13 +113,14 @@ def fit_command(
         "unlabelled": "skip" if skip_unlabelled else "error",
         "schema": None if schema is None else Schema.load(schema),
     }  # fmt: skip
-    if model is None:
-        fitted, scores, text = _chosen(table, target, effort, simple, how)
-    else:
-        from verosim.cli.named_models import named_model
+    with command_rows(engine, address, source, db, query, read) as table:
+        if model is None:
+            fitted, scores, text = _chosen(table, target, effort, simple, how)
+        else:
+            from verosim.cli.named_models import named_model
 
-        unfitted = named_model(model, pairs(settings, "--set"))
-        fitted, scores, text = _given(unfitted, table, target, folds, how)
+            unfitted = named_model(model, pairs(settings, "--set"))
+            fitted, scores, text = _given(unfitted, table, target, folds, how)
     kept = pairs(notes, "--note") or None
     save(fitted, output, notes=kept, scores=scores, statistics=not no_statistics)
     found = summary(fitted)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from verosim.cli.console import note
+from verosim.cli.engines import Address, EngineName, check_folder, command_rows, write_predictions
 from verosim.cli.models import read_model
 from verosim.cli.options import (
     Database,
@@ -21,7 +22,6 @@ from verosim.cli.options import (
     Spreadsheet,
     TableOutput,
 )
-from verosim.cli.sources import opened
 from verosim.cli.tables import format_of, write_table
 from verosim.cli.whole_files import STDOUT
 
@@ -39,6 +39,8 @@ def predict_command(
     read: ReadSettings = None,
     db: Database = None,
     query: Query = None,
+    engine: EngineName = None,
+    address: Address = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -52,16 +54,23 @@ def predict_command(
       verosim predict loans.verosim new.csv --keep id -o scored.parquet
       cat new.csv | verosim predict loans.verosim - --keep id
     """
-    format_of(output)  # a wrong name is found before the work
-    table = opened(source, db, query, read, again=False)
-    fitted = read_model(model)
-    if hasattr(fitted, "predict_table"):
-        reader = fitted.predict_table(table, keep or (), na=tuple(na or ()))
-        rows = write_table(reader.schema, reader, output, spreadsheet)
+    if engine is None:
+        format_of(output)  # a wrong name is found before the work
     else:
-        from verosim.cli.pieces import predicted_pieces
+        check_folder(output, spreadsheet)
+    fitted, kept, marks = read_model(model), tuple(keep or ()), tuple(na or ())
+    with command_rows(engine, address, source, db, query, read, again=False) as table:
+        if engine is not None:
+            write_predictions(fitted, table, kept, marks, output)
+            note(f"predictions: {output}")
+            return
+        if hasattr(fitted, "predict_table"):
+            reader = fitted.predict_table(table, kept, na=marks)
+            rows = write_table(reader.schema, reader, output, spreadsheet)
+        else:
+            from verosim.cli.pieces import predicted_pieces
 
-        schema, pieces = predicted_pieces(fitted, table, tuple(keep or ()))
-        rows = write_table(schema, pieces, output, spreadsheet)
+            schema, pieces = predicted_pieces(fitted, table, kept)
+            rows = write_table(schema, pieces, output, spreadsheet)
     if output != STDOUT:
         note(f"{rows:,} rows: {output}")

@@ -20,6 +20,9 @@ OPTIONS = (
     (r"read=dict\((\w+)=…\)", r"--read \1=…"),
     (r"auto\(…, like=pool\)", "fit --model naivebayes --schema schema.json for both"),
     (r"Save the model with statistics=True, or fit it again", "Fit it without --no-statistics"),
+    (r"Use frame\.\w+\(\), or write Parquet files, which verosim reads in pieces",
+     "Leave out --engine: verosim reads files in pieces"),
+    (r"auto\(…, simple=True\), which", "--simple, which"),
     (r"a larger max_bytes", "verosim.load(path, max_bytes=…) in Python"),
 )  # fmt: skip
 

@@ -127,6 +127,11 @@ def check_same_columns(there: Sequence[str], wanted: Iterable[str], origin: str)
         )
 
 
+def output_exists(path: str) -> VerosimError:
+    """The error for a folder that would be written again. Old files would stay among the new."""
+    return VerosimError(f"The output {path!r} exists.", "Choose another folder, or remove it.")
+
+
 class NeedsAllRows(VerosimError):
     """Something needs all rows in one process, but they are on a cluster."""
 

@@ -7,6 +7,7 @@ file of the kind in `verosim.kinds` defines how cells are read, counted, modelle
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 
 from verosim.errors import VerosimError
 
@@ -24,6 +25,8 @@ class KindDescription:
 
 IGNORE = KindDescription("ignore", "ignored", ("ignored",), shown=False)
 DEFAULT_NUMBER_KIND = "gaussian"  # the kind of numbers if nothing else is chosen
+
+REGISTRY = "verosim.kinds.registry"  # it registers the kinds of this library when it is imported
 
 _registered: dict[str, KindDescription] = {}
 
@@ -44,6 +47,8 @@ def unregister(kind: KindDescription) -> None:
 
 def known_kinds() -> tuple[KindDescription, ...]:
     """All kinds in the order of their registration; `ignore` is the last."""
+    if not _registered:  # a schema was made or read before any model
+        import_module(REGISTRY)
     return (*_registered.values(), IGNORE)
 
 

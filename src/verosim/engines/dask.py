@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -20,6 +20,7 @@ from verosim.data.clusters import (
     ArraysThere,
     Cluster,
     check_same_columns,
+    output_exists,
     partition_origin,
 )
 from verosim.data.libraries import pa, pd
@@ -105,7 +106,7 @@ class DaskPartitions(Cluster):
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
         wanted = self.names if columns is None else tuple(columns)
         for number, part in enumerate(self._parts(wanted)):
-            found = self._computed(part)
+            found = self.computed(part)
             yield from partition_rows(found, wanted, partition_origin(number))
 
     def schema(self) -> pa.Schema:
@@ -120,7 +121,7 @@ class DaskPartitions(Cluster):
         parts = self._parts(self.names)
         share = -(-count // max(len(parts), 1))
         some = [dask.delayed(_spread)(part, share) for part in parts]
-        for number, found in enumerate(self._computed(dask.delayed(list)(some))):
+        for number, found in enumerate(self.computed(dask.delayed(list)(some))):
             yield from partition_rows(found, self.names, partition_origin(number))
 
     def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
@@ -146,7 +147,7 @@ class DaskPartitions(Cluster):
                 for at in range(0, len(level), MERGED_AT_ONCE)
             ]
         try:
-            found: bytes = self._computed(level[0])
+            found: bytes = self.computed(level[0])
         except VerosimError as error:
             if isinstance(error.__cause__, KeyError):
                 self._check_columns(columns)
@@ -157,12 +158,39 @@ class DaskPartitions(Cluster):
     def mapped(
         self, job: bytes, columns: Sequence[str], schema: pa.Schema, keep: Sequence[str]
     ) -> Any:
+        import dask
+        from dask.dataframe import from_delayed
         from dask.dataframe.utils import make_meta
 
         frame = self._selected(columns)
-        predicted = partial(_mapped, job=job, names=tuple(columns), keep=tuple(keep), schema=schema)
+        sent = dask.delayed(job, pure=True, traverse=False)
+        predicted = dask.delayed(_mapped, pure=True, traverse=False)
+        parts = [
+            predicted(part, number, sent, tuple(columns), tuple(keep), schema)
+            for number, part in enumerate(frame.to_delayed())
+        ]
         meta = _framed(make_meta(frame), keep, schema.empty_table())
-        return frame.map_partitions(predicted, meta=meta)
+        return from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
+
+    def computed(self, lazy: Any) -> Any:
+        """The value of a lazy object, on the scheduler of the frame."""
+        client = self._client
+        try:
+            if client is None:
+                return lazy.compute()
+            answers = client.run(eval, VERSIONS_THERE, on_error="return")
+            for worker, found in answers.items():
+                if isinstance(found, dict):  # else the worker is gone
+                    check_versions(found, f"the worker {worker} of Dask")
+            return _watched(client, lazy)
+        except (VerosimError, MemoryError):
+            raise
+        except Exception as error:  # of the scheduler, of a worker, or of the user's own graph
+            first = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+            raise VerosimError(
+                f"Dask could not compute the table: {first}.",
+                "Check the workers and the steps that make the frame; the model was not changed.",
+            ) from error
 
     # Running -----------------------------------------------------------------------------------
 
@@ -182,29 +210,9 @@ class DaskPartitions(Cluster):
         import dask
 
         listing = dask.delayed(_column_names)
-        names = self._computed(dask.delayed(list)([listing(p) for p in self.frame.to_delayed()]))
+        names = self.computed(dask.delayed(list)([listing(p) for p in self.frame.to_delayed()]))
         for number, there in enumerate(names):
             check_same_columns(there, columns, partition_origin(number))
-
-    def _computed(self, lazy: Any) -> Any:
-        """The value of a lazy object, on the scheduler of the frame."""
-        client = self._client
-        try:
-            if client is None:
-                return lazy.compute()
-            answers = client.run(eval, VERSIONS_THERE, on_error="return")
-            for worker, found in answers.items():
-                if isinstance(found, dict):  # else the worker is gone
-                    check_versions(found, f"the worker {worker} of Dask")
-            return _watched(client, lazy)
-        except (VerosimError, MemoryError):
-            raise
-        except Exception as error:  # of the scheduler, of a worker, or of the user's own graph
-            first = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
-            raise VerosimError(
-                f"Dask could not compute the table: {first}.",
-                "Check the workers and the steps that make the frame; the model was not changed.",
-            ) from error
 
     @cached_property
     def _client(self) -> Any:
@@ -248,6 +256,51 @@ def _watched(client: Any, lazy: Any) -> Any:
         raise
     finally:
         future.release()
+
+
+# Folders -----------------------------------------------------------------------------------------
+
+
+def dask_client(address: str | None) -> Any:
+    """A client of the scheduler at the address, or of a cluster of processes on this machine."""
+    import dask.dataframe  # noqa: F401  # an error if it is not installed
+    from distributed import Client
+
+    return Client(dashboard_address=None) if address is None else Client(address)
+
+
+def read_folder(path: str, kind: str, **settings: str) -> Any:
+    """The lazy frame of Parquet files, or of CSV files with all cells as text."""
+    import dask.dataframe as dd
+    from fsspec.core import url_to_fs
+
+    if kind == "parquet":
+        return dd.read_parquet(path)
+    files, folder = url_to_fs(path)
+    if "*" not in path and files.isdir(folder):
+        path = f"{path.rstrip('/')}/*.csv"
+    return dd.read_csv(path, dtype=str, keep_default_na=False, **settings)
+
+
+def write_folder(frame: Any, path: str, kind: str) -> None:
+    """Write a new folder of Parquet or CSV files. It is removed if the work fails."""
+    import dask
+    from fsspec.core import url_to_fs
+
+    files, folder = url_to_fs(path)
+    if files.exists(folder):
+        raise output_exists(path)
+    files.makedirs(folder)
+    try:
+        if kind == "parquet":
+            writing = frame.to_parquet(path, write_index=False, compute=False)
+        else:
+            names = f"{path.rstrip('/')}/*.csv"
+            writing = dask.delayed(list)(frame.to_csv(names, index=False, compute=False))
+        DaskPartitions(frame, tuple(frame.columns)).computed(writing)
+    except BaseException:
+        files.rm(folder, recursive=True)
+        raise
 
 
 # On a worker -------------------------------------------------------------------------------------
@@ -304,9 +357,14 @@ def _spread(frame: Any, share: int) -> Any:
 
 
 def _mapped(
-    frame: Any, job: bytes, names: tuple[str, ...], keep: tuple[str, ...], schema: pa.Schema
+    frame: Any,
+    number: int,
+    job: bytes,
+    names: tuple[str, ...],
+    keep: tuple[str, ...],
+    schema: pa.Schema,
 ) -> Any:
-    found = pa.Table.from_batches(partition_batches(job, 0, _batches(frame, names)), schema)
+    found = pa.Table.from_batches(partition_batches(job, number, _batches(frame, names)), schema)
     return _framed(frame, keep, found)
 
 
