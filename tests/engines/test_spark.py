@@ -103,11 +103,11 @@ def in_small_pieces(work, *arguments, task=engine.task):
     def run(batches):
         from verosim.engines import spark_tasks
 
-        before, spark_tasks.PIECE = spark_tasks.PIECE, 1000
+        before, spark_tasks.PIECE_BYTES = spark_tasks.PIECE_BYTES, 1000
         try:
             yield from inner(batches)
         finally:
-            spark_tasks.PIECE = before
+            spark_tasks.PIECE_BYTES = before
 
     return run
 

@@ -22,7 +22,7 @@ from verosim.engines.cluster import (
 from verosim.engines.versions import VERSIONS_THERE, versions_here
 from verosim.errors import VerosimError
 
-PIECE = 16 << 20  # bytes of a reply in one row
+PIECE_BYTES = 16 << 20  # bytes of a reply in one row
 FIRST_ROWS = 1 << 14  # rows in one piece of the first rows
 VERSIONS_MARK, ERROR_MARK = "verosim-versions", "verosim-error"
 
@@ -78,7 +78,7 @@ def first_rows_task(names: list[str], limit: int | None) -> Task:
     Spark ends the worker when it has enough rows. The code therefore imports only pyarrow, because
     the next worker would have to import everything again.
     """
-    check, most_bytes, most_rows = _version_check(), PIECE, FIRST_ROWS
+    check, most_bytes, most_rows = _version_check(), PIECE_BYTES, FIRST_ROWS
 
     def run(batches: Any) -> Any:
         import pyarrow as pa
@@ -170,9 +170,9 @@ def _renamed(batches: Iterable[pa.RecordBatch], names: list[str]) -> Batches:
 
 
 def _reply_rows(number: int, reply: bytes) -> Batches:
-    pieces = max(1, -(-len(reply) // PIECE))
+    pieces = max(1, -(-len(reply) // PIECE_BYTES))
     for piece in range(pieces):
-        body = reply[piece * PIECE : (piece + 1) * PIECE]
+        body = reply[piece * PIECE_BYTES : (piece + 1) * PIECE_BYTES]
         yield pa.record_batch({
             "partition": pa.array([number], pa.int32()),
             "piece": pa.array([piece], pa.int32()),

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 EXPLAINED_ROWS = 2000
 EXPLAINED_CELLS = 100_000  # a wide model explains fewer rows
-MANY_COLUMNS = 50  # with more, only rows without holes are explained
+MANY_COLUMNS = 50  # with more, only rows without missing cells are explained
 FEWEST_EXPLAINED = 50  # rows
 OPEN_CHARTS = 30
 MOST_BOUNDARY_CLASSES = 64
