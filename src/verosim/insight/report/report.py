@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 EXPLAINED_ROWS = 2000
 EXPLAINED_CELLS = 100_000  # a wide model explains fewer rows
-MANY_COLUMNS = 50  # with more, only rows without holes are explained
+MANY_COLUMNS = 50  # with more, only rows without missing cells are explained
 FEWEST_EXPLAINED = 50  # rows
 OPEN_CHARTS = 30
 MOST_BOUNDARY_CLASSES = 64
@@ -280,6 +280,8 @@ class _Content:
         if len(self.columns) == 1 and self.columns[0]["role"] == "text":
             for one in (*self.columns, *self.densities):
                 one.update({key: name for key in ("name", "column") if key in one})
+            if self.importance is not None:
+                self.importance["bars"] = [(name, value) for _, value in self.importance["bars"]]
 
     def notice(self, words: dict[str, str]) -> str:
         """Whether the page contains rows of the data."""

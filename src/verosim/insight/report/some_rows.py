@@ -110,5 +110,5 @@ def complete_rows(rows: SomeRows) -> np.ndarray:
             if pa.types.is_floating(column.type):
                 known &= ~np.isnan(column.to_numpy(zero_copy_only=False))
     elif isinstance(X, np.ndarray) and X.dtype.kind == "f":
-        known = ~np.isnan(X).any(axis=1)
+        known &= ~np.isnan(X).any(axis=1)
     return np.flatnonzero(known)
