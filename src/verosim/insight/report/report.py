@@ -280,6 +280,8 @@ class _Content:
         if len(self.columns) == 1 and self.columns[0]["role"] == "text":
             for one in (*self.columns, *self.densities):
                 one.update({key: name for key in ("name", "column") if key in one})
+            if self.importance is not None:
+                self.importance["bars"] = [(name, value) for _, value in self.importance["bars"]]
 
     def notice(self, words: dict[str, str]) -> str:
         """Whether the page contains rows of the data."""

@@ -53,7 +53,12 @@ class Sample:
 def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     """A sample of rows; None if the model has too many columns, or none that can be analysed."""
     statistic = model.checked_state().current
-    parts = [(name, part, kind_of_part(name, part)) for name, part in statistic.named_parts()]
+    densities = dict(params_of(model).named_parts())
+    parts = [
+        (name, part, kind_of_part(name, part))
+        for name, part in statistic.named_parts()
+        if name in densities  # the counts of pairs of a calibration have no density
+    ]
     numeric = [(n, p) for n, p, kind in parts if kind in ("numbers", "bins", "joint")]
     coded = [(n, p) for n, p, kind in parts if kind == "codes"]
     columns = sum(len(part.axes.columns) for _, part in numeric + coded)
@@ -79,7 +84,6 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     if not kept:
         raise VerosimError("The table has no rows.", "Give a table with rows.")
     _, classes, weights, number_rows, code_rows = _fewer(kept)
-    densities = dict(params_of(model).named_parts())
     gaussian = [
         np.full(len(part.axes.columns), densities[name].is_gaussian) for name, part in numeric
     ]

@@ -26,7 +26,7 @@ from verosim.validate.diagnosis.phrases import Phrase, said
 
 FEW_PER_PARAMETER, PLENTY_PER_PARAMETER = 5, 10  # rows per parameter, rows per column
 DELTA = 0.05
-IS_ENOUGH = said("This is enough.")
+ENOUGH_ROWS = said("This is enough.")
 
 
 def rows_per_parameter(model: Any) -> Finding:
@@ -54,7 +54,7 @@ def rows_per_parameter(model: Any) -> Finding:
     elif ratio < PLENTY_PER_PARAMETER:
         advice = said("This is just enough: compare with a smaller model on held-out rows.")
     else:
-        advice = IS_ENOUGH
+        advice = ENOUGH_ROWS
     return found_that("rows per parameter", said("the model"), ratio, None, start, advice)
 
 
@@ -75,7 +75,7 @@ def class_sizes(model: Any) -> list[Finding]:
             ),
         )  # fmt: skip
         if rows >= FEW_PER_PARAMETER * d:
-            phrases += (IS_ENOUGH,)
+            phrases += (ENOUGH_ROWS,)
         elif rows < d:
             phrases += (said("It is singular: use fewer columns or shrinkage."), *cure)
         else:
@@ -105,7 +105,7 @@ def class_sizes(model: Any) -> list[Finding]:
     phrase = said(
         "The smallest class has {rows} rows for {d} columns.", rows=f"{least:,.0f}", d=str(d)
     )
-    return [found_that("class size", ALL_CLASSES, least / d, None, phrase, IS_ENOUGH)]
+    return [found_that("class size", ALL_CLASSES, least / d, None, phrase, ENOUGH_ROWS)]
 
 
 def error_of_priors(model: Any) -> Finding:
