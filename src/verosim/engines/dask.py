@@ -182,7 +182,7 @@ class DaskPartitions(Cluster):
             for worker, found in answers.items():
                 if isinstance(found, dict):  # else the worker is gone
                     check_versions(found, f"the worker {worker} of Dask")
-            return _watched(client, lazy)
+            return _watched(client, lazy, seen=bool(answers))
         except (VerosimError, MemoryError):
             raise
         except Exception as error:  # of the scheduler, of a worker, or of the user's own graph
@@ -224,15 +224,16 @@ class DaskPartitions(Cluster):
         return client if hasattr(client, "scheduler_info") else None
 
 
-def _watched(client: Any, lazy: Any) -> Any:
+def _watched(client: Any, lazy: Any, seen: bool) -> Any:
     """The value from a client. The job is cancelled at an error or an interrupt.
 
-    Dask waits for ever if the last worker is gone, so the workers are counted while it runs.
+    Dask waits for ever if the last worker is gone, so the workers are counted while it runs. A
+    cluster that starts its workers when there is work (`seen` is False) gets more time for it.
     """
     from distributed import wait
 
     future = client.compute(lazy)
-    seen, without = False, 0.0
+    without = 0.0
     try:
         while True:
             try:
@@ -243,8 +244,8 @@ def _watched(client: Any, lazy: Any) -> Any:
             running = client.status == "running"
             workers = len(client.scheduler_info(n_workers=-1)["workers"]) if running else 0
             seen |= workers > 0
-            without = 0.0 if workers or not seen else without + WAIT
-            if not running or without > PATIENCE:
+            without = 0.0 if workers else without + WAIT
+            if not running or without > PATIENCE * (1 if seen else 10):
                 raise VerosimError(
                     "Dask has no workers any more."
                     if running
