@@ -49,7 +49,7 @@ READERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
         verosim.Conformal(verosim.GaussianNB()), lambda m: m.predict_set(PROBE, labels=True)
     ),
     "semi": (verosim.SemiSupervised(verosim.GaussianNB()), lambda m: m.predict(PROBE)),
-    "perceptron": (Perceptron(), lambda m: m.predict(PROBE)),
+    "perceptron": (Perceptron(random_state=0), lambda m: m.predict(PROBE)),
     "logistic": (LogisticRegression(), lambda m: m.predict(PROBE)),
     "twin": (Twin(verosim.LDA(shrinkage=0.5)), lambda m: m.predict(PROBE)),
     "rest": (OneVsRest(LeastSquares()), lambda m: m.claims(PROBE)),

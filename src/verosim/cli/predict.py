@@ -58,8 +58,9 @@ def predict_command(
         format_of(output)  # a wrong name is found before the work
     else:
         check_folder(output, spreadsheet)
-    fitted, kept, marks = read_model(model), tuple(keep or ()), tuple(na or ())
+    kept, marks = tuple(keep or ()), tuple(na or ())
     with command_rows(engine, address, source, db, query, read, again=False) as table:
+        fitted = read_model(model)
         if engine is not None:
             write_predictions(fitted, table, kept, marks, output)
             note(f"predictions: {output}")
