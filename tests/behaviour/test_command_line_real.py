@@ -35,7 +35,7 @@ def command(folder: Path, *words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "printed"),
     [
         ("look old.parquet -t income -o s.json", "education"),
         ("fit old.parquet -t income --simple --folds 3 -o simple.verosim", "accuracy"),
@@ -51,8 +51,8 @@ def command(folder: Path, *words: str) -> str:
         ("info m.verosim", "income"),
     ],
 )
-def test_a_verb_on_the_adult_table(adult, words, told):
-    assert told in command(adult, *words.split())
+def test_a_verb_on_the_adult_table(adult, words, printed):
+    assert printed in command(adult, *words.split())
 
 
 def test_update_forget_and_merge_give_the_same_model(adult):

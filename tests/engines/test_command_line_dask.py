@@ -44,8 +44,8 @@ def folder(tmp_path_factory):
 def fitted(folder, tmp_path, rows, *more):
     path = tmp_path / f"{len(list(tmp_path.iterdir()))}.verosim"
     words = ["--target", "kind", "--model", "naivebayes", "--json", "-o", path]
-    told = json.loads(run("fit", folder / rows, *words, *more).stdout)
-    return verosim.load(path), told["scores"], path
+    printed = json.loads(run("fit", folder / rows, *words, *more).stdout)
+    return verosim.load(path), printed["scores"], path
 
 
 @pytest.mark.parametrize(("near", "far"), [("rows.parquet", "many"), ("rows.csv", "many.csv")])

@@ -95,6 +95,21 @@ def change_model(
     return {"model": str(path), "before": before, "after": summary(model)}
 
 
+def change_by_rows(
+    method: str, table: Any, target: str | None, weight: str | None, skip_unlabelled: bool
+) -> Callable[[Any], Any]:
+    """A function that adds the rows of a table to a model or removes them, by a method's name."""
+
+    def change(fitted: Any) -> Any:
+        from verosim.cli.capabilities import check_can
+
+        check_can(fitted, method)
+        unlabelled = "skip" if skip_unlabelled else "error"
+        return getattr(fitted, method)(table, target, sample_weight=weight, unlabelled=unlabelled)
+
+    return change
+
+
 def shown_change(found: dict[str, Any]) -> str:
     """The summaries before and after, side by side."""
     before, after = shown(found["before"]), shown(found["after"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from verosim.cli.console import show
-from verosim.cli.models import change_model, shown_change
+from verosim.cli.models import change_by_rows, change_model, shown_change
 from verosim.cli.options import (
     Database,
     Debug,
@@ -47,13 +45,6 @@ def update_command(
       verosim update loans.verosim today.csv
     """
     table = opened(source, db, query, read)
-
-    def change(fitted: Any) -> Any:
-        from verosim.cli.capabilities import check_can
-
-        check_can(fitted, "partial_fit")
-        unlabelled = "skip" if skip_unlabelled else "error"
-        return fitted.partial_fit(table, target, sample_weight=weight, unlabelled=unlabelled)
-
+    change = change_by_rows("partial_fit", table, target, weight, skip_unlabelled)
     found = change_model(model, wait, change, keeps_baseline=True)
     show(found, shown_change(found))
