@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 
 import verosim
 import verosim.testing
+from verosim.cached import cached_property
 
 MODULES = [
     verosim,

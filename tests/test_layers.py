@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 ORDER = [
-    {"html_table", "lazy", "terminal", "typing"},
+    {"cached", "html_table", "lazy", "locks", "terminal", "typing"},
     {"errors", "linalg", "kernels"},
     {"drawing", "error_kinds"},
     {"axes"},

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 # Models with different bins or categories cannot be merged.
 ONE_SCHEMA_HINT = "Fit both models with the same schema: fit(…, schema=verosim.look(source))."
@@ -141,8 +144,36 @@ class ConvergenceWarning(VerosimWarning):
     """
 
 
+_kept: ContextVar[dict[str, str] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[dict[str, str]]:
+    """Keep the warnings of a worker for the process of the user: the class name by message."""
+    found: dict[str, str] = {}
+    before = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(before)
+
+
+def warn_again(found: Mapping[str, str]) -> None:
+    """Give the warnings of workers."""
+    for message, name in found.items():
+        category = globals().get(name)
+        if isinstance(category, type) and issubclass(category, VerosimWarning):
+            warn(message, category)
+        else:
+            warn(message, VerosimWarning)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code, not at a line of verosim."""
+    kept = _kept.get()
+    if kept is not None:
+        kept[message] = category.__name__
+        return
     frame, level = sys._getframe(1), 2
     ours = ("verosim", "contextlib")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from contextlib import ContextDecorator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Any
 
@@ -47,13 +47,20 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
     L, order, rank, _ = lapack.dpstrf(R, tol=64 * d * float(noise.max(initial=EPS)), lower=1)
     if rank < d:
         return None
-    inverse, info = lapack.dtrtri(np.tril(L), lower=1)
+    inverse, info = lapack.dtrtri(np.where(_lower(d), L, 0.0), lower=1)
     if info != 0:
         return None
-    whitener = np.empty((d, d))
-    whitener[:, order - 1] = inverse
+    columns = np.empty((d, d))  # the columns of the whitener, which LAPACK stores one by one
+    columns[order - 1] = inverse.T
+    columns /= scale[:, None]
     log_det = float(2 * np.log(L.diagonal()).sum() + np.log(variance).sum())
-    return Factor(whitener / scale, log_det)
+    return Factor(columns.T, log_det)
+
+
+@lru_cache(8)
+def _lower(d: int) -> np.ndarray:
+    """(d, d) bool: the lower triangle."""
+    return np.tri(d, dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,11 @@ class Spectrum:
             return None
         whitener = self.vectors.T / np.sqrt(shrunk)[:, None]
         return Factor(whitener, float(np.log(shrunk).sum()))
+
+
+def chosen_square(at: np.ndarray, d: int) -> Any:
+    """The index of the rows and columns `at` of a (d, d) matrix; a slice if these are all."""
+    return np.ix_(at, at) if len(at) < d else np.s_[:, :]
 
 
 def dependent_columns(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -189,10 +201,12 @@ def padded(table: np.ndarray, lanes: int = 8) -> np.ndarray:
 
 
 @cache
-def _blas() -> Any:
+def _blas() -> list[Any]:
+    """The BLAS libraries of this process."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas")
+    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found
 
 
 def _let_anyone_limit() -> None:
@@ -216,7 +230,7 @@ class _OneBlasThread(ContextDecorator):
 
     def __init__(self) -> None:
         self.lock, self.inside = Lock(), 0
-        self.limit: Any = None
+        self.before: list[tuple[Any, int]] | None = None  # libraries with more than one thread
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.forked)
 
@@ -226,18 +240,28 @@ class _OneBlasThread(ContextDecorator):
 
     def __enter__(self) -> None:
         with self.lock:
-            if self.limit is None:
-                _let_anyone_limit()
-                self.limit = _blas().limit(limits=1)
+            if self.before is None:
+                threads = [(library, library.num_threads) for library in _blas()]
+                self.before = [(library, count) for library, count in threads if (count or 1) > 1]
+                self.set_threads([(library, 1) for library, _ in self.before])
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
             self.inside = max(self.inside - 1, 0)
-            if self.inside == 0 and self.limit is not None:
-                _let_anyone_limit()
-                limit, self.limit = self.limit, None
-                limit.restore_original_limits()
+            if self.inside == 0 and self.before is not None:
+                before, self.before = self.before, None
+                self.set_threads(before)
+
+    @staticmethod
+    def set_threads(wanted: list[tuple[Any, int]]) -> None:
+        """Set the number of threads of some libraries."""
+        if not wanted:
+            return
+        _let_anyone_limit()
+        for library, count in wanted:
+            library.set_num_threads(count)
+        _let_anyone_limit()
 
 
 one_blas_thread = _OneBlasThread()

@@ -5,6 +5,8 @@ The cluster of these tests is in this process. `tests/engines` has real schedule
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -106,10 +108,14 @@ def test_models_of_sums_agree(mixed, model):
     )
 
 
-def test_texts_agree(mixed):
+@pytest.mark.parametrize(
+    "model", [verosim.TextNB(), verosim.TextRidge(d=8, ngrams=(1, 2))],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_texts_agree(mixed, model):
     table = mixed.select(["note", "kind"])
-    near = verosim.TextNB().fit(table, "kind")
-    far = verosim.TextNB().fit(fake_table(cut(table, 7)), "kind")
+    near = clone(model).fit(table, "kind")
+    far = clone(model).fit(fake_table(cut(table, 7)), "kind")
     np.testing.assert_allclose(far.predict_proba(table), near.predict_proba(table), rtol=1e-9)
 
 
@@ -168,13 +174,6 @@ def test_the_bound_of_the_area_holds():
     one_bin[0, :, 7] = 1.0
     with pytest.warns(VerosimWarning, match=r"is known up to ±0\.5"):
         HistogramArea("roc_auc").value([one_bin])
-
-
-def test_scores_of_all_rows_are_refused_by_name(mixed):
-    with pytest.raises(VerosimError, match=r"scoring='f1_macro' needs the predictions of all rows"):
-        verosim.cross_validate(
-            verosim.NaiveBayes(), fake_table(cut(mixed, 2)), "kind", scoring="f1_macro"
-        )
 
 
 def test_search_gives_the_local_figures(mixed):
@@ -302,19 +301,47 @@ X = ["size", "flag", "kind"]
 REFUSED = {
     "predict": ("This method", lambda t: verosim.NaiveBayes().fit(t, "kind").predict(t)),
     "rows": ("keep_rows=True", lambda t: crossed(verosim.NaiveBayes(), t, keep_rows=True)),
-    "time": ("cv='time:when'", lambda t: crossed(verosim.NaiveBayes(), t, cv="time:when")),
     "loo": ('cv="loo"', lambda t: crossed(verosim.NaiveBayes(), t, cv="loo")),
     "splitter": ("cv=KFold", lambda t: crossed(verosim.NaiveBayes(), t, cv=KFold(3))),
-    "nested": ("Cross-validation of RDA", lambda t: crossed(verosim.RDA(shrinkage="cv"), t)),
     "robust": ("robust=True", lambda t: verosim.LDA(robust=True).fit(t, "kind")),
     "mda": ("MDA", lambda t: verosim.MDA().fit(t, "kind")),
-    "terms": ("The choice of the terms", lambda t: verosim.TextRidge().fit(t, "kind")),
     "logistic": ("LogisticRegression", lambda t: verosim.LogisticRegression().fit(t, "kind")),
     "svm": ("LinearSVM", lambda t: verosim.LinearSVM().fit(t, "kind")),
     "perceptron": ("Perceptron", lambda t: verosim.Perceptron().fit(t, "kind")),
     "twin": ("Twin", lambda t: verosim.Twin(verosim.LDA()).fit(t, "kind")),
     "semi": ("SemiSupervised", lambda t: verosim.SemiSupervised(verosim.LDA()).fit(t, "kind")),
     "conformal": ("Conformal", lambda t: verosim.Conformal(verosim.LDA()).fit(t, "kind")),
+    "ovr": ("OneVsRest", lambda t: verosim.OneVsRest(verosim.LDA()).fit(t, "kind")),
+    "ovo": ("OneVsOne", lambda t: verosim.OneVsOne(verosim.LDA()).fit(t, "kind")),
+    "reject": ("Reject", lambda t: verosim.Reject(verosim.LDA()).fit(t, "kind")),
+    "explain": (
+        "The function explain",
+        lambda t: verosim.explain(verosim.NaiveBayes().fit(t, "kind"), t),
+    ),
+    "importance": (
+        "The function importance",
+        lambda t: verosim.importance(verosim.NaiveBayes().fit(t, "kind"), t),
+    ),
+    "compare": ("The function compare", lambda t: verosim.compare(verosim.LDA(), t, "kind")),
+    "gap": (
+        "The function generative_gap",
+        lambda t: verosim.generative_gap(verosim.LDA(), t, "kind"),
+    ),
+    "select": ("The function select", lambda t: verosim.select(verosim.NaiveBayes(), t, "kind")),
+    "report": (
+        "The function report",
+        lambda t: verosim.report(verosim.NaiveBayes().fit(t, "kind"), t),
+    ),
+    "robust folds": ("robust=True", lambda t: crossed(verosim.LDA(robust=True), t)),
+    "mda folds": ("MDA", lambda t: crossed(verosim.MDA(), t)),
+    "calibrated loo": (
+        "Calibrated\\(method='temperature'\\)",
+        lambda t: verosim.Calibrated(verosim.LDA(), cv="loo").fit(t, "kind"),
+    ),
+    "columns": (
+        "Calibrated\\(method='columns'\\)",
+        lambda t: verosim.Calibrated(verosim.NaiveBayes(), method="columns").fit(t, "kind"),
+    ),
     "isotonic": (
         "Calibrated\\(method='isotonic'\\)",
         lambda t: verosim.Calibrated(verosim.LDA(), method="isotonic").fit(t, "kind"),
@@ -329,12 +356,11 @@ def crossed(model, table, **given):
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_needs_all_rows_says_so_by_name(mixed, name):
     what, call = REFUSED[name]
-    names = ["note", "kind"] if name == "terms" else ["size", "when", "kind"]
-    names = names if name in ("terms", "time") else X
-    table = fake_table(cut(mixed.select(names), 2))
+    table = fake_table(cut(mixed.select(X), 2))
     message = f"^{what}.* needs all rows in one process, but this table is on a cluster of this"
-    with pytest.raises(VerosimError, match=message):
+    with pytest.raises(VerosimError, match=message) as caught:
         call(table)
+    assert "Give the rows as a table." in caught.value.hint  # the way out
 
 
 @pytest.mark.parametrize("given", [{"simple": True}, {"effort": "fast"}], ids=["simple", "pool"])
@@ -348,7 +374,7 @@ def test_auto_gives_the_local_figures(mixed, given):
 
 
 def test_auto_compares_textbook_models_of_many_rows_on_the_cluster(mixed, monkeypatch):
-    monkeypatch.setattr("verosim.pool.auto.FIRST_LOOK_ROWS", 500)
+    monkeypatch.setattr("verosim.folds.inputs.MOST_ROWS_TO_BRING", 500)
     monkeypatch.setattr("verosim.pool.candidate_scores.MOST_ROWS_TO_LOOK_AGAIN", 500)
     near = verosim.auto(mixed, "kind", simple=True)
     table = fake_table(cut(mixed, 7))
@@ -358,8 +384,6 @@ def test_auto_compares_textbook_models_of_many_rows_on_the_cluster(mixed, monkey
         [row.score for row in far.table], [row.score for row in near.table], atol=1e-9
     )
     assert table.cluster.jobs > 2
-    with pytest.raises(VerosimError, match=r"A pool needs its held-out rows.*simple=True"):
-        verosim.auto(fake_table(cut(mixed, 7)), "kind")
 
 
 # The look ----------------------------------------------------------------------------------------
@@ -398,3 +422,36 @@ def test_a_look_can_take_rows_of_all_parts(where, tmp_path):
 def test_a_look_at_all_parts_needs_columns():
     with pytest.raises(VerosimError, match="spread=True needs labels and weights in columns"):
         verosim.look(sorted_by_class(), "kind", sample_weight=np.ones(3000), spread=True)
+
+
+# Warnings ----------------------------------------------------------------------------------------
+
+
+def test_warnings_of_workers_arrive_once(mixed):
+    table = mixed.select(["note", "kind"])
+    model = verosim.TextNB(max_tokens=3)
+    with pytest.warns(VerosimWarning, match=r"more than max_tokens=3 different tokens") as caught:
+        model.fit(fake_table(cut(table, 7)), "kind")
+    assert len({str(one.message) for one in caught}) == len(caught)
+
+
+def test_unseen_values_are_counted_on_the_workers(mixed):
+    table = mixed.select(["size", "hue", "kind"])
+    model = verosim.NaiveBayes().fit(table, "kind")
+    odd = table.set_column(1, "hue", pa.array([f"new {i % 3}" for i in range(900)]))
+    with pytest.warns(VerosimWarning, match="Column 'hue': all 900 values") as near:
+        model.score(odd)
+    with pytest.warns(VerosimWarning, match="Column 'hue': all 900 values") as far:
+        model.score(fake_table(cut(odd, 7)))
+    assert [str(one.message) for one in far] == [str(one.message) for one in near]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(fake_table(cut(table, 7)))
+        model.predict_table(fake_table(cut(odd, 7)))  # lazy, so this process does not know
+
+
+def test_added_rows_with_new_columns_are_a_warning(mixed):
+    table = mixed.select(["size", "hue", "kind"])
+    model = verosim.NaiveBayes().partial_fit(table.select(["size", "kind"]), "kind")
+    with pytest.warns(VerosimWarning, match="The columns 'hue' were not in the first rows"):
+        model.partial_fit(fake_table(cut(table, 3)), "kind")

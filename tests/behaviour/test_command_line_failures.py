@@ -140,9 +140,9 @@ def test_ctrl_c_while_the_library_is_loaded(folder, tmp_path):
             time.sleep(seconds)
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
-        assert process.returncode in (130, -2), err  # -2 before the first line of verosim
-        if process.returncode == 130:
-            assert err == "interrupted\n"
+        if process.returncode == -2 or "Could not import runpy module" in err:
+            continue  # Python stopped before the first line of verosim
+        assert (process.returncode, err) == (130, "interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 

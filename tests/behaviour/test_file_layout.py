@@ -21,7 +21,7 @@ from verosim import VerosimError
 from verosim.axes import CODES_BY_NAME, Categories
 from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
 from verosim.stats.plain_trees import packed_tree, unpacked_tree
-from verosim.stats.state import RESTORABLE
+from verosim.stats.state import RESTORABLE, load_all
 from verosim.stats.tensor_files import canonical_json, read_tensors, tensor_file
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -81,6 +81,7 @@ def test_every_statistic_and_every_axis_comes_back_from_bytes():
     alone = Categories((("a", "b"), ("c", None)))  # models use its subclasses
     node, tensors = packed_tree(alone.state())
     assert Categories.from_state(unpacked_tree(node, tensors)).values == alone.values
+    load_all()
     ours = {name for name, kind in RESTORABLE.items() if kind.__module__.startswith("verosim.")}
     assert ours - statistics <= {"Hollow"}
     assert CODES_BY_NAME.keys() - codes == {"Categories"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ from sklearn.datasets import load_iris
 
 import verosim
 from verosim import estimators
+from verosim.data.arrays import as_matrix
 
 X, y = load_iris(return_X_y=True)
 WHOLE = np.round(X * 10)
@@ -91,6 +94,19 @@ def test_sparse_is_dense(name):
         (np.ones(4), np.array([1, 1, 0, 2]), np.array([0, 2, 4])), shape=(2, 6)
     )
     np.testing.assert_allclose(dense.predict_proba(twice), dense.predict_proba(twice.toarray()))
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "ComplementNB", "GaussianNB"])
+def test_sparse_cells_in_any_order_are_not_copied(name, rng):
+    X = sparse.random(60, 200, 0.2, format="csr", random_state=0)
+    X.data = np.ceil(3 * X.data)
+    order = np.concatenate([rng.permutation(range(a, b)) for a, b in pairwise(X.indptr)])
+    mixed = sparse.csr_matrix((X.data[order], X.indices[order], X.indptr), shape=X.shape)
+    assert not mixed.has_canonical_format
+    y = np.arange(60) % 3
+    a, b = (getattr(verosim, name)().fit(rows, y) for rows in (X, mixed))
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(mixed), atol=1e-12)
+    assert as_matrix(mixed, sparse_allowed=True).indices is mixed.indices
 
 
 def test_sparse_far_from_zero(rng):

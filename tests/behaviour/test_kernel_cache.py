@@ -104,6 +104,7 @@ def test_a_cache_that_can_no_longer_be_written(tmp_path):
     gone = f"""
 import pathlib, shutil
 folder = pathlib.Path({str(folder)!r})
+add_block.enable_caching(), mark_integers.enable_caching()
 assert folder.is_dir()
 shutil.rmtree(folder)
 folder.write_text("")
@@ -163,3 +164,47 @@ def test_code_that_ships_with_the_package_is_used(tmp_path):
     for file in folder.glob("*.nbc"):  # damaged code is compiled again
         file.write_bytes(b"")
     assert output(ADD + "run()", cold) == f"{ADDED} hits 0 cached True"
+
+
+def test_a_part_of_another_loop_can_be_called_from_python(tmp_path):
+    """Its code is made for the caller first. Only a call from Python makes a function of it."""
+    code = """
+import numpy as np
+from verosim.kernels.sums import accumulate, add_block
+high, low = np.zeros(2), np.zeros(2)
+add_block(high, low, np.ones(2))
+counts = [bool(accumulate.stats.cache_misses)]
+accumulate(high, low, 1, 2.0)
+counts.append(bool(accumulate.stats.cache_misses))
+add_block(high, low, np.ones(2))
+print(high.tolist(), counts)
+"""
+    env = environment(NUMBA_CACHE_DIR=tmp_path)
+    assert output(code, env) == "[2.0, 4.0] [False, True]"
+    assert {file.name.split("-")[0] for file in tmp_path.rglob("*.nbi")} == {
+        "sums.accumulate", "sums.add_block",
+    }  # fmt: skip
+
+
+def test_an_unknown_version_of_numba_compiles_in_its_own_way(tmp_path):
+    code = """
+import numpy as np
+from verosim.kernels import _compile
+def unknown(kernel, types): raise AttributeError("codegen")
+_compile.compile_part = unknown
+from verosim.kernels.sums import accumulate, add_block
+high = np.zeros(2)
+add_block(high, np.zeros(2), np.ones(2))
+print(high.tolist(), bool(accumulate.stats.cache_misses))
+"""
+    assert output(code, environment(NUMBA_CACHE_DIR=tmp_path)) == "[1.0, 1.0] True"
+
+
+def test_a_loop_makes_arrays_if_a_loop_that_it_calls_does():
+    from verosim.kernels._parts import makes_arrays
+    from verosim.kernels.labels import mark_integers
+    from verosim.kernels.lanes import aligned_zeros
+    from verosim.kernels.row_scores import padded_row, score_linear
+
+    found = [makes_arrays(one) for one in (aligned_zeros, padded_row, score_linear, mark_integers)]
+    assert found == [True, True, True, False]

@@ -100,7 +100,7 @@ def test_a_loaded_model_predicts_the_same_bits(case):
 
 
 def test_every_public_estimator_can_be_saved():
-    assert {getattr(verosim, name) for name in PUBLIC} <= set(SAVED_MODELS)
+    assert {getattr(verosim, name) for name in PUBLIC} <= set(SAVED_MODELS.values())
 
 
 @pytest.mark.slow

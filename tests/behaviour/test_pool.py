@@ -19,7 +19,6 @@ from sklearn.model_selection import StratifiedKFold
 
 import verosim
 from verosim import AODE, KDB, LDA, MDA, QDA, TAN, LiftedLDA, Pool, VerosimError, VerosimWarning
-from verosim.data.folds import RowSample
 from verosim.folds import inputs_of
 from verosim.kinds.first_rows import FirstRows
 from verosim.models import derive, open_rows
@@ -625,14 +624,6 @@ def test_groups_and_given_folds_need_all_rows_in_memory(rng, tmp_path, monkeypat
     monkeypatch.setattr(rows, "MOST_BYTES", 1 << 8)
     with pytest.raises(VerosimError, match=r"groups or the folds of cv need.*Leave groups and cv"):
         Pool(EXPERTS, cv=cv).fit_like(inputs_of(path, "y"), groups=groups)
-
-
-def test_a_sample_of_a_file_and_its_rest_are_all_rows(rng):
-    sample = RowSample(1 << 62, seed=3)
-    numbers = np.arange(10_000)
-    inside = sample.has(numbers)
-    assert 0.2 < inside.mean() < 0.3
-    np.testing.assert_array_equal(sample.others.has(numbers), ~inside)
 
 
 def test_a_large_table_holds_out_one_part(rng, monkeypatch):

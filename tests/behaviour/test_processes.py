@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import signal
@@ -102,6 +103,17 @@ def test_a_child_does_not_wait_for_locks_of_threads_that_it_does_not_have():
         updating.join()
     assert status == 0
     assert model.class_count_.sum() == 2 * len(Y)
+
+
+def test_a_child_does_not_wait_for_modules_that_a_thread_imports(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(0.5)\nVALUE = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    thread = threading.Thread(target=importlib.import_module, args=["slow_to_import"])
+    thread.start()
+    time.sleep(0.1)
+    status = _exit_status(lambda: importlib.import_module("slow_to_import").VALUE)
+    thread.join()
+    assert status == 0
 
 
 @pytest.mark.slow

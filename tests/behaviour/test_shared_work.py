@@ -8,6 +8,7 @@ import pytest
 
 import verosim
 from verosim.data.adapters import open_table
+from verosim.engines import LEAST_CELLS_FOR_THREADS
 from verosim.kinds.discretise import equal_bins, separating_bins
 from verosim.pool.splitting import FEWER_FOLDS, POOL_FOLDS, ROWS_FOR_FEWER
 from verosim.stats import Moments
@@ -101,3 +102,38 @@ def test_more_rows_have_fewer_folds(rng, rows, monkeypatch):
     X = rng.normal(size=(rows, 2))
     verosim.Pool([verosim.LDA(encode="normal")]).fit(X, X[:, 0] > 0)
     assert counts == [FEWER_FOLDS if rows >= ROWS_FOR_FEWER else POOL_FOLDS]
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])  # rows near zero are scored without centring
+def test_folds_that_are_scored_in_parallel_give_the_scores_of_separate_fits(rng, shift):
+    n, d, folds = 6000, 64, 5
+    y = rng.integers(0, 3, n)
+    X = rng.normal(size=(n, d)) + 0.2 * rng.normal(size=(3, d))[y] + shift
+    fold = np.arange(n) % folds
+    amounts = (0.0, 0.1, 0.9, "oas")
+    assert n * d / folds > LEAST_CELLS_FOR_THREADS
+    found = {}
+    for threads in (1, 3):
+        with verosim.use_threads(threads):
+            search = verosim.path(
+                verosim.LDA(), X, y, "shrinkage", amounts, cv=fold,
+                scoring=["neg_log_loss", "accuracy"],
+            )  # fmt: skip
+            found[threads] = search.scores
+    for name in found[1]:
+        np.testing.assert_allclose(found[1][name], found[3][name], rtol=1e-13)
+    for i, amount in enumerate(amounts):
+        for f in range(folds):
+            out = fold == f
+            model = verosim.LDA(shrinkage=amount).fit(X[~out], y[~out])
+            own = model.predict_log_proba(X[out])[np.arange(out.sum()), y[out]]
+            assert found[1]["neg_log_loss"][i, f] == pytest.approx(own.mean(), rel=1e-10)
+            assert found[1]["accuracy"][i, f] == model.score(X[out], y[out])
+
+
+def test_warnings_of_folds_that_are_scored_in_parallel_are_at_the_line_of_the_user(rng):
+    X = rng.normal(size=(6000, 64))
+    X[:, 1] = X[:, 0]
+    with verosim.use_threads(2), pytest.warns(verosim.SingularWarning, match="4 more") as caught:
+        verosim.cross_validate(verosim.LDA(), X, np.arange(6000) % 2, cv=5)
+    assert [one.filename for one in caught] == [__file__]

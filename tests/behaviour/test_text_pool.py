@@ -146,7 +146,7 @@ def test_held_out_predictions_are_those_of_refits(rng, expert, kind, monkeypatch
     if kind is FoldTrial:
         parts = [(np.flatnonzero(trial.numbers != f), at) for f, at in enumerate(trial.held)]
     else:
-        held = np.flatnonzero(splitting.fold_numbers(all_rows(X, y), 0)[0] == 0)
+        held = splitting.with_held_out(all_rows(X, y)).held
         parts = [(np.setdiff1d(np.arange(len(y)), held), held)]
     refit = clone(expert)
     if isinstance(expert, TextRidge):

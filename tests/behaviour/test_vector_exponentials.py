@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from verosim import kernels
-from verosim.kernels.posteriors import exponentials
+from verosim.kernels.exponentials import exponentials
 
 
 def computed(x: np.ndarray) -> np.ndarray:
-    out = x.copy()
-    exponentials(out, len(out), np.empty(len(out)), np.empty(len(out)))
-    return out
+    out = np.concatenate([x, np.zeros(-len(x) % 8)])
+    exponentials(out, len(out))
+    return out[: len(x)]
 
 
 def test_an_exponential_is_within_one_unit_in_the_last_place_of_50_digits() -> None:

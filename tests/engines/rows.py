@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from verosim.testing import assert_same
+
 CLASSES = np.array(["u", "v", "w"])
 
 
@@ -62,3 +64,26 @@ def bounds(frame, way):
 
 
 WAYS = ["1", "7", "64", "empty", "skewed", "sorted", "late class"]
+
+
+def same_findings(far, near):
+    """Check that two diagnoses have the same numbers."""
+    assert [(one.name, one.subject) for one in far] == [(one.name, one.subject) for one in near]
+    for a, b in zip(far, near, strict=True):
+        assert (a.value is None) == (b.value is None)
+        if b.value is not None:
+            np.testing.assert_allclose(a.value, b.value, rtol=1e-9, atol=1e-9, err_msg=b.name)
+        if b.p_value is not None:
+            np.testing.assert_allclose(a.p_value, b.p_value, rtol=1e-6, atol=1e-9)
+
+
+def same_pools(far, near):
+    """The two results of `auto` have the same experts, scores, weights and sums."""
+    figures = [
+        {row.name: (row.score, row.accuracy, row.weight) for row in one.table}
+        for one in (far, near)
+    ]
+    assert figures[0].keys() == figures[1].keys()
+    for name, found in figures[0].items():
+        np.testing.assert_allclose(found, figures[1][name], atol=1e-9, err_msg=name)
+    assert_same(far.model.stats_, near.model.stats_, rounding=1e-9)

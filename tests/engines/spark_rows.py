@@ -22,6 +22,8 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
 from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql.connect.session import SparkSession as RemoteSession  # noqa: E402
 
+from tests.engines.rows import bounds  # noqa: E402
+
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
@@ -116,3 +118,10 @@ def another_python(folder, version=None, with_arrow=True):
         (there / "verosim").mkdir()
         (there / "verosim" / "__init__.py").write_text(f"__version__ = {version!r}\n")
     return str(folder / "bin" / "python")
+
+
+def in_parts(session, frame, way, **how):
+    """The rows in the order of the partitions as an Arrow table, and the same rows on Spark."""
+    ordered, edges = bounds(frame, way)
+    table = plain(ordered)
+    return table, lazily(session, table, edges, **how)

@@ -17,8 +17,15 @@ import pytest
 from sklearn.base import clone
 
 import verosim
-from tests.engines.rows import WAYS, bounds, mixed_frame, numbers_frame
-from verosim import VerosimError
+from tests.engines.rows import (
+    WAYS,
+    bounds,
+    mixed_frame,
+    numbers_frame,
+    same_findings,
+    same_pools,
+)
+from verosim import VerosimError, VerosimWarning
 from verosim.data.adapters import open_table
 from verosim.testing import assert_same
 
@@ -141,6 +148,70 @@ def test_search_gives_the_local_figures(client):
     assert far.best_settings == near.best_settings
     for name, wanted in near.scores.items():
         np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
+
+
+def test_a_diagnosis_gives_the_local_figures(client):
+    frame, there = in_parts(mixed_frame(), "7")
+    near, far = (
+        verosim.NaiveBayes().fit(one, "kind", sample_weight="weight") for one in (frame, there)
+    )
+    same_findings(verosim.diagnose(far), verosim.diagnose(near))
+    same_findings(
+        verosim.diagnose(far, there, "kind", "weight"),
+        verosim.diagnose(near, frame, "kind", "weight"),
+    )
+
+
+@pytest.mark.parametrize("cv", [4, "time:when:3"])
+def test_scores_by_group_and_in_the_order_of_time(client, cv):
+    frame, there = in_parts(mixed_frame(), "7")
+    given = {"cv": cv, "scoring": ["accuracy", "f1_macro"], "by": "hue", "keep_rows": False}
+    near, far = (
+        verosim.cross_validate(verosim.NaiveBayes(), one, "kind", **given) for one in (frame, there)
+    )
+    assert far.by.groups.tolist() == near.by.groups.tolist()
+    for name, wanted in near.scores.items():
+        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
+        np.testing.assert_allclose(far.by.scores[name], near.by.scores[name], atol=1e-9)
+
+
+def test_a_model_that_chooses_a_setting_is_fitted_outside_each_fold(client):
+    frame, there = in_parts(numbers_frame(), "7")
+    near, far = (
+        verosim.cross_validate(verosim.RDA(shrinkage="cv"), one, "kind", 3, keep_rows=False)
+        for one in (frame, there)
+    )
+    for name, wanted in near.scores.items():
+        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
+
+
+def test_workers_send_unseen_values_and_warnings(client):
+    frame, there = in_parts(mixed_frame()[["size", "hue", "kind"]], "7")
+    model = verosim.NaiveBayes().fit(frame, "kind")
+    with pytest.warns(VerosimWarning, match="Column 'hue': all 1,200 values"):
+        model.score(there.assign(hue="new"))
+    texts = in_parts(mixed_frame()[["note", "kind"]], "7")[1]
+    with pytest.warns(VerosimWarning, match="more than max_tokens=3 different tokens"):
+        verosim.TextNB(max_tokens=3).fit(texts, "kind")
+
+
+def test_pools_of_many_rows_give_the_local_figures(client):
+    """More rows than are brought here: the held-out rows are chosen on the workers."""
+    frame = mixed_frame(51_000)[["size", "holes", "hue", "when", "weight", "kind"]]
+    frame, there = in_parts(frame, "7")
+    near, far = (
+        verosim.auto(one, "kind", effort="fast", sample_weight="weight") for one in (frame, there)
+    )
+    same_pools(far, near)
+
+
+def test_pools_of_texts_give_the_local_figures(client):
+    """The leading terms are chosen on the workers too."""
+    frame = mixed_frame(51_000)[["note", "kind"]]
+    near = verosim.TextPool([verosim.TextNB(), verosim.TextRidge(d=20)]).fit(frame, "kind")
+    far = clone(near).fit(in_parts(frame, "7")[1], "kind")
+    assert far.table_[0].score == pytest.approx(near.table_[0].score, abs=1e-9)
+    assert_same(far.stats_, near.stats_, rounding=1e-9)
 
 
 # Predictions -------------------------------------------------------------------------------------
@@ -327,11 +398,18 @@ def arrays_of(frame, rows=(300, 0, 500, 400), columns=2):
 
 @pytest.mark.parametrize(
     "model",
-    [verosim.LDA(), verosim.GaussianNB(), verosim.RDA(pooling=0.5), verosim.LeastSquares()],
+    [verosim.LDA(), verosim.GaussianNB(), verosim.RDA(pooling=0.5), verosim.LeastSquares(),
+     verosim.NaiveBayes(), verosim.TAN(), verosim.AODE(), verosim.HistogramNB(),
+     verosim.CategoricalNB(), verosim.BernoulliNB()],
     ids=lambda model: type(model).__name__,
-)
+)  # fmt: skip
 def test_arrays_give_the_model_of_arrays(model):
-    X, y, there, labels = arrays_of(numbers_frame())
+    frame = numbers_frame()
+    if isinstance(model, verosim.CategoricalNB | verosim.TAN):
+        frame["b"], frame["c"] = frame["b"].round(-4), frame["c"] // 1e4
+    if isinstance(model, verosim.CategoricalNB):
+        frame = frame.assign(a=frame["b"], d=frame["c"])
+    X, y, there, labels = arrays_of(frame)
     w = np.arange(len(y)) % 3 * 1.0
     weights = da.from_array(w, chunks=labels.chunks)
     near = clone(model).fit(X, y, sample_weight=w)
@@ -349,6 +427,11 @@ def test_arrays_are_added_and_forgotten(client):
     assert int(model.stats_.rows.sum()) == 2 * len(y)
     model.forget(there, labels)
     assert_same(model.stats_, verosim.QDA().fit(X, y).stats_, rounding=1e-6)
+    model = verosim.NaiveBayes().fit(X, y)
+    model.partial_fit(there, labels).forget(there, labels)
+    assert int(model.stats_.rows.sum()) == len(y)
+    with pytest.raises(VerosimError, match="X has 4 features, but NaiveBayes is expecting 2"):
+        verosim.NaiveBayes().fit(X[:, :2], y).partial_fit(there, labels)
 
 
 def test_labels_of_arrays_keep_their_type():
@@ -366,8 +449,8 @@ def test_arrays_that_do_not_fit_are_refused():
         verosim.LDA().fit(there, y)
     with pytest.raises(VerosimError, match="Cross-validation of arrays needs all rows in one"):
         verosim.cross_validate(verosim.LDA(), there, labels)
-    with pytest.raises(VerosimError, match="NaiveBayes cannot read arrays of Dask"):
-        verosim.NaiveBayes().fit(there, labels)
+    with pytest.raises(VerosimError, match="TextNB cannot read arrays of Dask"):
+        verosim.TextNB().fit(there, labels)
     with pytest.raises(VerosimError, match="X has 4 features, but LDA is expecting 2"):
         verosim.LDA().fit(X[:, :2], y).partial_fit(there, labels)
     with pytest.raises(VerosimError, match="cannot be read as a table"):

@@ -11,43 +11,18 @@ import pyarrow as pa
 import pytest
 
 import verosim
-from tests.engines.rows import WAYS, bounds, mixed_frame, numbers_frame
+from tests.engines.rows import WAYS, mixed_frame, numbers_frame, same_pools
 from tests.engines.spark_rows import (
     another_python,
+    in_parts,
     lazily,
     plain,
-    start_with_connect,
 )
 from verosim import VerosimError
 from verosim.engines import spark as engine
 from verosim.testing import assert_same
 
 SCORES = ["accuracy", "neg_log_loss", "neg_brier_score"]
-
-
-@pytest.fixture(scope="module")
-def sessions():
-    classic, remote = start_with_connect()
-    yield {"classic": classic, "connect": remote}
-    remote.stop()
-    classic.stop()
-
-
-@pytest.fixture(params=["classic", "connect"])
-def spark(request, sessions):
-    return sessions[request.param]
-
-
-@pytest.fixture
-def classic(sessions):
-    return sessions["classic"]
-
-
-def in_parts(session, frame, way, **how):
-    """The rows in the order of the partitions as an Arrow table, and the same rows on Spark."""
-    ordered, edges = bounds(frame, way)
-    table = plain(ordered)
-    return table, lazily(session, table, edges, **how)
 
 
 # The same model ----------------------------------------------------------------------------------
@@ -84,7 +59,7 @@ def test_workers_merge_replies_that_are_too_large_together(spark, monkeypatch, p
     schema = verosim.look(table, "kind")
     monkeypatch.setattr(engine, "REPLY_BUDGET", 1 << 17)
     if pieces:  # each reply has several pieces
-        monkeypatch.setattr(engine, "task", in_small_pieces)
+        monkeypatch.setattr(engine, "PIECE_BYTES", 1000)
     seen = []
     monkeypatch.setattr(
         engine, "joined_pieces", lambda rows, join=engine.joined_pieces: seen.append(join(rows))
@@ -95,21 +70,6 @@ def test_workers_merge_replies_that_are_too_large_together(spark, monkeypatch, p
     assert_same(far.stats_, near.stats_, rounding=1e-11)
     assert len(seen) == 1
     assert 1 <= len(seen[0]) <= 8
-
-
-def in_small_pieces(work, *arguments, task=engine.task):
-    inner = task(work, *arguments)
-
-    def run(batches):
-        from verosim.engines import spark_tasks
-
-        before, spark_tasks.PIECE_BYTES = spark_tasks.PIECE_BYTES, 1000
-        try:
-            yield from inner(batches)
-        finally:
-            spark_tasks.PIECE_BYTES = before
-
-    return run
 
 
 def test_rows_are_added_and_forgotten(classic):
@@ -145,6 +105,16 @@ def test_auto_gives_the_local_figures(spark):
     table, there = in_parts(spark, numbers_frame(600), "7")
     near, far = (verosim.auto(one, "kind", cv=3, simple=True) for one in (table, there))
     assert repr(far.model) == repr(near.model)
+
+
+def test_pools_of_many_rows_give_the_local_figures(classic):
+    """More rows than are brought here: the held-out rows are chosen on the workers."""
+    frame = mixed_frame(51_000)[["size", "holes", "hue", "weight", "kind"]]
+    table, there = in_parts(classic, frame, "empty")
+    near, far = (
+        verosim.auto(one, "kind", effort="fast", sample_weight="weight") for one in (table, there)
+    )
+    same_pools(far, near)
 
 
 # Predictions -------------------------------------------------------------------------------------
@@ -195,6 +165,28 @@ def test_simple_types_mean_what_they_mean_in_a_local_table(spark):
     near, far = (verosim.NaiveBayes().fit(one, "kind") for one in (table, there))
     assert far.schema_ == near.schema_
     assert_same(far.stats_, near.stats_, rounding=1e-11)
+
+
+def test_a_look_and_a_fit_end_no_worker(classic):
+    """A worker that has ended costs seconds, because the next one imports everything again."""
+
+    def number(batches):
+        import os
+
+        import pyarrow as pa
+
+        rows = sum(batch.num_rows for batch in batches)
+        yield pa.record_batch({"rows": [rows], "process": [os.getpid()]})
+
+    wide = classic.range(0, 200_000, 1, 2).selectExpr(
+        "id", "id / 7 AS a", "id / 3 AS b", "IF(id % 2 = 0, 'u', 'v') AS kind"
+    )
+    before = [row.process for row in wide.mapInArrow(number, "rows long, process long").collect()]
+    schema = verosim.look(wide, "kind")
+    assert schema.looked == 50_000
+    verosim.NaiveBayes().fit(wide, "kind", schema=schema)
+    for process in before:
+        os.kill(process, 0)  # an error if the process has ended
 
 
 def test_nested_types_are_refused_by_column(spark):

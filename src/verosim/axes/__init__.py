@@ -6,7 +6,7 @@ Axes are immutable values. Two statistics are added after both are moved to the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,14 +49,18 @@ class Axes:
     codes: Codes | None = None
 
     def size(self, dim: str) -> int:
-        if dim == "class":
-            return len(self.groups.classes)
-        if dim == "fold":
-            return self.groups.folds
-        if dim == "column":
-            return len(self.columns)
-        assert self.codes is not None
-        return self.codes.size
+        return self.sizes()[dim]
+
+    def sizes(self) -> dict[str, int]:
+        """The size of each dimension by its name."""
+        out = {
+            "class": len(self.groups.classes),
+            "fold": self.groups.folds,
+            "column": self.columns.size,
+        }
+        if self.codes is not None:
+            out["code"] = self.codes.size
+        return out
 
     def union(self, other: Axes) -> Axes:
         """The smallest axes that contain both. Different columns or bins are an error."""
@@ -66,7 +70,8 @@ class Axes:
         codes = self.codes
         if codes is not None and other.codes is not None:
             codes = codes.union(other.codes, columns)
-        return Axes(groups, columns, codes)
+        same = groups is self.groups and columns is self.columns and codes is self.codes
+        return self if same else Axes(groups, columns, codes)
 
     def positions(self, dim: str, wider: Axes) -> np.ndarray | None:
         """The position of each coordinate of `dim` on the wider axes; None if nothing moves."""
@@ -81,10 +86,10 @@ class Axes:
         return None
 
     def with_groups(self, groups: Groups) -> Axes:
-        return replace(self, groups=groups)
+        return self if groups is self.groups else Axes(groups, self.columns, self.codes)
 
     def with_codes(self, codes: Codes) -> Axes:
-        return replace(self, codes=codes)
+        return Axes(self.groups, self.columns, codes)
 
     def state(self) -> dict[str, Any]:
         """The axes as plain data."""

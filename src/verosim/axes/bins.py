@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from verosim import kernels
 from verosim.axes.codes import Categories, Codes
 from verosim.axes.columns import Columns
 from verosim.axes.state_checks import is_count, require
+from verosim.cached import cached_property
 from verosim.errors import VerosimError
 
 

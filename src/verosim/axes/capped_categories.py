@@ -10,9 +10,10 @@ Reference: Bar-Yossef et al. (2002), Counting distinct elements in a data stream
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from verosim.axes.codes import Categories
 from verosim.axes.columns import Columns
 from verosim.axes.state_checks import check_distinct, check_whole, is_count, require
 from verosim.axes.value_hashes import value_hash
+from verosim.cached import cached_property
 from verosim.errors import ONE_SCHEMA_HINT, VerosimError
 
 OTHER = "‹other›"  # the overflow bucket
@@ -133,6 +135,9 @@ class CappedCategories(Categories):
 
     def codes_of(self, j: int, texts: list[str | None]) -> np.ndarray:
         """(len,) int32 codes of some texts of column j; −1 is missing, −2 is not on the axis."""
+        before = self._recent.get(j)
+        if before is not None and before[0]() is texts:
+            return before[1]
         get, last = self.index[j].get, self.last[j]
         found = [-1 if text is None else get(text, -2) for text in texts]
         if last is not None:
@@ -143,7 +148,14 @@ class CappedCategories(Categories):
             ]
         codes = np.array(found, dtype=np.int32)
         codes[codes >= 0] += np.int32(self.first[j])
+        with suppress(TypeError):  # a plain list
+            self._recent[j] = ref(texts), codes
         return codes
+
+    @cached_property
+    def _recent(self) -> dict[int, tuple[ref[list[str | None]], np.ndarray]]:
+        """The last list of texts of each column, with its codes. Batches often share a list."""
+        return {}
 
     @property
     def is_bucket(self) -> np.ndarray:
@@ -162,7 +174,8 @@ class CappedCategories(Categories):
         tables, unknown = self.tables(block)
         codes = np.empty(block.shape, dtype=np.int32)
         for j, (table, index) in enumerate(zip(tables, block.indexes, strict=True)):
-            codes[:, j] = np.where(table == -2, self.size + j, table)[index]
+            full = np.where(table == -2, self.size + j, table)
+            codes[:, j] = full.take(index, mode="clip")  # faster than full[index]
         return codes, unknown
 
     def widened(self, block: Any) -> CappedCategories:
@@ -264,6 +277,9 @@ class CappedCategories(Categories):
             tuple(self.last[j] for j in pick),
             tuple(self.possible[j] for j in pick),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_recent"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickle, also an older one, in which no values are declared."""

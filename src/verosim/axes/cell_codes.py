@@ -7,7 +7,6 @@ several models can share one reading of the table.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from verosim import kernels
 from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
 from verosim.axes.state_checks import check_whole, require
+from verosim.cached import cached_property
 from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
 
 CELLS = 256  # cells of a column at most: they are bytes

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,11 @@ from verosim import kernels
 from verosim.axes.columns import Columns
 from verosim.axes.groups import plain_label, sorted_labels
 from verosim.axes.state_checks import check_distinct
+from verosim.cached import cached_property
 from verosim.errors import VerosimError
 
 CODE_TABLE_SPAN = 1 << 16  # largest range of whole numbers that a table looks up
+MOST_DISTINCT_SLOTS = 1 << 20  # slots of all columns for which distinct integers are counted
 
 
 class Codes(ABC):
@@ -105,6 +106,35 @@ def is_whole(value: float) -> bool:
     return math.isfinite(value) and value == int(value)
 
 
+def are_plain_integers(block: Any) -> bool:
+    """Whether compiled loops can read a block as int64: C-ordered integers below 2⁶³."""
+    return (
+        isinstance(block, np.ndarray)
+        and block.dtype.kind in "iu"
+        and block.dtype != np.uint64
+        and block.dtype.isnative
+        and block.flags.c_contiguous
+    )
+
+
+def _distinct(block: np.ndarray) -> Iterator[list[Any]]:
+    """The sorted distinct numbers of each column. Small integers are counted instead of sorted."""
+    if are_plain_integers(block):
+        low, high = (edge(axis=0).astype(np.float64) for edge in (block.min, block.max))
+        if (high - low).sum() < MOST_DISTINCT_SLOTS and np.abs([low, high]).max() < 1 << 52:
+            low = low.astype(np.int64)
+            offset = np.concatenate([[0], np.cumsum(high.astype(np.int64) - low + 1)])
+            rows, tally = np.zeros(1, np.int64), np.zeros((1, offset[-1]), np.int32)
+            one_group = np.zeros(len(block), np.int32)
+            kernels.tally_integers(block, low, offset, one_group, 0, rows, tally)
+            for j in range(len(low)):
+                seen = np.flatnonzero(tally[0, offset[j] : offset[j + 1]])
+                yield (seen + low[j]).tolist()
+            return
+    for j in range(block.shape[1]):
+        yield np.unique(block[:, j]).tolist()
+
+
 class Categories(Codes):
     """The values of each column, in the order in which they were seen.
 
@@ -129,7 +159,9 @@ class Categories(Codes):
         """A table from whole numbers to codes for all columns, if all values are whole numbers."""
         lows, offsets, tables = [], [0], []
         for j, values in enumerate(self.values):
-            if not all(isinstance(v, int | float) and is_whole(v) for v in values):
+            if {type(v) for v in values} - {int} and not all(
+                isinstance(v, int | float) and is_whole(v) for v in values
+            ):
                 return None
             low = int(min(values, default=0))
             span = int(max(values, default=-1)) - low + 1
@@ -205,10 +237,11 @@ class Categories(Codes):
         if not unknown:
             return self
         values = list(self.values)
-        for j in np.flatnonzero((codes == -2).any(axis=0)):
+        new = np.flatnonzero((codes == -2).any(axis=0)).tolist()
+        block = block if len(new) == block.shape[1] else np.take(block, new, axis=1)
+        columns = _distinct(block) if block.dtype.kind in "iufb" else block.T.tolist()
+        for j, present in zip(new, columns, strict=True):
             known = self.index[j]
-            column = block[:, j]
-            present = np.unique(column).tolist() if column.dtype.kind in "iufb" else column.tolist()
             fresh = {plain_label(v) for v in present if not is_missing(v) and v not in known}
             values[j] = values[j] + tuple(sorted_labels(fresh))
         return Categories(values)

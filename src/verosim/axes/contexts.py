@@ -7,7 +7,6 @@ depend on the order of the rows, and nothing is ever dropped, so chunks and merg
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
 from verosim.axes.hash_keys import CONTEXT_KEY
 from verosim.axes.state_checks import check_whole, require
+from verosim.cached import cached_property
 from verosim.errors import FITTED_SCHEMA_HINT, VerosimError
 from verosim.kernels.constants import COLUMN_SHIFT, CONTEXT_KEY_PARTS
 

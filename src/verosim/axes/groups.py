@@ -41,7 +41,7 @@ class Groups:
                 f"One statistic has {self.folds} folds and the other has {other.folds}.",
                 "Use the same folds for both, or add the folds first with `total('fold')`.",
             )
-        if np.array_equal(self.classes, other.classes):
+        if self is other or np.array_equal(self.classes, other.classes):
             return self
         return Groups(union_of_labels(self.classes, other.classes), self.folds)
 

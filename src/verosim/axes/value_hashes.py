@@ -21,7 +21,11 @@ def value_hash(text: str) -> int:
     >>> value_hash("Lima") == value_hash("Lima") != value_hash("Quito")
     True
     """
-    raw = text.encode("utf-8", "surrogatepass")
+    return hash_of_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def hash_of_bytes(raw: bytes) -> int:
+    """The hash of a text, from its UTF-8 bytes."""
     return int.from_bytes(blake2b(raw, digest_size=8).digest(), "little")
 
 

@@ -9,7 +9,6 @@ Reference: Weinberger et al. (2009), Feature hashing for large scale multitask l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +19,7 @@ from verosim.axes.codes import Codes
 from verosim.axes.columns import Columns
 from verosim.axes.hash_keys import BUCKET_KEY, PROCESS_KEY
 from verosim.axes.state_checks import check_tokens, is_count, require
+from verosim.cached import cached_property
 from verosim.errors import VerosimError
 from verosim.kernels.constants import KEY_WORDS, SLACK, STATE_SIZE
 
@@ -39,8 +39,8 @@ def empty_slots(tokens: int, key: np.ndarray = PROCESS_KEY) -> np.ndarray:
 
 
 def at_a_time() -> np.ndarray:
-    """Memory for the hashes of the tokens that are looked up together."""
-    return np.empty(AT_A_TIME, dtype=np.uint64)
+    """Memory for the tokens that are looked up together: their hashes, and a list of some."""
+    return np.empty(2 * AT_A_TIME, dtype=np.uint64)
 
 
 NOWHERE = np.zeros(0, dtype=np.int64)
@@ -70,15 +70,22 @@ class Vocabulary(TokenCodes):
     """
 
     def __init__(
-        self, room: np.ndarray, bounds: np.ndarray, *, open: bool = True, chosen: int = 0
+        self,
+        room: np.ndarray,
+        bounds: np.ndarray,
+        *,
+        open: bool = True,
+        chosen: int = 0,
+        parents: np.ndarray | None = None,
     ) -> None:
         """`room` has the bytes of the tokens and at least SLACK more bytes.
 
         The extra bytes are not part of the value. A statistic that still grows may write there. If
         the tokens of a closed vocabulary were chosen from texts, `chosen` is a hash of all of them.
-        Some of them may be gone, because the texts with them were forgotten.
+        Some of them may be gone, because the texts with them were forgotten. `parents` (K,) are
+        the pairs of n-grams of words (`kernels/word_grams.py`), if they are known.
         """
-        self.chosen = chosen
+        self.chosen, self.parents = chosen, parents
         self._room, self.bounds, self.open, self.fixed = room, bounds, open, not open
         self.size = len(bounds) - 1
         self.first = np.array([0, self.size], dtype=np.intp)
@@ -113,6 +120,8 @@ class Vocabulary(TokenCodes):
     def slots(self) -> np.ndarray:
         """The hash table. An entry contains the hash of a token, its length and its number + 1."""
         slots = empty_slots(self.size)
+        if not self.size:
+            return slots
         twice = kernels.fill_slots(self._room, self.bounds, slots)
         if twice >= 0:
             raise VerosimError(

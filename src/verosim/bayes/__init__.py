@@ -5,29 +5,6 @@
 Reference: Duda, Hart & Stork (2001), Pattern Classification, §2.1–2.4.
 """
 
-from verosim.bayes.boundary import Quadratic, boundary
-from verosim.bayes.conics import Conic, ConicPiece
-from verosim.bayes.covariance import Covariance
-from verosim.bayes.ellipse import Ellipse
-from verosim.bayes.learned import Learned, LearnedTable
-from verosim.bayes.linear import LinearScores, signed_distances
-from verosim.bayes.priors import log_priors
-from verosim.bayes.program import Program
-from verosim.bayes.rule import Decision, Rule
+from verosim.lazy import lazy_names
 
-__all__ = [
-    "Conic",
-    "ConicPiece",
-    "Covariance",
-    "Decision",
-    "Ellipse",
-    "Learned",
-    "LearnedTable",
-    "LinearScores",
-    "Program",
-    "Quadratic",
-    "Rule",
-    "boundary",
-    "log_priors",
-    "signed_distances",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

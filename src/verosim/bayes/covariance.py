@@ -10,12 +10,12 @@ Statistician 72, 309–314.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from verosim.cached import cached_property
 from verosim.errors import VerosimError
 
 WHITENERS = ("zca", "pca", "cholesky")

@@ -10,11 +10,11 @@ Reference: Johnson & Wichern (2007), Applied Multivariate Statistical Analysis, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from verosim.bayes.covariance import Covariance
+from verosim.cached import cached_property
 from verosim.errors import VerosimError
 
 

@@ -12,13 +12,13 @@ Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns
+from verosim.cached import cached_property
 from verosim.data import SparseRows
 from verosim.densities import ClassScores, LinearForm, not_a_number
 from verosim.densities.attribution import (
@@ -50,6 +50,8 @@ class LinearScores(ClassScores):
     mean : ndarray of shape (d,) or None
         The mean of the training rows, from which contributions are measured. None uses the point
         of `form`.
+    has_compiled_ratio : bool
+        Whether compiled loops alone compute the scores, which give no floating-point warnings.
     linear_form : LinearForm or None
         The form if it has one function per class; None if it has only one function.
     weights : tuple of (ndarray, ndarray)

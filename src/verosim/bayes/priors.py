@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.axes.groups import plain_label
-from verosim.densities.leave_one_out import Removal
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -236,6 +235,8 @@ def log_priors_left_out(
     """
     weights = np.asarray(weights, dtype=np.float64)
     heavy = weights > 0 if len(weights) else np.ones(len(classes), dtype=bool)
+    from verosim.densities.leave_one_out import Removal
+
     removal = Removal.from_counts(statistic_weight, statistic_rows, classes, weights)
     at = removal.own()
     weight = np.tile(np.where(statistic_rows > 0, statistic_weight, 0.0), (len(classes), 1))

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import CodedColumns, Columns
-from verosim.bayes.explain import ScoreParts, linear_parts
 from verosim.data import Documents, Parts, SparseRows
 from verosim.densities import ClassScores, Params
-from verosim.densities.attribution import AttributionRequest
 from verosim.engines import map_rows
 from verosim.errors import VerosimWarning, warn
+from verosim.kernels.constants import IMPOSSIBLE, NOT_FINITE
+
+if TYPE_CHECKING:
+    from verosim.bayes.explain import ScoreParts
+    from verosim.densities.attribution import AttributionRequest
 
 JOINT, LOG_POSTERIOR, DISCRIMINANT, POSTERIOR = 0, 1, 3, 4
 
@@ -104,7 +107,7 @@ class Decision:
         ndarray of shape (n, C)
             The discriminants.
         """
-        return self._evaluate(X, self.score, DISCRIMINANT)[0]
+        return self._scored(X, DISCRIMINANT)
 
     def posterior(self, X: CheckedRows) -> np.ndarray:
         """The posterior probabilities p(k | x) of rows.
@@ -121,7 +124,7 @@ class Decision:
         ndarray of shape (n, C)
             The probabilities. Each row has the sum 1.
         """
-        return self._evaluate(X, self.score, POSTERIOR)[0]
+        return self._scored(X, POSTERIOR)
 
     def log_posterior(self, X: CheckedRows) -> np.ndarray:
         """The logarithms log p(k | x) of the posterior probabilities.
@@ -138,7 +141,7 @@ class Decision:
         ndarray of shape (n, C)
             The logarithms.
         """
-        return self._evaluate(X, self.score, LOG_POSTERIOR)[0]
+        return self._scored(X, LOG_POSTERIOR)
 
     def decide(self, X: CheckedRows) -> np.ndarray:
         """The class with the largest discriminant for each row.
@@ -155,7 +158,7 @@ class Decision:
         ndarray of shape (n,)
             The class numbers, from 0 to C − 1.
         """
-        return self.discriminants(X).argmax(axis=1)
+        return kernels.first_largest(self.discriminants(X))
 
     def attributed(self, X: CheckedRows, request: AttributionRequest) -> ScoreParts:
         """The scores of rows as a sum of the priors, the parts of the columns and other lines.
@@ -172,16 +175,25 @@ class Decision:
         ScoreParts
             The parts, whose sum is the log posterior up to a term that all classes share.
         """
+        from verosim.bayes.explain import ScoreParts, linear_parts  # predictions do not need it
+
         block = self.params.read(X)
         if request.linear:
             form = self.params.linear_form
             return linear_parts(form, self.log_prior, block, request.owner)
         return ScoreParts.of(self.log_prior, self.params.attribution(block, request))
 
+    def _scored(self, X: CheckedRows, mode: int) -> np.ndarray:
+        """(n, C) the scores δ_k in the form `mode`."""
+        return self._evaluate(X, self.score, mode, self.params.has_compiled_ratio)[0]
+
     def _evaluate(
-        self, X: CheckedRows, score: Callable[..., np.ndarray], mode: int
+        self, X: CheckedRows, score: Callable[..., np.ndarray], mode: int, compiled: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(n, C) the scores in the form `mode`, and (n,) log Σ_k exp δ_k."""
+        """(n, C) the scores in the form `mode`, and (n,) log Σ_k exp δ_k.
+
+        `compiled` scores give no floating-point warnings.
+        """
         n = X.shape[0]
         out = np.empty((n, len(self.log_prior)))  # (n, C)
         evidence = np.zeros(n)  # (n,)
@@ -190,12 +202,17 @@ class Decision:
 
         def work(start: int, stop: int) -> None:
             block, part = self.params.read(X[start:stop]), out[start:stop]
-            with np.errstate(over="ignore", invalid="ignore"):  # `check` names the bad cell
+            if compiled:
                 score(block, part)
-            self.params.check(block, part, self.columns, start)
+            else:
+                with np.errstate(over="ignore", invalid="ignore"):  # `_check` names the bad cell
+                    score(block, part)
             if cell := self.params.undefined_cell(block, self.columns):
                 undefined.append((start, cell))
-            if kernels.normalise(part, self.log_prior, mode, evidence[start:stop]):
+            found = kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
+            if found & NOT_FINITE:
+                self._check(block, score, start, np.empty_like(part))
+            if found & IMPOSSIBLE:
                 lost.append(start)
 
         map_rows(work, X)
@@ -208,6 +225,14 @@ class Decision:
         if lost:
             self._warn_of_impossible(X, np.flatnonzero(evidence == -np.inf))
         return out, evidence
+
+    def _check(
+        self, block: Any, score: Callable[..., np.ndarray], start: int, out: np.ndarray
+    ) -> None:
+        """Raise an error that names the bad cell, if a score that is not finite has one."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = score(block, out)
+        self.params.check(block, scores, self.columns, start)
 
     def _warn_of_impossible(self, X: CheckedRows, rows: np.ndarray) -> None:
         """Warn of rows with probability 0 in every class, with the cell of the first one."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verosim.cli.options import pairs, usage_error
+from verosim.cli.output_files import STDOUT
 from verosim.cli.sources import STDIN, opened
-from verosim.cli.whole_files import STDOUT
 from verosim.errors import VerosimError
 
 if TYPE_CHECKING:
@@ -193,15 +193,6 @@ def _spark_frame(session: Any, source: str, kind: str, settings: dict[str, str])
 
 
 def _write_spark(frame: Any, output: str, kind: str) -> None:
-    from verosim.data.clusters import output_exists
+    from verosim.engines.spark_files import write_spark_folder
 
-    try:
-        if kind == "parquet":
-            frame.write.parquet(output)
-        else:
-            frame.write.csv(output, header=True, escape='"')
-    except Exception as error:
-        condition = getattr(error, "getCondition", lambda: None)()
-        if condition == "PATH_ALREADY_EXISTS":
-            raise output_exists(output) from error
-        raise
+    write_spark_folder(frame, output, kind)

@@ -22,9 +22,9 @@ from verosim.cli.options import (
     Spreadsheet,
     TableOutput,
 )
+from verosim.cli.output_files import STDOUT
 from verosim.cli.sources import opened, pieces_of, row_of
 from verosim.cli.tables import format_of, write_table
-from verosim.cli.whole_files import STDOUT
 from verosim.errors import VerosimError
 
 if TYPE_CHECKING:

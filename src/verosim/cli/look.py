@@ -56,7 +56,7 @@ def look_command(
     """
     import json as json_format
 
-    from verosim.cli.whole_files import whole_file
+    from verosim.cli.output_files import output_file
     from verosim.kinds.look import look as look_at
 
     table = opened(source, db, query, read)
@@ -70,7 +70,7 @@ def look_command(
     )
     raw = schema.to_json()
     if output is not None:
-        with whole_file(str(output)) as file:
+        with output_file(str(output)) as file:
             file.write(raw)
     text = for_shell(str(schema)).replace(WRITTEN, "").replace("look --as", "--as")
     show(json_format.loads(raw), text)

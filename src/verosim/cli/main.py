@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import warnings
+from _thread import interrupt_main
 from collections.abc import Sequence
 from typing import Any
 
@@ -127,8 +129,17 @@ def _let_go_of_stdout() -> None:
         os.close(nowhere)
 
 
+def _unraisable(problem: Any) -> None:
+    """Interrupt the process also if Ctrl-C came inside code that cannot raise it."""
+    if problem.exc_type is KeyboardInterrupt:
+        interrupt_main()
+    else:
+        sys.__unraisablehook__(problem)
+
+
 def run_process() -> None:
     """Run the command line of this process, and end it with the exit code."""
+    sys.unraisablehook = _unraisable
     try:
         code = main()
     except KeyboardInterrupt:  # a second one, or one before the verb
@@ -138,4 +149,5 @@ def run_process() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.flush()
         os._exit(code)
+    gc.freeze()  # Python would search all objects for garbage, and the process ends anyway
     sys.exit(code)

@@ -14,11 +14,6 @@ from verosim.cli.options import usage_error
 from verosim.cli.tables import TABLE_FORMATS
 from verosim.errors import VerosimError
 
-try:
-    import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
-
 SECONDS_BETWEEN_TRIES = 0.05
 
 
@@ -33,6 +28,13 @@ def read_model(path: Path) -> Any:
     from verosim.files.store import load
 
     return load(path)
+
+
+def read_predictor(path: Path) -> Any:
+    """What predicts tables with the model of a file, without scikit-learn where possible."""
+    from verosim.files.table_predictor import table_predictor
+
+    return table_predictor(path)
 
 
 def read_file(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -120,49 +122,28 @@ def shown_change(found: dict[str, Any]) -> str:
 
 @contextmanager
 def locked_model(path: Path, wait: float) -> Iterator[None]:
-    """Hold the lock of a model file from reading to writing, so that no change is lost.
+    """Hold the lock of a model file from reading to writing, so that no change is lost."""
+    from verosim.files.whole_files import try_lock
 
-    The operating system frees the lock of a process that ends, also if it is killed.
-    """
     if not path.exists():
         read_model(path)  # raises the error of a missing file
     beside = path.with_name(f".{path.name}.lock")
     end = time.monotonic() + wait
-    while (handle := _try_lock(beside)) is None:
-        if time.monotonic() > end:
-            raise VerosimError(
-                f"Another process is changing the file {str(path)!r}.",
-                "Try again later, or wait longer with --wait.",
-            )
-        time.sleep(SECONDS_BETWEEN_TRIES)
     try:
-        yield
-    finally:
-        beside.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _try_lock(path: Path) -> int | None:
-    """The open lock file, or None if another process has it."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-    if fcntl is None:
-        flags |= os.O_EXCL
-    try:
-        handle = os.open(path, flags, 0o666)
-    except FileExistsError:
-        return None
+        while (handle := try_lock(beside)) is None:
+            if time.monotonic() > end:
+                raise VerosimError(
+                    f"Another process is changing the file {str(path)!r}.",
+                    "Try again later, or wait longer with --wait.",
+                )
+            time.sleep(SECONDS_BETWEEN_TRIES)
     except OSError as error:
         raise VerosimError(
             f"The folder {str(path.parent)!r} cannot be written to: {error.strerror or error}.",
             "Use a folder that can be written to.",
         ) from error
-    if fcntl is None:
-        return handle
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.stat(path).st_ino == os.fstat(handle).st_ino:
-            return handle
-    except (BlockingIOError, FileNotFoundError):
-        pass  # it is locked, or its owner has just removed it
-    os.close(handle)
-    return None
+        yield
+    finally:
+        beside.unlink(missing_ok=True)
+        os.close(handle)

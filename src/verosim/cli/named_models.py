@@ -18,7 +18,9 @@ def model_kinds() -> dict[str, Any]:
     from verosim.files.models import SAVED_MODELS
 
     public = set(dir(verosim)) - set(NOT_CLASSIFIERS)
-    return {kind.__name__.lower(): kind for kind in SAVED_MODELS if kind.__name__ in public}
+    return {
+        kind.__name__.lower(): kind for kind in SAVED_MODELS.values() if kind.__name__ in public
+    }
 
 
 def named_model(name: str, settings: dict[str, str]) -> Any:

@@ -74,7 +74,7 @@ def _numbers(rows: Rows, names: list[str]) -> np.ndarray:
     import pyarrow as pa
     from pyarrow import compute as pc
 
-    out = np.empty((rows.batch.num_rows, len(names)))
+    out = np.empty((len(rows), len(names)))
     for j, name in enumerate(names):
         if name not in rows.batch.schema.names:
             raise VerosimError(f"The table has no column {name!r}.", "Check the names of columns.")
@@ -121,7 +121,7 @@ def predicted_pieces(
 
     def pieces() -> Iterator[pa.RecordBatch]:
         for rows in table.batches():
-            if not rows.batch.num_rows:
+            if not len(rows):
                 continue
             X = input_of(model, rows)
             found = [pa.array(model.predict(X).tolist(), fields[0][1])]

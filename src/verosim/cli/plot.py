@@ -74,10 +74,10 @@ def plot_command(
     os.environ["MPLBACKEND"] = "agg"  # no window
     fitted = read_model(model)
     drawn = _drawn(fitted, table, what, target, columns or [], row)
-    from verosim.cli.whole_files import whole_file
+    from verosim.cli.output_files import output_file
 
     figure = getattr(drawn, "figure", None) or drawn
-    with whole_file(str(output)) as file:
+    with output_file(str(output)) as file:
         kind = output.suffix[1:].lower()
         # The same picture gives the same bytes: no date.
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)

@@ -8,7 +8,7 @@ import typer
 
 from verosim.cli.console import note
 from verosim.cli.engines import Address, EngineName, check_folder, command_rows, write_predictions
-from verosim.cli.models import read_model
+from verosim.cli.models import read_model, read_predictor
 from verosim.cli.options import (
     Database,
     Debug,
@@ -22,8 +22,8 @@ from verosim.cli.options import (
     Spreadsheet,
     TableOutput,
 )
+from verosim.cli.output_files import STDOUT
 from verosim.cli.tables import format_of, write_table
-from verosim.cli.whole_files import STDOUT
 
 
 def predict_command(
@@ -60,11 +60,11 @@ def predict_command(
         check_folder(output, spreadsheet)
     kept, marks = tuple(keep or ()), tuple(na or ())
     with command_rows(engine, address, source, db, query, read, again=False) as table:
-        fitted = read_model(model)
         if engine is not None:
-            write_predictions(fitted, table, kept, marks, output)
+            write_predictions(read_model(model), table, kept, marks, output)
             note(f"predictions: {output}")
             return
+        fitted = read_predictor(model)
         if hasattr(fitted, "predict_table"):
             reader = fitted.predict_table(table, kept, na=marks)
             rows = write_table(reader.schema, reader, output, spreadsheet)

@@ -17,8 +17,8 @@ from verosim.cli.options import (
     pairs,
     parsed,
 )
+from verosim.cli.output_files import STDOUT
 from verosim.cli.tables import format_of, write_table
-from verosim.cli.whole_files import STDOUT
 
 
 def sample_command(

@@ -113,7 +113,7 @@ def row_of(table: Table, number: int) -> Table:
 
     done = 0
     for rows in table.batches():
-        n = rows.batch.num_rows
+        n = len(rows)
         if number < done + n:
             return _part_of(table, rows, number - done, 1)
         done += n
@@ -126,7 +126,7 @@ def pieces_of(table: Table, most: int) -> Iterator[tuple[int, Table]]:
     """The table in pieces of at most so many rows, each with the number of its first row."""
     done = 0
     for rows in table.batches():
-        n = rows.batch.num_rows
+        n = len(rows)
         for at in range(0, n, most):
             yield done + at, _part_of(table, rows, at, min(most, n - at))
         done += n

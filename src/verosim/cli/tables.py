@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from verosim.cli.console import CONSOLE, note, plain
 from verosim.cli.options import usage_error
-from verosim.cli.whole_files import STDOUT, whole_file
+from verosim.cli.output_files import STDOUT, output_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ def write_table(
     if spreadsheet and kind not in ("csv", "tsv"):
         raise usage_error("--spreadsheet is for CSV files.")
     rows = 0
-    with whole_file(name) as file, _writer(kind, schema, file, spreadsheet) as writer:
+    with output_file(name) as file, _writer(kind, schema, file, spreadsheet) as writer:
         for batch in batches:
             writer.write_batch(batch)
             rows += batch.num_rows

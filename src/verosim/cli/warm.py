@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from verosim.cli.console import show
+from verosim.cli.console import note, show
 from verosim.cli.options import Debug, Json, Quiet
 
 
@@ -24,33 +24,44 @@ def warm_command(
     """Compile the numerical loops of all models once, and keep the result on disk.
 
     A loop is compiled when it is first used, which takes some seconds. After this command, the
-    first fit on this machine is as fast as the second. Use it when you build a container image.
+    first fit on this machine is as fast as the second. Use it when you build a container image. If
+    all loops are compiled already, the command ends at once.
 
     \b
     Example:
       verosim warm
     """
+    import multiprocessing
     import os
-    import subprocess
-    import sys
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from pathlib import Path
 
-    from verosim.cli.warm_jobs import TASKS
+    from verosim.cli import warm_jobs
+    from verosim.errors import VerosimError
+    from verosim.kernels.stored import mark_of_all_loops
+    from verosim.terminal import watched
 
-    def compile_for(task: int) -> int:
-        """Run one task in a process of its own: a process compiles one loop at a time."""
-        code = f"from verosim.cli.warm_jobs import run; run({task})"
-        return subprocess.run([sys.executable, "-c", code], check=False).returncode
-
+    mark = mark_of_all_loops(Path(warm_jobs.__file__))
+    if mark is None:
+        raise VerosimError(
+            "No writable folder was found for the compiled loops.",
+            "Set the environment variable NUMBA_CACHE_DIR to a writable folder.",
+        )
+    if mark.exists():
+        show({"tasks": 0}, "All numerical loops were compiled before.")
+        return
     count = processes or min(os.cpu_count() or 1, 8)
-    with ThreadPoolExecutor(count) as pool:
-        codes = list(pool.map(compile_for, range(len(TASKS))))
-    failed = [task.__name__ for task, code in zip(TASKS, codes, strict=True) if code]
+    names = [task.__name__.replace("_", " ") for task in warm_jobs.TASKS]
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
+        tasks = {pool.submit(warm_jobs.run, at): name for at, name in enumerate(names)}
+        for done, one in enumerate(as_completed(tasks), start=1):
+            if watched():
+                note(f"{done} of {len(tasks)}: {tasks[one]}")
+    failed = {task: error for one, task in tasks.items() if (error := one.exception())}
     if failed:
-        from verosim.errors import VerosimError
-
         raise VerosimError(
             f"The loops of {', '.join(failed)} could not be compiled.",
-            "Repeat the command, and report the error that it prints.",
-        )
-    show({"tasks": len(codes)}, "All numerical loops are compiled and stored on disk.")
+            "Repeat the command with --debug, and report the error that it prints.",
+        ) from next(iter(failed.values()))
+    mark.touch()
+    show({"tasks": len(tasks)}, "All numerical loops are compiled and stored on disk.")

@@ -14,6 +14,7 @@ import numpy as np
 import verosim
 
 N = 60  # rows of each small table
+COLUMNS_OF_SPARSE_ROWS = 3_000  # more than linear models solve for together
 
 
 def small_numbers() -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +75,8 @@ def counts() -> None:
 
     X, y = small_numbers()
     whole = np.abs(X * 2).astype(int)
-    verosim.CategoricalNB().fit(whole, y).predict_proba(whole)
+    for rows in (whole, whole.astype(float)):
+        verosim.CategoricalNB().fit(rows, y).predict_proba(rows)
     verosim.HistogramNB().fit(X, y).predict_proba(X)
     for make in (verosim.BernoulliNB, verosim.MultinomialNB, verosim.ComplementNB):
         for rows in (
@@ -84,6 +86,8 @@ def counts() -> None:
             csr_matrix(whole.astype(float)),
         ):
             make().fit(rows, y).predict_proba(rows)
+    mixed = csr_matrix(whole)[:, ::-1]  # stored cells that are not in order
+    verosim.MultinomialNB().fit(mixed, y).predict(mixed)
 
 
 def mixed_tables() -> None:
@@ -101,6 +105,8 @@ def text_models() -> None:
     for settings in ({}, {"ngrams": (1, 2)}, {"analyzer": "char_wb"}):
         model = verosim.TextNB(**settings).fit(small_texts(), small_labels())
         model.predict_proba(small_texts())
+        model.partial_fit(small_texts(), small_labels())
+    verosim.TextNB(stop_words=["the", "and"]).fit(small_texts(), small_labels())
     verosim.cross_validate(verosim.TextNB(), small_texts(), small_labels(), cv=3)
 
 
@@ -110,11 +116,33 @@ def text_pools() -> None:
     verosim.TextPool().fit(small_texts(), small_labels()).predict_proba(small_texts())
 
 
+def sparse_rows() -> None:
+    """Models of numbers and linear models, from sparse rows: a few columns, and very many."""
+    from scipy.sparse import csr_matrix
+
+    X, y = small_numbers()
+    few = csr_matrix(np.where(X > 0, X, 0.0))
+    wide = np.zeros((N, COLUMNS_OF_SPARSE_ROWS))
+    wide[:, :4] = X
+    wide[np.arange(N), 4 + 7 * np.arange(N) % (COLUMNS_OF_SPARSE_ROWS - 4)] = 1.0
+    verosim.GaussianNB().fit(few, y).predict_proba(few)
+    gradient = verosim.LogisticRegression(solver="sgd")
+    for rows in (few, csr_matrix(wide)):
+        for model in (
+            gradient, verosim.LogisticRegression(), verosim.LinearSVM(), verosim.Perceptron(),
+        ):  # fmt: skip
+            model.fit(rows, y).predict(rows)
+            model.fit(rows[y < 2], y[y < 2]).predict(rows)
+
+
 def dependence() -> None:
     """Models of dependent columns."""
     rows = {name: cells for name, cells in small_table().items() if name != "note"}
+    for k in range(4):  # exclusive columns of 0 and 1
+        rows[f"flag {k}"] = [int(i % 4 == k) for i in range(N)]
     for make in (verosim.TAN, verosim.KDB, verosim.AODE):
         make().fit(rows, "class").predict_proba(rows)
+    verosim.TAN(bins="mdl").fit(rows, "class")
 
 
 def pools() -> None:
@@ -142,16 +170,18 @@ def missing_cells() -> None:
     with_holes = X.copy()
     with_holes[::7, 1] = np.nan
     for make in (verosim.LDA, verosim.QDA):
-        make(missing="marginalise").fit(with_holes, y).predict_proba(with_holes)
+        model = make(missing="marginalise").fit(with_holes, y)
+        model.predict_proba(with_holes)
+        verosim.bic(model)
     verosim.GaussianNB().fit(with_holes, y).predict_proba(with_holes)
     verosim.MDA().fit(X, y).predict_proba(X)
     some = np.where(np.arange(N) % 5 == 0, -1, y)
     verosim.SemiSupervised(verosim.GaussianNB(), unlabelled=-1).fit(X, some).predict_proba(X)
 
 
-TASKS: tuple[Callable[[], None], ...] = (
-    text_pools, pools, text_models, mixed_tables, gaussians, dependence, counts, twins, validations,
-    missing_cells,
+TASKS: tuple[Callable[[], None], ...] = (  # those that take longest come first
+    missing_cells, text_pools, pools, text_models, sparse_rows, twins, counts, gaussians,
+    validations, mixed_tables, dependence,
 )  # fmt: skip
 
 

@@ -16,11 +16,10 @@ import numpy as np
 
 from verosim.data import table_rows
 from verosim.data.clusters import is_on_cluster, open_on_cluster
-from verosim.data.files import is_open_file, is_path_of_table, open_files
-from verosim.data.libraries import nw, pa
+from verosim.data.libraries import pa
 from verosim.data.names import list_of_names
 from verosim.data.read_options import AS_FOUND, ReadOptions
-from verosim.data.tables import Rows, Table, check_names
+from verosim.data.tables import Rows, Table, check_names, is_open_file
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -100,8 +99,16 @@ def is_source(X: Any) -> bool:
     return is_stream(X) or is_frame(X)
 
 
+def is_pandas(X: Any) -> bool:
+    """Whether X is a pandas data frame. An attribute that it lacks takes long to look for."""
+    kind = type(X)
+    return kind.__module__.partition(".")[0] == "pandas" and hasattr(kind, "columns")
+
+
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas or polars data frame in memory; scikit-learn reads those as arrays."""
+    if is_pandas(X):
+        return True
     if hasattr(X, "collect_batches") or is_on_cluster(X):  # their columns may start a computation
         return False
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_numpy"))
@@ -109,6 +116,8 @@ def is_frame(X: Any) -> bool:
 
 def is_stream(X: Any) -> bool:
     """Whether X can be read only as a table: a file, Arrow data, a query or several tables."""
+    if type(X) is np.ndarray:
+        return False
     if is_on_cluster(X):
         return True
     if isinstance(X, np.ndarray) or is_frame(X) or hasattr(X, "tocsr"):
@@ -126,15 +135,21 @@ def _holds_tables(X: list[Any] | tuple[Any, ...]) -> bool:
     if not len(X):
         return False
     if isinstance(X[0], str):
+        from verosim.data.files import is_path_of_table  # arrays do not need it
+
         return all(is_path_of_table(item) for item in X)
     return isinstance(X[0], Mapping | Path) or is_frame(X[0]) or hasattr(X[0], "schema")
 
 
 def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
     """Open any source as a Table."""
+    if is_pandas(source) and not options.given:
+        return _frame(source)
     there = is_on_cluster(source)
     paths = isinstance(source, list | tuple) and source and isinstance(source[0], str | Path)
     if isinstance(source, str | Path) or paths or (not there and is_open_file(source)):
+        from verosim.data.files import open_files  # arrays do not need it
+
         return open_files(source, options)
     if options.given:
         raise VerosimError(
@@ -234,8 +249,8 @@ def _frame(frame: Any) -> Table:
     check_names(names)
     if native == "pandas" and any(not isinstance(name, str) for name in given):
         frame = frame.set_axis(list(names), axis=1)
-    rows = len(nw.from_native(frame, eager_only=True))
-    return Table(names, partial(table_rows.frame_rows, frame, names), rows, native, in_memory=True)
+    read = partial(table_rows.frame_rows, frame, names)
+    return Table(names, read, len(frame), native, in_memory=True)
 
 
 def array_table(X: np.ndarray, names: tuple[str, ...] | None = None) -> Table:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from verosim import kernels
 from verosim.axes.codes import is_missing
 from verosim.data.libraries import nw
 from verosim.errors import VerosimError
@@ -80,15 +81,15 @@ def as_matrix(
     X: Any, *, sparse_allowed: bool = False, values: bool = False, names: Any = None
 ) -> Matrix:
     """X as a two-dimensional array of numbers, or of any values if `values` is True."""
-    if sparse.issparse(X):
-        return _as_sparse_rows(X, sparse_allowed)
     if type(X) is not np.ndarray:
+        if sparse.issparse(X):
+            return _as_sparse_rows(X, sparse_allowed)
         X = _as_array(X, values)
-    if isinstance(X, np.ma.MaskedArray):  # a masked cell is missing
-        numeric = X.dtype.kind in "fiub"
-        cells = np.array(X.data, dtype=np.float64 if numeric or not values else object)
-        cells[np.ma.getmaskarray(X)] = np.nan if numeric or not values else None
-        X = cells
+        if isinstance(X, np.ma.MaskedArray):  # a masked cell is missing
+            numeric = X.dtype.kind in "fiub"
+            cells = np.array(X.data, dtype=np.float64 if numeric or not values else object)
+            cells[np.ma.getmaskarray(X)] = np.nan if numeric or not values else None
+            X = cells
     if X.dtype.kind == "c":
         raise VerosimError(
             f"Complex data not supported: X has dtype {X.dtype}.",
@@ -100,12 +101,12 @@ def as_matrix(
             "Reshape your data: use X.reshape(-1, 1) for a single column, "
             "X.reshape(1, -1) for a single row.",
         )
-    for size, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
-        if size == 0:
-            raise VerosimError(
-                f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.",
-                "Give at least one row and one column.",
-            )
+    if 0 in X.shape:
+        what = "feature(s)" if X.shape[0] else "sample(s)"
+        raise VerosimError(
+            f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.",
+            "Give at least one row and one column.",
+        )
     if X.dtype.kind not in "fiub":
         return X if values else _as_numbers(X, names)
     if values and (not X.dtype.isnative or X.dtype in (np.float16, np.longdouble)):
@@ -208,7 +209,7 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
         )
     _check_places(X)
     rows = X.tocsr()
-    if not rows.has_canonical_format:
+    if not rows.has_canonical_format and _stores_twice(rows):  # the order of cells does not matter
         rows = rows.copy()
         rows.sum_duplicates()
     if rows.shape[0] == 0 or rows.shape[1] == 0:
@@ -221,6 +222,12 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
     if data.dtype.kind not in "fi" or data.dtype.itemsize < 4 or data.dtype.itemsize > 8:
         data = data.astype(np.float64)
     return SparseRows(data, rows.indices, rows.indptr, rows.shape[1])
+
+
+def _stores_twice(rows: Any) -> bool:
+    """Whether a row of a CSR matrix has two stored cells in one column, which must be added up."""
+    seen = np.zeros(rows.shape[1] // 64 + 1, dtype=np.uint64)
+    return bool(kernels.stores_twice(rows.indptr, rows.indices, seen))
 
 
 def _check_places(X: Any) -> None:

@@ -48,4 +48,6 @@ class Batch:
 
     def part(self, name: str) -> Batch:
         """The rows of one part of a Product."""
-        return replace(self, block=self.block[name])
+        return Batch(
+            self.block[name], self.groups, self.weights, self.numbers, self.labels, self.origin
+        )

@@ -8,7 +8,7 @@ the order of time have one block more than folds: fold f is trained by the block
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +19,15 @@ from verosim.data.tables import Rows
 
 @dataclass(frozen=True, eq=False)
 class BlockFolds:
-    """The block of each row, and the blocks that train and test each fold.
+    """The blocks that train and test each fold. Subclasses know the block of each row."""
 
-    It is sliced together with the rows of a table.
-    """
-
-    numbers: np.ndarray  # (n,) int32, the block of each row
     trains: np.ndarray  # (F, B) whether fold f learns from block b
     tests: np.ndarray  # (F, B) whether fold f holds out block b
-    columns: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that are needed to find the block of a row."""
+        return ()
 
     @property
     def count(self) -> int:
@@ -44,29 +44,65 @@ class BlockFolds:
         """Whether the statistics of all blocks are about as large as those of the folds."""
         return self.count <= 2 * self.folds + 1
 
+    def of(self, rows: Rows, block: Any) -> np.ndarray:
+        """(n,) the block of each row."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks(BlockFolds):
+    """The block of each row by its number. It is sliced together with the rows of a table."""
+
+    numbers: np.ndarray  # (n,) int32, the block of each row
+
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, at: Any) -> BlockFolds:
-        return BlockFolds(self.numbers[at], self.trains, self.tests)
+    def __getitem__(self, at: Any) -> RowBlocks:
+        return RowBlocks(self.trains, self.tests, self.numbers[at])
 
     def of(self, rows: Rows, block: Any) -> np.ndarray:
         return self.numbers
 
-    def training(self, f: int) -> BlockFolds:
+    def training(self, f: int) -> RowBlocks:
         """Two blocks: block 0 has the training rows of fold f, block 1 all other rows."""
         others = (~self.trains[f][self.numbers]).astype(np.int32)
-        return BlockFolds(others, np.array([[True, False]]), np.array([[False, True]]))
+        return RowBlocks(np.array([[True, False]]), np.array([[False, True]]), others)
 
 
-def blocks_in_order(numbers: np.ndarray, count: int) -> BlockFolds:
-    """Each block except the first is held out once, and the blocks before it train its model."""
+@dataclass(frozen=True, eq=False)
+class CutBlocks(BlockFolds):
+    """The block of each row by a value: block b has the values in (cuts[b − 1], cuts[b]].
+
+    It does not need the number of a row, so workers of a cluster can use it.
+    """
+
+    column: str
+    cuts: np.ndarray  # (B − 1,) sorted
+    values: Callable[[Rows], np.ndarray]  # (n,) the values of some rows; it can be pickled
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def of(self, rows: Rows, block: Any) -> np.ndarray:
+        return np.searchsorted(self.cuts, self.values(rows)).astype(np.int32)
+
+
+def one_after_the_other(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which blocks train and test each fold, (F, B): each block except the first is held out once,
+    and the blocks before it train its model."""
     order = np.arange(count)
     folds = order[1:, None]
-    return BlockFolds(numbers.astype(np.int32), order < folds, order == folds)
+    return order < folds, order == folds
 
 
-def blocks_of_pairs(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> BlockFolds:
+def blocks_in_order(numbers: np.ndarray, count: int) -> RowBlocks:
+    """Each block except the first is held out once, and the blocks before it train its model."""
+    return RowBlocks(*one_after_the_other(count), numbers.astype(np.int32))
+
+
+def blocks_of_pairs(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> RowBlocks:
     """The blocks of pairs of training and test rows."""
     numbers = np.zeros(n, dtype=np.int64)
     for train, test in pairs:
@@ -80,4 +116,4 @@ def blocks_of_pairs(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> B
     for f, (train, test) in enumerate(pairs):
         trains[f, numbers[train]] = True
         tests[f, numbers[test]] = True
-    return BlockFolds(numbers.astype(np.int32), trains, tests)
+    return RowBlocks(trains, tests, numbers.astype(np.int32))

@@ -7,12 +7,12 @@ A number has the number of its bin, a category the number of its value, and a gr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim.axes.value_hashes import HashedText
+from verosim.cached import cached_property
 
 MOST_NUMBER_CELLS = 240  # 5 and 12 divide it, so coarser bins are unions of cells
 MOST_CATEGORY_CELLS = 250

@@ -20,7 +20,7 @@ from verosim.data import cells
 from verosim.data.date_formats import DateFormat, FoundDates, find_date_format
 from verosim.data.libraries import pa, pc
 from verosim.data.number_formats import FoundNumbers, NumberFormat, find_number_format, units_of
-from verosim.data.text_folding import folded
+from verosim.data.text_folding import folded, have_digits
 from verosim.errors import VerosimError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def split_kind(kind: Any, column: str) -> tuple[Any, Format | None]:
 
 def by_format(column: Column, read: Read) -> Read:
     """The function that reads the cells of a column, after its format was applied."""
-    if column.role not in FORMATTED_ROLES or not (column.format or column.missing or column.unread):
+    if not (column.format or column.missing or column.unread) or column.role not in FORMATTED_ROLES:
         return read
     format_ = column.format
     if format_ and column.role == DateFormat.role and NumberFormat.parsed(format_):
@@ -155,7 +155,7 @@ def find_format(
     A few texts may not fit: at most three, or one in twenty distinct texts, or `most`. A format
     that the user has given is used as it is.
     """
-    if not seen:
+    if not seen or (given is None and not have_digits(seen)):
         return None
     texts = folded(pa.array(seen, pa.large_string()))
     if given is not None:
@@ -219,5 +219,7 @@ def _date_note(found: FoundDates, name: str) -> str:
 
 def mixed_units(seen: Sequence[str]) -> list[str]:
     """The units of texts that are numbers with several units, which are not read as numbers."""
+    if not have_digits(seen):
+        return []
     found = units_of(folded(pa.array(seen, pa.large_string())))
     return found if len(found) > 1 else []

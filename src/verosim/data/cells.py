@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from verosim.data.dictionaries import dictionary_encoded
+from verosim import kernels
+from verosim.data.dictionaries import dictionary_encoded, small_content
 from verosim.data.libraries import pa, pc
 from verosim.errors import VerosimError
+from verosim.kernels.constants import DAY
 
 NUMBER_PATTERN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 PLAIN_WHOLE_PATTERN = re.compile(r"\s*-?\d+(\.0+)?\s*")
@@ -26,10 +29,10 @@ PADDED_PATTERN = re.compile(r"\s*[-+]?0\d")  # 007 is a code, not a number
 WHOLE_PATTERN = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 DATE_PATTERN = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
 TRUTHS = {"true": 1.0, "false": 0.0}
-DAY = 86_400_000_000  # microseconds
 DAYS_OF_YEARS = (-719_162, 2_932_896)  # 0001-01-01 and 9999-12-31, in days since 1970
 DATE_RANGE = "a date between the years 1 and 9999"
 DATE_RANGE_HINT = "Replace the value by a missing value, or leave the column out."
+KNOWN_DICTIONARIES = 128
 TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units of a duration per second
 
 
@@ -59,25 +62,35 @@ class Unreadable(VerosimError):
 
 
 def is_text(type_: pa.DataType) -> bool:
-    if pa.types.is_dictionary(type_):
-        return is_text(type_.value_type)
-    return pa.types.is_string(type_) or pa.types.is_large_string(type_) or (
-        pa.types.is_string_view(type_)
-    )  # fmt: skip
+    return kind_of_type(type_) == "text"
 
 
 def kind_of_type(type_: pa.DataType) -> str:
     """'number', 'boolean', 'time', 'text', 'nothing' or 'other'."""
+    known = _kinds_of_types()
+    kind = known.get(type_.id)
+    if kind is None:
+        kind = known[type_.id] = _found_kind(type_)
+    return kind_of_type(type_.value_type) if kind == "dictionary" else kind
+
+
+@cache
+def _kinds_of_types() -> dict[int, str]:
+    """The kinds by the number of the type. All types with one number have the same kind."""
+    return {}
+
+
+def _found_kind(type_: pa.DataType) -> str:
     t = pa.types
     if t.is_dictionary(type_):
-        return kind_of_type(type_.value_type)
+        return "dictionary"
     if t.is_boolean(type_):
         return "boolean"
     if t.is_integer(type_) or t.is_floating(type_) or t.is_decimal(type_) or t.is_duration(type_):
         return "number"
     if t.is_timestamp(type_) or t.is_date(type_):
         return "time"
-    if is_text(type_):
+    if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
         return "text"
     return "nothing" if t.is_null(type_) else "other"
 
@@ -138,6 +151,9 @@ def without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
 
 def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
     """The numbers written in an array of texts."""
+    plain = plain_numbers(array)
+    if plain is not None:
+        return without_marks(plain, na)
     trimmed = pc.utf8_trim_whitespace(without_na(array, na))
     signless: Any = pc.utf8_ltrim(trimmed, "+")
     try:
@@ -155,6 +171,19 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
         i = int(np.argmin(fits))
         raise Unreadable(i, array[i].as_py(), "a number")
     return without_marks(np.array([*map(float, texts), np.nan])[index], na)
+
+
+def plain_numbers(texts: pa.Array) -> np.ndarray | None:
+    """The numbers of plain texts, or None if one of them needs a closer look.
+
+    Other texts can be numbers too, with spaces or a plus sign. The texts 'nan' and 'inf' are not.
+    """
+    try:
+        out: np.ndarray = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    finite = int(np.isfinite(out).sum())
+    return out if finite == len(texts) - texts.null_count else None
 
 
 def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:
@@ -206,16 +235,60 @@ def keys(
             array = dictionary_encoded(array)
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
             raise Unreadable(0, str(array.type), "a supported type of category") from None
-    values = [
-        (None if value == "" or value in na else value)
-        if exact and isinstance(value, str)
-        else text_of(value, na)
-        for value in _dictionary(array)
-    ]
+    texts = known_texts.of(array, na, exact)
     index = array.indices
     if index.null_count:
-        index = pc.fill_null(index, len(values))
-    return index.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), [*values, None]
+        index = pc.fill_null(index, len(texts) - 1)
+    return index.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), texts
+
+
+class Texts(list[str | None]):
+    """The texts of a dictionary, then None. Others can refer to them without keeping them."""
+
+
+class _KnownTexts:
+    """The texts of small dictionaries, which the batches of a table often share.
+
+    They are kept only while a table is read, so that nothing is left of rows that are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[Any, Texts] = {}
+        self.readers = 0
+
+    def __enter__(self) -> None:
+        self.readers += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.readers -= 1
+        if self.readers <= 0:
+            self.texts.clear()
+
+    def of(self, array: pa.DictionaryArray, na: frozenset[str], exact: bool) -> Texts:
+        content = small_content(array.dictionary) if self.readers > 0 else None
+        if content is None:
+            return _read_texts(_dictionary(array), na, exact)
+        key = content, na, exact
+        if (known := self.texts.get(key)) is not None:
+            return known
+        if len(self.texts) >= KNOWN_DICTIONARIES:
+            self.texts.clear()
+        texts = self.texts[key] = _read_texts(_dictionary(array), na, exact)
+        return texts
+
+
+known_texts = _KnownTexts()
+
+
+def _read_texts(values: list[Any], na: frozenset[str], exact: bool) -> Texts:
+    if exact and all(isinstance(value, str) for value in values[:1]):
+        texts = Texts(value or None for value in values)
+        if na:
+            texts = Texts(None if text in na else text for text in texts)
+    else:
+        texts = Texts(text_of(value, na) for value in values)
+    texts.append(None)
+    return texts
 
 
 def is_gone(index: np.ndarray, texts: list[str | None]) -> np.ndarray:
@@ -280,14 +353,12 @@ def datetimes(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
 def clock_parts(array: pa.Array, na: frozenset[str] = frozenset()) -> dict[str, np.ndarray]:
     """Hour, weekday (Monday is 0) and month of each date, int32, −1 where missing."""
     micros, gone = _micros(array, na)
-    day = np.floor_divide(micros, DAY)
-    months = micros.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
-    parts = {
-        "hour": np.floor_divide(micros - day * DAY, 3_600_000_000),
-        "weekday": (day + 3) % 7,
-        "month": months % 12 + 1,
-    }
-    return {name: np.where(gone, -1, part).astype(np.int32) for name, part in parts.items()}
+    parts = {name: np.empty(len(micros), dtype=np.int32) for name in ("hour", "weekday", "month")}
+    kernels.read_clock(micros, *parts.values())
+    if gone.any():
+        for part in parts.values():
+            part[gone] = -1
+    return parts
 
 
 def check_times(array: pa.Array) -> None:
@@ -331,6 +402,10 @@ def _micros(array: pa.Array, na: frozenset[str]) -> tuple[np.ndarray, np.ndarray
 
 def _parsed_times(array: pa.Array, na: frozenset[str]) -> pa.Array:
     """Dates from ISO 8601 texts. The time zone is dropped: weekdays and hours are local."""
+    try:  # most texts have no time zone and at most microseconds
+        return (without_na(array, na) if na else array).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        pass
     texts = without_na(array, na)
     local = pc.replace_substring_regex(texts, r"(\d\d:\d\d\S*?)(Z|[+-]\d\d:?\d\d)$", r"\1")
     local = pc.replace_substring_regex(local, r"(\.\d{6})\d+$", r"\1")  # microseconds

@@ -11,10 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from verosim.cached import cached_property
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ class Cluster(ABC):
     @abstractmethod
     def schema(self) -> pa.Schema:
         """The names and the types of the columns, without reading rows."""
+
+    def check_looked(self, names: Iterable[str]) -> None:
+        """Raise an error if a column with one of these names has a type that is not supported.
+
+        The names are those of all columns that the user does not ignore. No row is read. Most
+        clusters have no such types.
+        """
+        return
 
     @abstractmethod
     def spread_rows(self, count: int) -> Iterator[Rows]:
@@ -136,16 +144,22 @@ class NeedsAllRows(VerosimError):
     """Something needs all rows in one process, but they are on a cluster."""
 
 
-def needs_all_rows(cluster: Cluster, what: str = "This") -> NeedsAllRows:
-    """The error for something that a cluster cannot do."""
+def needs_all_rows(cluster: Cluster, what: str = "This", instead: str = "") -> NeedsAllRows:
+    """The error for something that a cluster cannot do. `instead` is what it can do."""
     return NeedsAllRows(
         f"{what} needs all rows in one process, but this table is on {cluster.name}.",
-        cluster.bring_here,
+        f"{instead} {cluster.bring_here}".lstrip(),
     )
 
 
-def check_is_here(X: Any, what: str) -> None:
-    """Raise an error if the rows are on a cluster."""
+def where_rows_are(X: Any) -> Cluster | None:
+    """The cluster of a table or a frame; None if its rows are in this process."""
     cluster = open_on_cluster(X).cluster if is_on_cluster(X) else getattr(X, "cluster", None)
-    if isinstance(cluster, Cluster):
-        raise needs_all_rows(cluster, what)
+    return cluster if isinstance(cluster, Cluster) else None
+
+
+def check_is_here(X: Any, what: str, instead: str = "") -> None:
+    """Raise an error if the rows are on a cluster. `instead` is what the cluster can do."""
+    cluster = where_rows_are(X)
+    if cluster is not None:
+        raise needs_all_rows(cluster, what, instead)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from verosim.axes.value_hashes import HashedText, ValueIndex
+from verosim.cached import cached_property
 from verosim.data.nodes import malformed
 from verosim.data.readings import CODE, NUMBER, VALUE, CellReading, Cells, check_gives
 

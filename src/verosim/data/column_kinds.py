@@ -29,6 +29,7 @@ DEFAULT_NUMBER_KIND = "gaussian"  # the kind of numbers if nothing else is chose
 REGISTRY = "verosim.kinds.registry"  # it registers the kinds of this library when it is imported
 
 _registered: dict[str, KindDescription] = {}
+_known: tuple[KindDescription, ...] = ()  # all of them; empty after a change
 
 
 def register(kind: KindDescription) -> None:
@@ -38,18 +39,37 @@ def register(kind: KindDescription) -> None:
             f"The kind of column {kind.name!r} is already registered.", "Use another name."
         )
     _registered[kind.name] = kind
+    _forget_known()
 
 
 def unregister(kind: KindDescription) -> None:
     """Remove a kind. Schemas that contain it can no longer be read."""
     _registered.pop(kind.name, None)
+    _forget_known()
+
+
+def _forget_known() -> None:
+    global _known
+    _known = ()
 
 
 def known_kinds() -> tuple[KindDescription, ...]:
-    """All kinds in the order of their registration; `ignore` is the last."""
+    """All kinds in the order of their registration; `ignore` is the last.
+
+    It is the same object until a kind is registered or removed.
+    """
+    global _known
     if not _registered:  # a schema was made or read before any model
         import_module(REGISTRY)
-    return (*_registered.values(), IGNORE)
+    known = _known
+    if not known:
+        _known = known = (*_registered.values(), IGNORE)
+    return known
+
+
+def kind_with_name(name: str) -> KindDescription | None:
+    """The kind with exactly that name, or None."""
+    return IGNORE if name == IGNORE.name else _registered.get(name)
 
 
 def kind_named(name: object) -> KindDescription | None:

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from verosim.data.cells import DAY
+from verosim.cached import cached_property
 from verosim.data.libraries import pa, pc
 from verosim.data.text_folding import folded, some_texts
+from verosim.kernels.constants import DAY
 
 SEPARATORS = "/-. "  # between day, month and year
 TIME = (

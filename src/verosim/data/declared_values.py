@@ -54,7 +54,9 @@ def declared_values(given: Any, column: str) -> tuple[str, ...]:
 def check_declared(rows: Rows, schema: Schema) -> None:
     """Raise an error if a training row has a value that was not declared for its column."""
     for column in schema.used:
-        at = rows.batch.schema.get_field_index(column.name) if column.values else -1
+        if not column.values:
+            continue
+        at = rows.batch.schema.get_field_index(column.name)
         if at < 0:
             continue
         na = frozenset(schema.na).union(column.missing)

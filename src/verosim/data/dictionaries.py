@@ -14,6 +14,7 @@ from verosim.data.libraries import pa, pc
 from verosim.kernels.constants import KEY_WORDS, SLACK, STATE_SIZE, TOKENS
 
 SHORT_COLUMN = 1 << 12  # so few rows cannot take long
+SMALL_BYTES = 1 << 14  # of a dictionary
 FIRST_TEXTS = 1 << 8  # different texts that there is room for at first
 
 
@@ -33,6 +34,24 @@ def dictionary_encoded(array: pa.Array) -> pa.DictionaryArray:
     gone = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     codes = pa.array(index.astype(np.int32), mask=gone)
     return pa.DictionaryArray.from_arrays(codes, values.cast(kind))
+
+
+def small_content(values: pa.Array) -> tuple[int, int, bytes, bytes] | None:
+    """What identifies a small dictionary of texts; None for other or large dictionaries.
+
+    Texts that are not valid UTF-8 count as other: whether they are an error depends on the rows.
+    """
+    if not pa.types.is_string(values.type) or values.null_count:
+        return None
+    _, bounds, letters = values.buffers()
+    if bounds is None or letters is None or bounds.size + letters.size > SMALL_BYTES:
+        return None
+    raw = letters.to_pybytes()
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return len(values), values.offset, bounds.to_pybytes(), raw
 
 
 def _numbered_texts(array: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from verosim.data.byte_streams import ByteSource
 from verosim.data.cells import is_text
 from verosim.data.libraries import pa
 from verosim.data.read_options import ReadOptions
-from verosim.data.tables import BATCH_ROWS, Rows
+from verosim.data.tables import Rows, rows_of_batch
 from verosim.errors import VerosimError
 
 
@@ -51,12 +51,13 @@ class File(ABC):
         """Batches of rows, and the share of the file that was read so far (0 if unknown)."""
 
     def read(self, columns: list[str]) -> Iterator[Rows]:
-        """The rows with the given columns, in slices of at most BATCH_ROWS rows."""
+        """The rows with the given columns, in slices of at most `rows_of_batch` rows."""
         start, origin = 0, f" of {self.data.name}"
         for batch, share in self._guarded(columns):
             batch = batch.select(columns)
-            for at in range(0, batch.num_rows, BATCH_ROWS):
-                part = batch.slice(at, BATCH_ROWS)
+            step = rows_of_batch(len(columns))
+            for at in range(0, batch.num_rows, step):
+                part = batch.slice(at, step)
                 yield Rows(part, start, origin, share=share)
                 start += part.num_rows
 
@@ -83,9 +84,11 @@ class File(ABC):
         )
 
 
+@dataclass(frozen=True, eq=False)
 class ParquetFile(File):
     """A Parquet file."""
 
+    footer: Any = None  # its metadata: of many columns, reading them takes long
     kind = "parquet"
 
     @classmethod
@@ -94,7 +97,7 @@ class ParquetFile(File):
 
         file = parquet.ParquetFile(data.open_to_seek())
         schema = file.schema_arrow
-        return cls(data, tuple(schema.names), file.metadata.num_rows, schema)
+        return cls(data, tuple(schema.names), file.metadata.num_rows, schema, file.metadata)
 
     def batches(self, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, float]]:
         from pyarrow import parquet
@@ -102,9 +105,9 @@ class ParquetFile(File):
         # Texts are read as dictionaries: each distinct text is converted once per batch.
         words = [name for name, type_ in self.types().items() if is_text(type_)]
         file = parquet.ParquetFile(
-            self.data.open_to_seek(), read_dictionary=words, pre_buffer=False
+            self.data.open_to_seek(), metadata=self.footer, read_dictionary=words, pre_buffer=False
         )
-        for batch in file.iter_batches(BATCH_ROWS, columns=columns):
+        for batch in file.iter_batches(rows_of_batch(len(columns)), columns=columns):
             yield batch, 0.0
 
     def row_groups(self) -> int:

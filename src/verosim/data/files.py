@@ -31,7 +31,7 @@ from verosim.data.file_formats import ArrowFile, File, ParquetFile, empty_file, 
 from verosim.data.json_lines import JsonLinesFile
 from verosim.data.libraries import pa
 from verosim.data.read_options import AS_FOUND, ReadOptions
-from verosim.data.tables import Rows, Table, check_names
+from verosim.data.tables import Rows, Table, check_names, is_open_file
 from verosim.errors import VerosimError, listed
 
 FORMATS: dict[str, type[File]] = {
@@ -142,18 +142,6 @@ def _byte_sources(source: Any) -> list[tuple[ByteSource, dict[str, str]]]:
     else:
         paths, root = find_files(source), _root(source)
     return [(FileBytes(path), _partitions(path, root)) for path in paths]
-
-
-def is_open_file(source: Any) -> bool:
-    """Whether a source is an open file, in text or binary mode."""
-    return callable(getattr(source, "read", None)) and not isinstance(source, Table) and (
-        hasattr(source, "readline") or hasattr(source, "readable")
-    )  # fmt: skip
-
-
-def can_rewind(source: Any) -> bool:
-    """Whether a source is an open file that can be read again."""
-    return is_open_file(source) and hasattr(source, "seekable") and bool(source.seekable())
 
 
 def is_path_of_table(text: Any) -> bool:

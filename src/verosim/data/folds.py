@@ -4,12 +4,14 @@
 
 A hash depends neither on the number of rows nor on their order. A stream, a folder of files and
 all workers of a cluster therefore compute the same folds. Equal rows are in the same fold.
+`row_hashes` has 64 bits also of texts, so that equal hashes mean equal rows.
 Reference: Steele, Lea & Flood (2014), Fast splittable pseudorandom number generators (the mixer).
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -17,6 +19,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.axes.capped_categories import CodedColumns
+from verosim.axes.value_hashes import hash_of_bytes
 from verosim.data import cells
 from verosim.data.blocks import BlockFolds
 from verosim.data.readers import Reader
@@ -107,28 +110,6 @@ class RowFolds:
         return (_hashes(block) % np.uint64(self.count)).astype(np.int32)
 
 
-@dataclass(frozen=True)
-class RowSample:
-    """The rows with a small hash of their number, or all others."""
-
-    below: int  # hashes below this number are in the sample
-    seed: int = 0
-    inside: bool = True  # False for all other rows
-
-    def has(self, numbers: np.ndarray) -> np.ndarray:
-        """(n,) whether rows with these numbers are in the sample."""
-        small: np.ndarray = self.hashes(numbers) < np.uint64(self.below)
-        return small if self.inside else ~small
-
-    def hashes(self, numbers: np.ndarray) -> np.ndarray:
-        """(n,) uint64 hashes of row numbers."""
-        return _mixed(_mixed(numbers.astype(np.uint64)) ^ np.uint64(self.seed))
-
-    @property
-    def others(self) -> RowSample:
-        return RowSample(self.below, self.seed, not self.inside)
-
-
 TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds | BlockFolds
 
 
@@ -181,8 +162,60 @@ def _by_text(column: str, rows: Rows, na: frozenset[str], value: Any) -> np.ndar
     return table[index]
 
 
-def _hash_of_text(text: str | None) -> int:
-    return int(MISSING_CELL) if text is None else zlib.crc32(text.encode("utf-8", "replace"))
+def _hash_of_text(text: str | None, of_bytes: Callable[[bytes], int] = zlib.crc32) -> int:
+    return int(MISSING_CELL) if text is None else of_bytes(text.encode("utf-8", "replace"))
+
+
+def row_hashes(blocks: Iterable[Any], n: int, seed: int) -> np.ndarray:
+    """(n,) uint64 hashes of rows, of all their cells in some blocks.
+
+    Rows with equal cells have equal hashes, and other rows have other hashes, except by an accident
+    that needs billions of rows.
+    """
+    h = _mixed(np.full(n, seed, dtype=np.uint64))
+    for block in blocks:
+        h = _hashes(block, h, hash_of_bytes)
+    return h
+
+
+def hashes_of_numbers(numbers: np.ndarray, seed: int) -> np.ndarray:
+    """(n,) uint64 hashes of row numbers."""
+    return _mixed(_mixed(numbers.astype(np.uint64)) ^ np.uint64(seed))
+
+
+def with_weights(hashes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n,) the hashes of rows with their weights. A weight of 1 does not change a hash."""
+    if not len(weights):
+        return hashes
+    ones = np.ones(len(weights)).view(np.uint64)
+    bits = np.asarray(weights, dtype=np.float64).view(np.uint64) ^ ones
+    return hashes ^ _mixed(bits) ^ _mixed(np.zeros_like(bits))
+
+
+def with_classes(hashes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """(n,) the hashes of rows with the numbers of their classes."""
+    return hashes ^ _mixed(codes.astype(np.uint64))
+
+
+def as_shares(hashes: np.ndarray) -> np.ndarray:
+    """(n,) a number from 0 to 1 for each hash. It does not depend on the order of the hashes."""
+    return (_mixed(hashes) >> np.uint64(11)) * 2.0**-53
+
+
+def smallest_copies(hashes: np.ndarray, most: int) -> np.ndarray:
+    """(most,) the positions of rows with the smallest hashes, after the copies of a row are
+    numbered and their hashes are mixed with these numbers.
+
+    Which of equal rows has which number does not matter.
+    """
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    copy = (np.arange(len(order)) - start).astype(np.uint64)
+    mixed = _mixed(ordered + copy * INCREMENT)
+    return order[np.argpartition(mixed, most - 1)[:most]]
 
 
 def _mixed(h: np.ndarray) -> np.ndarray:
@@ -193,11 +226,14 @@ def _mixed(h: np.ndarray) -> np.ndarray:
     return h ^ (h >> np.uint64(31))
 
 
-def _hashes(block: Any) -> np.ndarray:
-    """(n,) uint64 hashes of the rows of a block, computed column by column."""
-    n = block.shape[0] if isinstance(block, Parts) else len(block)
-    h = np.zeros(n, dtype=np.uint64)
-    for column in _columns(block):
+def _hashes(
+    block: Any, h: np.ndarray | None = None, of_bytes: Callable[[bytes], int] = zlib.crc32
+) -> np.ndarray:
+    """(n,) uint64 hashes of the rows of a block, computed column by column from the hashes h."""
+    if h is None:
+        n = block.shape[0] if isinstance(block, Parts) else len(block)
+        h = np.zeros(n, dtype=np.uint64)
+    for column in _columns(block, of_bytes):
         if column.ndim == 1:
             h = _mixed(h ^ column)
         else:
@@ -205,7 +241,7 @@ def _hashes(block: Any) -> np.ndarray:
     return h
 
 
-def _columns(block: Any) -> Any:
+def _columns(block: Any, of_bytes: Callable[[bytes], int]) -> Iterator[np.ndarray]:
     """Each column of a block as (n,) uint64: equal cells give equal numbers.
 
     Columns of numbers come together, as the bits of (n, d) float64.
@@ -213,12 +249,13 @@ def _columns(block: Any) -> Any:
     if isinstance(block, Parts):
         for name in sorted(block):
             if name != CELLS_PART:  # it is made from the other parts
-                yield from _columns(block[name])
+                yield from _columns(block[name], of_bytes)
     elif isinstance(block, CodedColumns):
         for index, texts in zip(block.indexes, block.texts, strict=True):
-            yield np.array([_hash_of_text(text) for text in texts], dtype=np.uint64)[index]
+            each = (_hash_of_text(text, of_bytes) for text in texts)
+            yield np.fromiter(each, dtype=np.uint64, count=len(texts))[index]
     elif isinstance(block, Documents):
-        some = (zlib.crc32(block.bytes(i)) for i in range(len(block)))
+        some = (of_bytes(block.bytes(i)) for i in range(len(block)))
         yield np.fromiter(some, dtype=np.uint64, count=len(block))
     else:
         yield (np.asarray(block, dtype=np.float64) + 0.0).view(np.uint64)  # −0 becomes 0

@@ -29,14 +29,16 @@ def number_arrays(frame: Any, names: Sequence[str]) -> dict[str, pa.Array]:
 
 def _of_pandas(frame: Any, names: Sequence[str]) -> dict[str, pa.Array]:
     n = len(frame)
-    at = frame.columns.get_indexer(names)
-    dtypes = frame.dtypes.to_numpy()[at]
+    place = {name: j for j, name in enumerate(frame.columns.tolist())}
+    dtypes = frame.dtypes.tolist()
+    by_type: dict[np.dtype[Any], list[str]] = {}
+    for name in names:
+        dtype = dtypes[place[name]]
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf" and dtype.itemsize >= 4:
+            by_type.setdefault(dtype, []).append(name)
     found: dict[str, pa.Array] = {}
-    for dtype in set(dtypes):
-        if not isinstance(dtype, np.dtype) or dtype.kind not in "iuf" or dtype.itemsize < 4:
-            continue
-        some = np.flatnonzero(dtypes == dtype)
-        cells = frame.iloc[:, at[some]].to_numpy()  # (n, d)
+    for some in by_type.values():
+        cells = frame.take([place[name] for name in some], axis=1).to_numpy()  # (n, d)
         whole = pa.array(np.ascontiguousarray(cells.T).ravel(), from_pandas=True)
-        found |= {names[i]: whole.slice(j * n, n) for j, i in enumerate(some.tolist())}
+        found |= {name: whole.slice(j * n, n) for j, name in enumerate(some)}
     return found

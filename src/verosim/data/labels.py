@@ -11,6 +11,7 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labels
 from verosim.errors import VerosimError
 
+FEW_LABELS = 8  # so few labels are coded one by one
 LABEL_TABLE_SPAN = 1 << 20  # the widest range of integer labels that is coded with a table
 MISSING_LABEL_HINT = 'Leave these rows out with unlabelled="skip", or use them with SemiSupervised.'
 
@@ -22,14 +23,17 @@ def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, 
         y = y.astype(y.dtype.newbyteorder("="))
     if y.dtype.kind == "f":
         _check_float_labels(y)
-    if y.dtype.kind in "iub" and len(y):
+    if y.dtype.kind in "iub" and len(y) > FEW_LABELS:
         found, codes = _encode_integers(y)
     else:
         found, codes = _encode_any(y)
     if known is None or np.array_equal(known, found):
-        return codes, found
-    labels = union_of_labels(known, found)
-    place = {label: i for i, label in enumerate(labels.tolist())}
+        return codes, found if known is None or known.dtype != found.dtype else known
+    place = {label: i for i, label in enumerate(known.tolist())}
+    labels = known
+    if known.dtype != found.dtype or any(label not in place for label in found.tolist()):
+        labels = union_of_labels(known, found)
+        place = {label: i for i, label in enumerate(labels.tolist())}
     position = np.array([place[label] for label in found.tolist()], dtype=np.int32)
     return position[codes], labels
 
@@ -42,10 +46,10 @@ def _encode_integers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return found, inverse.astype(np.int32)
     present = np.zeros(high - low + 1, dtype=np.bool_)
     kernels.mark_integers(flags, low, present)
-    position = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    position = present.cumsum(dtype=np.int32) - np.int32(1)
     codes = np.empty(len(y), dtype=np.int32)
     kernels.code_integers(flags, low, position, codes)
-    return (np.flatnonzero(present) + low).astype(y.dtype), codes
+    return (present.nonzero()[0] + low).astype(y.dtype), codes
 
 
 def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,8 @@ def list_of_names(columns: Any) -> list[Any]:
 
 def feature_names(X: Any) -> np.ndarray | None:
     """The column names of X if all are strings, else None."""
+    if type(X) is np.ndarray:
+        return None
     names = None if is_on_cluster(X) else getattr(X, "column_names", None)  # Arrow
     if names is None and not hasattr(X, "collect_batches"):  # it would resolve a lazy frame
         names = getattr(X, "columns", None)

@@ -6,6 +6,7 @@ The cells mean the same as in `cells.numbers`, which reads one column.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -26,11 +27,12 @@ def number_block(
     schema = batch.schema
     place = {name: i for i, name in enumerate(schema.names)}
     at = np.array([place.get(name, -1) for name in names], dtype=np.intp)
-    numbers = [type_.id for type_ in schema.types]
-    plain = np.isin(np.array([*numbers, -1])[at], list(_plain_types()))
+    numbers = [*(type_.id for type_ in schema.types), -1]
+    known = _plain_types()
+    plain = np.array([number in known for number in numbers])[at]
     if plain.any():
         return np.flatnonzero(plain), cells.without_marks(_matrix(batch, at[plain]), na)
-    is_text = np.isin(np.array([*numbers, -1])[at], [pa.string().id, pa.large_string().id])
+    is_text = np.isin(np.array(numbers)[at], [pa.string().id, pa.large_string().id])
     if is_text.sum() >= MANY_TEXTS and batch.num_rows:
         kept, matrix = numbers_of_texts([batch.column(i) for i in at[is_text].tolist()], na)
         return np.flatnonzero(is_text)[kept], matrix
@@ -49,22 +51,12 @@ def numbers_of_texts(
         return np.empty(0, dtype=np.intp), np.empty((n, 0))
     kept = np.arange(len(arrays))
     flat = cells.without_na(pa.concat_arrays(arrays), na)
-    found = _numbers(flat)
+    found = cells.plain_numbers(flat)
     if found is None:  # some columns are not numbers
-        each = [_numbers(flat.slice(j * n, n)) for j in range(len(arrays))]
+        each = [cells.plain_numbers(flat.slice(j * n, n)) for j in range(len(arrays))]
         kept = np.flatnonzero([one is not None for one in each])
         found = np.concatenate([np.empty(0), *(one for one in each if one is not None)])
     return kept, cells.without_marks(np.ascontiguousarray(found.reshape(-1, n).T), na)
-
-
-def _numbers(texts: pa.Array) -> np.ndarray | None:
-    """The numbers of plain texts, or None if one of them is not a finite number."""
-    try:
-        out = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:
-        return None
-    finite = np.isfinite(out).sum()
-    return out if finite == len(texts) - texts.null_count else None  # the texts 'nan' and 'inf'
 
 
 def _matrix(batch: pa.RecordBatch, at: np.ndarray) -> np.ndarray:
@@ -82,7 +74,8 @@ def _matrix(batch: pa.RecordBatch, at: np.ndarray) -> np.ndarray:
     return out
 
 
-def _plain_types() -> tuple[int, ...]:
+@cache
+def _plain_types() -> frozenset[int]:
     """The numbers of the types that can be converted at once."""
     whole = (pa.int8, pa.int16, pa.int32, pa.int64, pa.uint8, pa.uint16, pa.uint32, pa.uint64)
-    return tuple(make().id for make in (*whole, pa.float32, pa.float64))
+    return frozenset(make().id for make in (*whole, pa.float32, pa.float64))

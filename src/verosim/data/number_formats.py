@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data.libraries import pa, pc
 from verosim.data.text_folding import folded, some_texts
 

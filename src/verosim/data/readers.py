@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
+from verosim.cached import cached_property
 from verosim.data import cells
 from verosim.data.cell_formats import by_format, missing_texts, other_format_hint
 from verosim.data.libraries import pa
 from verosim.data.nodes import PROGRAM_HINT, no_program
-from verosim.data.number_blocks import number_block
 from verosim.data.readings import (
     CellReading,
     DocumentReading,
@@ -46,11 +46,35 @@ class Watch(Protocol):
 
     def report(self) -> None: ...
 
+    def summed(self) -> dict[str, Any]:
+        """The counts by column as plain data, which a worker of a cluster sends."""
+
+    def take(self, found: Mapping[str, Any]) -> None:
+        """Add the counts of workers."""
+
+
+class ReadColumn(Protocol):
+    """A column, and the function that reads its cells."""
+
+    @property
+    def column(self) -> Column: ...
+
+    @property
+    def read(self) -> Any: ...
+
+
+class OneReading(NamedTuple):
+    """A column, and the function that reads its cells."""
+
+    column: Column
+    read: Any
+
 
 class Reader(ABC):
     """Reads the columns of a schema from a table."""
 
     watch: Watch | None = None
+    reads_only_numbers = False  # whether the blocks have numbers only
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -61,12 +85,13 @@ class Reader(ABC):
     @property
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read."""
-        return tuple(column.name for column in self.schema.used)
+        return self.schema.used_names
 
     @property
     def columns(self) -> Columns:
         """The columns of the block."""
-        return Columns(len(self.names), self.names)
+        names = self.names
+        return Columns(len(names), names)
 
     @property
     def owners(self) -> tuple[str, ...]:
@@ -116,25 +141,25 @@ class Reader(ABC):
             self.watch.see(column.name, *found)
         return found
 
-    def watched(self, watch: Watch) -> Self:
+    def watched(self, watch: Watch | None) -> Self:
         """The reader itself, which from now on shows the values of categories to `watch`."""
         self.watch = watch
         return self
 
-    def numbers_of(
-        self, rows: Rows, columns: Sequence[tuple[Column, Callable[..., Any] | None]]
-    ) -> np.ndarray:
-        """(n, d) the cells of columns that are numbers, with the function that reads each."""
-        n = rows.batch.num_rows
-        at = [i for i, (_, read) in enumerate(columns) if read is cells.numbers]
+    def numbers_of(self, rows: Rows, columns: Sequence[ReadColumn]) -> np.ndarray:
+        """(n, d) the cells of columns that are numbers."""
+        n = len(rows)
+        at = [i for i, column in enumerate(columns) if column.read is cells.numbers]
         if at:
-            names = [columns[i][0].name for i in at]
-            found, matrix = number_block(rows.batch, names, self.na)
+            names = [columns[i].column.name for i in at]
+            found, matrix = rows.number_block(names, self.na)
             if len(found) == len(columns):
                 return matrix
             at = np.array(at)[found].tolist()
         rest = sorted({*range(len(columns))} - {*at})
-        others = as_numbers([self.cells_of(rows, *columns[i]) for i in rest], n)
+        others = as_numbers(
+            [self.cells_of(rows, columns[i].column, columns[i].read) for i in rest], n
+        )
         if not at:
             return others
         out = np.empty((n, len(columns)))
@@ -186,6 +211,8 @@ def documents(array: pa.Array, na: frozenset[str] = frozenset()) -> Documents:
 class NumberReader(Reader):
     """Reads a table for a model of numbers. Every column must be a number."""
 
+    reads_only_numbers = True
+
     def __init__(self, schema: Schema, model: str) -> None:
         super().__init__(schema)
         for column in schema.used:
@@ -202,7 +229,11 @@ class NumberReader(Reader):
         return tuple(READINGS[column.role](column.name) for column in self.schema.used)
 
     def block(self, rows: Rows) -> np.ndarray:
-        return self.numbers_of(rows, [(c, by_format(c, READ[c.role])) for c in self.schema.used])
+        return self.numbers_of(rows, self._reads)
+
+    @cached_property
+    def _reads(self) -> list[OneReading]:
+        return [OneReading(c, by_format(c, READ[c.role])) for c in self.schema.used]
 
 
 class CategoryReader(Reader):
@@ -214,14 +245,14 @@ class CategoryReader(Reader):
 
     def block(self, rows: Rows) -> CodedColumns:
         found = [self.cells_of(rows, column, cells.keys) for column in self.schema.used]
-        return as_coded_columns(found, rows.batch.num_rows)
+        return as_coded_columns(found, len(rows))
 
 
 class ValueReader(Reader):
     """Reads a table for a model of categories that was fitted on an array: the raw values."""
 
     def block(self, rows: Rows) -> np.ndarray:
-        out = np.empty((rows.batch.num_rows, len(self.names)), dtype=object)
+        out = np.empty((len(rows), len(self.names)), dtype=object)
         for j, name in enumerate(self.names):
             out[:, j] = rows.batch.column(name).to_pylist()
         return out
@@ -241,7 +272,7 @@ class TextReader(Reader):
     def block(self, rows: Rows) -> Documents:
         found = [self.cells_of(rows, column, documents) for column in self.schema.used]
         if len(found) == 1:
-            return as_documents(found, rows.batch.num_rows)
+            return as_documents(found, len(rows))
         return Documents.side_by_side([column for column in found if column is not None])
 
 

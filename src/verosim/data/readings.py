@@ -24,9 +24,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from verosim.data.cells import DAY, text_of
+from verosim.data.cells import text_of
 from verosim.data.nodes import Node, malformed
 from verosim.errors import VerosimError
+from verosim.kernels.constants import DAY
 
 Cells = Mapping[str, np.ndarray]  # the typed cells of each column
 # What a reading can give.

@@ -11,19 +11,19 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verosim.axes import Columns
 from verosim.axes.value_hashes import HashedText, agreed_values, hashes_of
+from verosim.cached import cached_property
 from verosim.data.cell_columns import CellColumn, Structure
-from verosim.data.cell_formats import FORMATTED_ROLES, Format, parsed_format, split_kind
 from verosim.data.column_kinds import (
     DEFAULT_NUMBER_KIND,
     IGNORE,
     KindDescription,
     kind_named,
+    kind_with_name,
     known_kinds,
 )
 from verosim.data.declared_values import MOST_SHOWN, check_same_values, declared_values
@@ -33,6 +33,7 @@ from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError, li
 from verosim.html_table import html_table
 
 if TYPE_CHECKING:
+    from verosim.data.cell_formats import Format
     from verosim.typing import ColumnKind
 
 SET_BY_USER = "set by the user"  # the reason if the user chose the kind
@@ -103,7 +104,7 @@ class Column:
     @property
     def kind(self) -> KindDescription:
         """The properties of the kind."""
-        return as_kind(self.density, self.name)
+        return kind_with_name(self.density) or as_kind(self.density, self.name)
 
     @property
     def role(self) -> str:
@@ -177,6 +178,8 @@ class Schema:
         The names of the columns.
     used : tuple of Column
         The entries of the columns that a model reads: all except the ignored ones.
+    used_names : tuple of str
+        The names of the columns that a model reads.
 
     Examples
     --------
@@ -228,14 +231,23 @@ class Schema:
     def _by_name(self) -> dict[str, Column]:
         return {column.name: column for column in reversed(self.columns)}
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def used(self) -> tuple[Column, ...]:
         """The entries of the columns that a model reads: all except the ignored ones."""
+        return self._used
+
+    @cached_property
+    def used_names(self) -> tuple[str, ...]:
+        """The names of the columns that a model reads."""
+        return tuple(column.name for column in self.used)
+
+    @cached_property
+    def _used(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.density != IGNORE.name)
 
     def of(self, *densities: str) -> tuple[Column, ...]:
@@ -291,6 +303,8 @@ class Schema:
         """
         if not columns:
             return self
+        from verosim.data.cell_formats import split_kind  # arrays have no formats
+
         kinds = {}
         formats: dict[str, Format | None] = {}
         for name, density in columns.items():
@@ -391,6 +405,8 @@ class Schema:
         VerosimError
             If the text is not the JSON of a schema.
         """
+        from verosim.data.cell_formats import parsed_format  # arrays have no formats
+
         try:
             content = json.loads(raw.decode("utf-8"))
             columns = tuple(Column(**_tuples(column)) for column in content.pop("columns"))
@@ -501,6 +517,8 @@ class Schema:
 
     def _lines(self) -> list[tuple[str, ...]]:
         """The head of the table, and one line per column."""
+        from verosim.data.cell_formats import FORMATTED_ROLES  # arrays have no formats
+
         lines: list[tuple[str, ...]] = [("column", "type", "role", "density", "why")]
         for c in self.columns:
             density = c.density if c.kind.shown else ""
@@ -588,6 +606,8 @@ def over_cap_only(schema: Schema, over: Mapping[str, tuple[int, ...]] | None = N
     `over` has such hashes of columns that have too many values since the schema was made.
     """
     over = over or {}
+    if not over and not any(column.frequent for column in schema.columns):
+        return schema
     columns = tuple(
         replace(c, frequent=kept)
         if c.frequent != (kept := over.get(c.name, c.frequent if _is_full(c, schema) else ()))
@@ -689,6 +709,8 @@ def as_kind(name: Any, column: str) -> KindDescription:
 
     A list of possible values is a category.
     """
+    from verosim.data.cell_formats import split_kind  # arrays have no formats
+
     if declared_values(name, column):
         name = CATEGORY_NAME
     plain, format_ = split_kind(name, column)

@@ -15,6 +15,7 @@ from verosim.data.arrays import SparseRows
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch
 
 SUBSET_CELLS = 4 * BLOCK_CELLS  # cells that are copied at a time
+KERNEL_TYPES = (np.dtype(np.float64), np.dtype(np.float32))  # in the byte order of the machine
 CELLS_PART = "cells"  # a part that is made from the others: the rows as cells, for pairs
 
 
@@ -47,27 +48,28 @@ class Parts(dict[str, Any]):
 
 def ready(X: Any) -> bool:
     """Whether kernels can read X without a copy."""
-    if isinstance(X, Parts):
-        return all(ready(block) for block in X.values())
-    return not isinstance(X, np.ndarray) or (
-        X.dtype in (np.float64, np.float32) and X.flags.c_contiguous and X.dtype.isnative
-    )
+    if isinstance(X, np.ndarray):
+        return X.dtype in KERNEL_TYPES and X.flags.c_contiguous
+    return all(ready(block) for block in X.values()) if isinstance(X, Parts) else True
 
 
 def cells_per_row(X: Any) -> float:
     """The number of cells per row: the columns, or the mean number of stored cells."""
-    if hasattr(X, "cells_per_row"):
-        return float(X.cells_per_row)
+    if type(X) is np.ndarray:
+        return float(X.shape[1])
     if isinstance(X, SparseRows):
         return float(X.indptr[-1] - X.indptr[0]) / max(len(X), 1)
-    return float(X.shape[1])
+    own = getattr(X, "cells_per_row", None)
+    return float(X.shape[1] if own is None else own)
 
 
 def as_block(X: Any) -> Any:
     """Rows that kernels can read: X itself, or a C-ordered float copy."""
+    if ready(X):
+        return X
     if isinstance(X, Parts):
         return Parts({name: as_block(block) for name, block in X.items()})
-    if ready(X) or X.dtype.kind not in "fiub":  # values that are not numbers are kept unchanged
+    if X.dtype.kind not in "fiub":  # values that are not numbers are kept unchanged
         return X
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return np.ascontiguousarray(X, dtype=dtype)

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.declared_values import check_declared
-from verosim.data.folds import RowSample, TableFolds
 from verosim.data.labels import continuous_label, missing_labels
-from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.tables import Rows, Table
 from verosim.data.weights import WEIGHTS_HINT, WRITTEN_WEIGHTS_HINT
 from verosim.errors import VerosimError
+
+if TYPE_CHECKING:
+    from verosim.data.folds import TableFolds
+    from verosim.data.readers import Reader
 
 LABEL_HINT = "Use texts, whole numbers or booleans as labels."
 
@@ -40,8 +42,9 @@ class TableSource:
     weights: Any = None
     folds: TableFolds | None = None
     ready: tuple[Chunk, ...] = ()  # the rows, if they were already read and converted
-    sample: RowSample | None = None  # the rows to use, if not all
+    without: TableSource | None = None  # rows of the table that sums leave out
     keep: tuple[str, ...] = ()  # columns that are read in addition
+    with_cells: bool = True  # False if the columns of the reader are not read
 
     def __post_init__(self) -> None:
         for given, what in self._given():
@@ -69,7 +72,11 @@ class TableSource:
         named = {name for name in (self.target, self.weights) if isinstance(name, str)}
         if self.folds is not None:
             named |= set(self.folds.columns)
-        return {*self.reader.names, *named, *self.keep}
+        return {*(self.reader.names if self.with_cells else ()), *named, *self.keep}
+
+    def only(self, column: str) -> TableSource:
+        """The same rows with one column next to the labels and weights, for a pass over it."""
+        return replace(self, keep=(column,), with_cells=False, folds=None, ready=())
 
     def elsewhere(self) -> TableSource:
         """The same source without its rows, for a worker that has the rows of a partition."""
@@ -80,7 +87,7 @@ class TableSource:
                 "they have no numbers.",
                 f"Give the {what} as a column of the table.",
             )
-        return replace(self, table=self.table.elsewhere(), ready=())
+        return replace(self, table=self.table.elsewhere(), ready=(), without=None)
 
     def first(self, rows: int) -> list[Chunk]:
         """The first rows as chunks. They can be read again."""
@@ -105,13 +112,13 @@ class TableSource:
     def _cut(self, pieces: Iterable[Rows]) -> Iterator[Chunk]:
         done = 0
         for rows in pieces:
-            n = rows.batch.num_rows
+            n = len(rows)
             labels, weights, folds = (
                 given[done : done + n] if _row_by_row(given) else given
                 for given in (self.target, self.weights, self.folds)
             )
             if n:
-                yield Chunk(rows, self.reader, labels, weights, folds, done, sample=self.sample)
+                yield Chunk(rows, self.reader, labels, weights, folds, done)
             done += n
 
 
@@ -131,10 +138,9 @@ class Chunk:
     folds: TableFolds | None = None
     first: int = 0  # the number of its first row in the table
     made: Batch | None = None  # the batch, if it was already made
-    sample: RowSample | None = None
 
     def __len__(self) -> int:
-        return int(self.rows.batch.num_rows)
+        return len(self.rows)
 
     def block(self) -> Any:
         return self.reader.block(self.rows)
@@ -148,10 +154,7 @@ class Chunk:
         return target_codes(self.target, self.rows, self.reader.schema)
 
     def batch(self) -> Batch:
-        """The rows as a batch with its own labels.
-
-        Rows of zero weight and rows outside the sample are left out.
-        """
+        """The rows as a batch with its own labels. Rows of zero weight are left out."""
         if self.made is not None:
             return self.made
         rows, target, folds = self.rows, self.target, self.folds
@@ -160,7 +163,7 @@ class Chunk:
         kept = self.kept(weights)
         if len(kept) < len(self):
             numbers = kept + rows.start
-            rows = Rows(rows.batch.take(kept), rows.start, rows.origin, numbers)
+            rows = rows.take(kept)
             target = target if isinstance(target, str) else target[kept]
             folds = folds[kept] if _row_by_row(folds) else folds
             weights = weights[kept] if len(weights) else weights
@@ -171,12 +174,9 @@ class Chunk:
         return Batch(block, groups, weights, numbers, labels, rows.origin)
 
     def kept(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """The positions of the rows that have a weight and are in the sample."""
+        """The positions of the rows that have a weight."""
         weights = weights_of(self.weights, self.rows) if weights is None else weights
-        kept = weights != 0 if len(weights) else np.ones(len(self), dtype=bool)
-        if self.sample is not None:
-            kept = kept & self.sample.has(np.arange(self.first, self.first + len(self)))
-        return np.flatnonzero(kept)
+        return np.flatnonzero(weights) if len(weights) else np.arange(len(self))
 
 
 def check_length(given: int, rows: int, what: str) -> None:

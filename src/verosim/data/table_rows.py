@@ -17,7 +17,7 @@ import numpy as np
 from verosim.data.cells import in_one, text_of
 from verosim.data.frame_columns import number_arrays
 from verosim.data.libraries import nw, pa
-from verosim.data.tables import BATCH_ROWS, Rows, numbered
+from verosim.data.tables import BATCH_ROWS, NumberRows, Rows, numbered
 from verosim.errors import VerosimError
 
 Wanted = Iterable[str] | None  # names of columns, None for all
@@ -128,29 +128,28 @@ def lazy_rows(frame: Any, columns: Wanted) -> Iterator[Rows]:
 
 def frame_rows(frame: Any, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
     """The rows of a data frame in memory. One slice is converted at a time."""
-    table = nw.from_native(frame, eager_only=True)
     wanted = list(names if columns is None else columns)
-    for start in range(0, len(table), BATCH_ROWS):
-        part = table[start : start + BATCH_ROWS]
-        numbers = number_arrays(nw.to_native(part), wanted)
-        arrays = [
-            numbers[name] if name in numbers else series_to_arrow(part[name]) for name in wanted
-        ]
-        yield Rows(pa.record_batch(arrays, names=wanted), start)
+    n = len(frame)
+    for start in range(0, n, BATCH_ROWS):
+        stop = start + BATCH_ROWS
+        part = frame if n <= BATCH_ROWS else frame_slice(frame, start, stop)
+        found = number_arrays(part, wanted)
+        found |= {name: series_to_arrow(part[name]) for name in wanted if name not in found}
+        yield Rows(pa.record_batch([found[name] for name in wanted], names=wanted), start)
 
 
 def array_rows(X: np.ndarray, names: tuple[str, ...], columns: Wanted) -> Iterator[Rows]:
     """The rows of an array."""
+    if X.dtype.kind in "iuf":
+        for start in range(0, len(X), BATCH_ROWS):
+            rows = NumberRows(X[start : start + BATCH_ROWS], names, start)
+            yield rows if columns is None else rows.select(list(columns))
+        return
     place = {name: j for j, name in enumerate(names)}
     at = range(len(names)) if columns is None else [place[name] for name in columns]
     for start in range(0, len(X), BATCH_ROWS):
         part = X[start : start + BATCH_ROWS]
-        if X.dtype.kind in "iuf" and len(at):
-            n = len(part)
-            whole = column_of(np.ascontiguousarray(part[:, at].T).ravel())
-            arrays = [whole.slice(j * n, n) for j in range(len(at))]
-        else:
-            arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
+        arrays = [column_of(np.ascontiguousarray(part[:, j])) for j in at]
         yield Rows(pa.record_batch(arrays, names=[names[j] for j in at]), start)
 
 
@@ -179,10 +178,19 @@ def _fetched(cursor: Any, names: tuple[str, ...]) -> Iterator[Rows]:
         start += len(rows)
 
 
+def frame_slice(frame: Any, start: int, stop: int) -> Any:
+    """Some rows of a pandas or polars frame."""
+    return frame.iloc[start:stop] if hasattr(frame, "iloc") else frame[start:stop]
+
+
 def series_to_arrow(series: Any) -> pa.Array:
     """A column of a data frame as an Arrow array. Mixed objects become text."""
     try:
-        return in_one(series.to_arrow())
+        if not type(series).__module__.startswith("pandas"):
+            return in_one(nw.from_native(series, series_only=True).to_arrow())
+        values = series.array  # an array that is in Arrow already is not examined
+        ready = hasattr(values, "__arrow_array__")
+        return in_one(pa.array(values if ready else series, from_pandas=True))
     except (pa.ArrowException, ValueError, OverflowError):
         return column_of(series.to_list())
 

@@ -9,7 +9,7 @@ Only a few batches are in memory at a time. `adapters` and `files` make tables.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -17,11 +17,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from verosim.cached import cached_property
+from verosim.data import cells
 from verosim.data.clusters import Cluster, check_same_columns, needs_all_rows
 from verosim.data.libraries import pa
+from verosim.data.number_blocks import number_block
 from verosim.errors import VerosimError, listed
 
 BATCH_ROWS = 1 << 15
+FIRST_LOOK_ROWS = 50_000
+BATCH_CELLS = 1 << 23  # wide tables have fewer rows per batch, so that memory is bounded
 
 
 @dataclass(frozen=True)
@@ -34,14 +39,117 @@ class Rows:
     numbers: np.ndarray | None = None  # the numbers of the rows, if some rows were left out
     share: float = 0.0  # the share of the source that was read so far, 0 if unknown
 
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        names: list[str] = self.batch.schema.names
+        return names
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of the columns by name."""
+        schema = self.batch.schema
+        return dict(zip(schema.names, schema.types, strict=True))
+
     def select(self, columns: list[str]) -> Rows:
         """The same rows with some columns."""
         return replace(self, batch=self.batch.select(columns))
+
+    def first(self, most: int) -> Rows:
+        """At most so many of the rows, from the first on."""
+        return self if len(self) <= most else replace(self, batch=self.batch.slice(0, most))
+
+    def take(self, at: np.ndarray) -> Rows:
+        """Some of the rows. They keep their numbers."""
+        return replace(self, batch=self.batch.take(at), numbers=self._numbers(at))
+
+    def _numbers(self, at: np.ndarray) -> np.ndarray:
+        return at + self.start if self.numbers is None else self.numbers[at]
+
+    def number_block(
+        self, names: Sequence[str], na: frozenset[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(positions among the names, (n, k) numbers) of the columns that are plain numbers."""
+        return number_block(self.batch, names, na)
 
     def place(self, row: int) -> str:
         """The place of a row, for messages."""
         number = self.start + row if self.numbers is None else int(self.numbers[row])
         return f"row {number}{self.origin}"
+
+
+class NumberRows(Rows):
+    """Rows of an array of numbers. They become an Arrow batch only if it is needed."""
+
+    X: np.ndarray  # (n, d) integers or floats
+    columns: tuple[str, ...]
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        columns: tuple[str, ...],
+        start: int,
+        numbers: np.ndarray | None = None,
+    ) -> None:
+        fields = vars(self)  # the value is frozen
+        fields.update(X=X, columns=columns, start=start, origin="", numbers=numbers, share=0.0)
+
+    @cached_property
+    def batch(self) -> pa.RecordBatch:
+        """The rows as an Arrow batch."""
+        n = len(self.X)
+        cells = pa.array(np.ascontiguousarray(self.X.T).ravel(), from_pandas=True)
+        arrays = [cells.slice(j * n, n) for j in range(len(self.columns))]
+        return pa.record_batch(arrays, names=list(self.columns))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.columns)
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        return dict.fromkeys(self.columns, pa.from_numpy_dtype(self.X.dtype))
+
+    def select(self, columns: list[str]) -> Rows:
+        at = self._at(columns)
+        X = self.X if at is None else self.X.take(at, axis=1)
+        return NumberRows(X, tuple(columns), self.start, self.numbers)
+
+    def first(self, most: int) -> Rows:
+        if len(self) <= most:
+            return self
+        return NumberRows(self.X[:most], self.columns, self.start, self.numbers)
+
+    def take(self, at: np.ndarray) -> Rows:
+        return NumberRows(self.X[at], self.columns, self.start, self._numbers(at))
+
+    def number_block(
+        self, names: Sequence[str], na: frozenset[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        known = [name for name in names if name in self._place]
+        at = self._at(known)
+        X = self.X if at is None else self.X.take(at, axis=1)  # the rows stay contiguous
+        X = np.asarray(X, dtype=np.float64, order="C")
+        found = np.arange(len(names))
+        if len(known) < len(names):
+            found = np.flatnonzero([name in self._place for name in names])
+        return found, cells.without_marks(X, na)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.columns)}
+
+    def _at(self, columns: Sequence[str]) -> list[int] | None:
+        """The positions of columns; None if they are all columns in order."""
+        if tuple(columns) == self.columns:
+            return None
+        return [self._place[name] for name in columns]
 
 
 @dataclass
@@ -126,11 +234,11 @@ class Table:
         kept: list[Rows] = []
         step, done = max(1, -(-(self.rows or 0) // rows)), 0
         for part in self.batches():
-            n = part.batch.num_rows
-            kept.append(taken_rows(part, np.arange(-done % step, n, step)))
+            n = len(part)
+            kept.append(part.take(np.arange(-done % step, n, step)))
             done += n
             while _count(kept) > 2 * rows:  # the number of rows was not known
-                kept = [taken_rows(one, np.arange(0, one.batch.num_rows, 2)) for one in kept]
+                kept = [one.take(np.arange(0, len(one), 2)) for one in kept]
                 step *= 2
         return _thinned(kept, rows)
 
@@ -141,10 +249,14 @@ class Table:
         first = self.head(most + 1)
         if self._whole is None:
             return self
-        batches = [rows.batch for rows in first]
+        return self.holding([rows.batch for rows in first])
+
+    def holding(self, batches: list[pa.RecordBatch]) -> Table:
+        """The table of some of its rows, which are in this process."""
         return replace(
-            self, read=partial(_selected_batches, batches), rows=_count(first), in_memory=True,
-            cluster=None, steps=(), _whole=None, _first=[],
+            self, read=partial(_selected_batches, batches), read_spread=None,
+            rows=sum(batch.num_rows for batch in batches), in_memory=True, resumes=False,
+            once=False, cluster=None, steps=(), _begun=False, _looked=None, _whole=None, _first=[],
         )  # fmt: skip
 
     def elsewhere(self) -> Table:
@@ -184,20 +296,14 @@ class Table:
         return out
 
 
-def taken_rows(rows: Rows, at: np.ndarray) -> Rows:
-    """Some of the rows. They keep their numbers."""
-    numbers = at + rows.start if rows.numbers is None else rows.numbers[at]
-    return replace(rows, batch=rows.batch.take(at), numbers=numbers)
-
-
 def _thinned(parts: list[Rows], most: int) -> list[Rows]:
     """The rows, or `most` of them at equal distances if there are more."""
     total, done, out = _count(parts), 0, []
     if total <= most:
         return parts
     for part in parts:
-        at = np.arange(done, done + part.batch.num_rows)
-        out.append(taken_rows(part, np.flatnonzero((at + 1) * most // total > at * most // total)))
+        at = np.arange(done, done + len(part))
+        out.append(part.take(np.flatnonzero((at + 1) * most // total > at * most // total)))
         done += len(at)
     return out
 
@@ -231,24 +337,44 @@ def _given_batches(
 
 def _count(parts: Iterable[Rows]) -> int:
     """The number of rows."""
-    return sum(part.batch.num_rows for part in parts)
+    return sum(map(len, parts))
 
 
 def numbered(batches: Iterable[pa.RecordBatch], origin: str = "") -> Iterator[Rows]:
-    """The record batches in slices of at most BATCH_ROWS rows, with the number of the first row."""
+    """The record batches in slices of `rows_of_batch` rows, with the number of the first row."""
     start = 0
     for batch in batches:
-        for at in range(0, batch.num_rows, BATCH_ROWS):
-            part = batch.slice(at, BATCH_ROWS)
+        step = rows_of_batch(batch.num_columns)
+        for at in range(0, batch.num_rows, step):
+            part = batch.slice(at, step)
             yield Rows(part, start, origin)
             start += part.num_rows
+
+
+def rows_of_batch(columns: int) -> int:
+    """The largest number of rows of a batch with so many columns."""
+    return min(BATCH_ROWS, max(1, BATCH_CELLS // max(columns, 1)))
+
+
+def is_open_file(source: Any) -> bool:
+    """Whether a source is an open file, in text or binary mode."""
+    return callable(getattr(source, "read", None)) and not isinstance(source, Table) and (
+        hasattr(source, "readline") or hasattr(source, "readable")
+    )  # fmt: skip
+
+
+def can_rewind(source: Any) -> bool:
+    """Whether a source is an open file that can be read again."""
+    return is_open_file(source) and hasattr(source, "seekable") and bool(source.seekable())
 
 
 def check_names(names: Iterable[str]) -> None:
     """Raise an error if a name is empty or occurs twice."""
     names = list(names)
+    if all(map(str.strip, names)) and len(set(names)) == len(names):
+        return
     for j, name in enumerate(names):
-        if not str(name).strip():
+        if not name.strip():
             raise VerosimError(
                 f"Column {j + 1} of {len(names)} has an empty name.",
                 "Give every column a name; write CSV files with to_csv(…, index=False).",

@@ -9,13 +9,16 @@ and a label keep their text.
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterable
 
 from verosim.data.dictionaries import dictionary_encoded
 from verosim.data.libraries import pa, pc
 
 SPACES = r"[\x{00A0}\x{2007}\x{2009}\x{202F}]+"  # no-break, figure and thin spaces
 OTHER_DIGITS = r"[^\P{Nd}0-9]"
+DIGIT = re.compile(r"\d")
 SAMPLE_TEXTS = 1000
 ARABIC_MARKS = {"٫": ".", "٬": ","}  # the decimal mark and the mark of thousands
 
@@ -32,6 +35,11 @@ def folded(texts: pa.Array) -> pa.Array:
         ascii_ = pa.array([in_ascii_digits(text) for text in coded.dictionary.to_pylist()])
         texts = ascii_.cast(texts.type).take(coded.indices)
     return texts
+
+
+def have_digits(texts: Iterable[str]) -> bool:
+    """Whether one of the texts has a digit of any script. Numbers and dates have one."""
+    return DIGIT.search("\n".join(texts)) is not None
 
 
 def in_ascii_digits(text: str) -> str:

@@ -29,6 +29,7 @@ from verosim.data.prepared_texts import (
 from verosim.data.text import Documents, not_utf8
 from verosim.errors import VerosimError
 from verosim.kernels.constants import (
+    COMPARED_BYTES,
     COUNTS,
     INVALID,
     L2,
@@ -117,6 +118,11 @@ class Tokenizer:
         return self.analyzer == CHARACTERS
 
     @property
+    def counts_shorter(self) -> bool:
+        """Whether the n-grams are those of words, from single words to longer ones."""
+        return not self.characters and self.ngrams[0] == 1 < self.ngrams[1]
+
+    @property
     def options(self) -> dict[str, Any]:
         """The settings by name; those of prepared texts only if they are used."""
         extra = {
@@ -178,12 +184,12 @@ class Tokenizer:
                 where = f"row {documents.first + start}" if place is None else place(start)
                 raise not_utf8(some, read, where)
 
-    def room(self, documents: Documents, weighed: bool = False) -> tuple[np.ndarray, ...]:
+    def room(self, documents: Documents, weighed: bool = False) -> tuple[Any, ...]:
         """Working memory for one document: scratch, the starts and ends of its tokens and of its
         n-grams, then hashes, ids, marks and amounts.
 
-        Marks and amounts are needed only if the n-grams of a document are weighed together. Single
-        tokens need no list of n-grams.
+        Marks and amounts are None unless the n-grams of a document are weighed together. So is the
+        list of n-grams for single words. The loops are then compiled without the code for them.
         """
         longest = documents.longest
         low, high = self.ngrams
@@ -191,19 +197,21 @@ class Tokenizer:
         most = longest + 2 if self.characters else longest // 2 + 2
         # Single characters: the space between two words belongs to both.
         terms = (high - low + 1) * most + (most if self.characters else 0)
-        listed = terms if self.characters or high > 1 else 0
-        marks = 1 << max(2, (2 * terms - 1).bit_length()) if weighed else 0
+        # The places where words begin and end, and three more that the loop may write.
+        places = max(most, longest + 4)
+        listed = self.characters or high > 1
+        marks = 1 << max(2, (2 * terms - 1).bit_length())
         return (
             # In lower case, a character of two bytes may have three bytes, and not more.
-            np.empty(2 * longest + 2 * SLACK, dtype=np.uint8),
+            np.empty(2 * longest + 2 * SLACK + COMPARED_BYTES, dtype=np.uint8),
+            np.empty(places, dtype=np.int64),
             np.empty(most, dtype=np.int64),
-            np.empty(most, dtype=np.int64),
-            np.empty(listed, dtype=np.int64),
-            np.empty(listed, dtype=np.int64),
-            np.empty(terms, dtype=np.uint64),
+            np.empty(terms, dtype=np.int64) if listed else None,
+            np.empty(terms, dtype=np.int64) if listed else None,
+            np.empty(2 * terms, dtype=np.uint64),
             np.empty(terms, dtype=np.int64),
-            np.empty(marks, dtype=np.int64),
-            np.empty(terms if weighed else 0),
+            np.empty(marks, dtype=np.int64) if weighed else None,
+            np.empty(terms) if weighed else None,
         )
 
     def tokens(self, text: str) -> list[str]:

@@ -9,48 +9,38 @@ Reference: Bickel & Doksum (2001), Mathematical Statistics, §1.5–1.6.
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns
+from verosim.cached import cached_property
 from verosim.data import SparseRows
 from verosim.data.nodes import PROGRAM_HINT, no_program
-from verosim.data.readings import CellReading
-from verosim.data.sources import as_block
-from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
-from verosim.densities.leave_one_out import Scorer, refit
-from verosim.densities.terms import RowLength, Term
+from verosim.data.sources import as_block, ready
 from verosim.errors import SingularWarning, VerosimError
+from verosim.locks import ProcessLock
 from verosim.stats.bad_cell import INFINITE_CELL_HINT
 
 if TYPE_CHECKING:
+    from verosim.data.readings import CellReading
+    from verosim.densities.attribution import Attribution, AttributionRequest
     from verosim.densities.conditionals import Conditionals
     from verosim.densities.estimates import Estimates
     from verosim.densities.features import Expansion
     from verosim.densities.interactions import Interactions
+    from verosim.densities.leave_one_out import Scorer
+    from verosim.densities.terms import RowLength, Term
 
+LARGEST_SHIFT = 64.0  # of the scores, between rows and centred rows
 MOST_SUMMED_CLASSES = 16  # for more classes, a matrix product is faster than one sum per class
 
-_filters = Lock()  # the filters of warnings are global, so only one thread changes them at a time
-
-
-def _new_lock() -> None:
-    """A forked child process does not have the thread that holds the lock."""
-    global _filters
-    _filters = Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)
+_filters = ProcessLock()  # the filters of warnings are global: one thread at a time changes them
 
 
 @dataclass(frozen=True)
@@ -67,24 +57,41 @@ class LinearForm:
     coef: np.ndarray  # (C, d)
     bias: np.ndarray  # (C,)
 
+    @property
+    def is_summed(self) -> bool:
+        """Whether a compiled loop computes the scores, and not a matrix product."""
+        return len(self.coef) <= MOST_SUMMED_CLASSES
+
     def scores(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """(n, C) the scores of complete rows."""
-        out = into(out, (len(block), len(self.coef)))
-        if len(self.coef) <= MOST_SUMMED_CLASSES:
+        classes = len(self.coef)
+        if out is None:
+            out = np.empty((len(block), classes))
+        if classes <= MOST_SUMMED_CLASSES:
             kernels.score_linear(block, self.pivot, self.centre, self.coef, self.bias, out)
             return out
-        if self._from_zero:
+        at_zero = self._at_zero
+        if at_zero is not None:
             np.matmul(block, self.coef.T, out=out)
-        else:
-            Z = np.empty(block.shape)  # (n, d)
-            kernels.centre_rows(block, self.pivot, self.centre, Z)
-            np.matmul(Z, self.coef.T, out=out)
+            out += at_zero
+            return out
+        Z = np.empty(block.shape)  # (n, d)
+        kernels.centre_rows(block, self.pivot, self.centre, Z)
+        np.matmul(Z, self.coef.T, out=out)
         out += self.bias
         return out
 
     @cached_property
-    def _from_zero(self) -> bool:
-        return not self.pivot.any() and not self.centre.any()
+    def _at_zero(self) -> np.ndarray | None:
+        """(C,) the scores of x = 0 if rows are scored without centring, otherwise None.
+
+        Without centring, products of the weights and the centre are added and subtracted again.
+        The scores lose no more than LARGEST_SHIFT times the precision of a double.
+        """
+        shift = (self.pivot + self.centre) * self.coef  # (C, d)
+        if not np.abs(shift).sum(axis=1).max(initial=0.0) <= LARGEST_SHIFT:
+            return None
+        return self.bias - shift.sum(axis=1)
 
     def about(self, other: LinearForm | None) -> bool:
         """Whether both forms have the same pivot and the same centre."""
@@ -101,6 +108,11 @@ class ClassScores(ABC):
     is_positive: ClassVar[bool] = True  # whether no finite row has probability 0 in all classes
     has_attribution: ClassVar[bool] = False  # whether the scores are a sum over columns
 
+    @property
+    def has_compiled_ratio(self) -> bool:
+        """Whether `log_ratio` uses compiled loops only, which give no floating-point warnings."""
+        return False
+
     def read(self, rows: Any) -> Any:
         """Rows of a matrix in the form that the scores need.
 
@@ -114,7 +126,7 @@ class ClassScores(ABC):
         ndarray or sparse rows, n rows
             The same rows. An array is contiguous, with float32 or float64 cells.
         """
-        return as_block(rows)
+        return rows if ready(rows) else as_block(rows)
 
     @abstractmethod
     def log_ratio(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
@@ -316,6 +328,8 @@ class Params(ClassScores):
         """(n, C, d) the part of each column in log p(x | k); the sum over columns is the total."""
 
     def attribution(self, block: Any, request: AttributionRequest) -> Attribution:
+        from verosim.densities.attribution import Attribution, summed_by_owner
+
         dense = block.take(np.arange(len(block))) if isinstance(block, SparseRows) else block
         return Attribution(summed_by_owner(self.contributions(dense), request.owner))
 
@@ -384,9 +398,16 @@ class Density(ABC):
     def estimate(self, statistic: Any) -> Params:
         """Estimate the parameters from the statistic."""
 
+    def checks(self, statistic: Any) -> bool:
+        """Whether `estimate` can neither fail nor warn, after a check of the statistic here.
+
+        The estimate can then be computed when it is first used.
+        """
+        return False
+
     def estimate_quietly(self, statistic: Any) -> Params:
         """Estimate the parameters without warnings about singular covariances."""
-        with _filters, warnings.catch_warnings():
+        with _filters.now, warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularWarning)
             return self.estimate(statistic)
 
@@ -413,6 +434,8 @@ class Density(ABC):
 
         Without a closed form, the density is estimated again for each row.
         """
+        from verosim.densities.leave_one_out import refit
+
         return refit.scorer(self, statistic)
 
     @classmethod

@@ -10,10 +10,11 @@ Statistician 37, 242–247.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.errors import VerosimError
 from verosim.linalg import EPS
 from verosim.stats import Moments
@@ -75,38 +76,54 @@ class Centred:
             check_scale(statistic)
             sums = PivotSums.of(statistic)
         self.present = sums.present  # (…, C)
-        self.class_weight = np.where(self.present, sums.class_weight, 0.0)
-        W = np.where(self.present[..., None], sums.weight, 0.0)
-        some = W > 0
-        safe = np.where(some, W, 1.0)
-        self.weight = W  # (…, C, d)
-        # A class without values in a column takes its pivot from the other classes.
-        reference = _first(sums.pivot, np.isfinite(sums.pivot))
-        self.pivot = np.where(np.isfinite(sums.pivot), sums.pivot, reference)  # (C, d)
-        S, S_low = sums.sum, sums.sum_low
-        offset = np.where(some, (S + S_low) / safe, 0.0)
-        step = self.pivot - _first(self.pivot, some)[..., None, :]  # pivot − common origin
+        S, S_low, W = sums.sum, sums.sum_low, sums.weight
+        if self.present.all() and (W > 0).all() and np.isfinite(sums.pivot).all():
+            some: Any = True  # every class has values in every column, which is usual
+            self.class_weight, self.weight, self.pivot = sums.class_weight, W, sums.pivot
+            safe, origin, total = W, sums.pivot[0], W.sum(axis=-2)
+            full = total
+        else:
+            self.class_weight = np.where(self.present, sums.class_weight, 0.0)
+            W = np.where(self.present[..., None], W, 0.0)
+            some = W > 0
+            safe = np.where(some, W, 1.0)
+            self.weight = W  # (…, C, d)
+            # A class without values in a column takes its pivot from the other classes.
+            finite = np.isfinite(sums.pivot)
+            self.pivot = np.where(finite, sums.pivot, _first(sums.pivot, finite))  # (C, d)
+            origin = _first(self.pivot, some)[..., None, :]
+            total = W.sum(axis=-2)
+            full = np.where(total > 0, total, 1.0)
+        offset = _where(some, (S + S_low) / safe, 0.0)
+        step = self.pivot - origin
         shift = step + offset  # (…, C, d) mean − common origin
-        total = W.sum(axis=-2)
-        centre = (W * shift).sum(axis=-2) / np.where(total > 0, total, 1.0)
-        self.offset = np.where(some, offset, centre[..., None, :] - step)
+        centre = (W * shift).sum(axis=-2) / full
+        self.offset = _where(some, offset, centre[..., None, :] - step)
         if sums.square is None:
             return
         assert sums.square_low is not None
         assert sums.absorbed is not None
-        central = (sums.square - S * (S / safe)) + (sums.square_low - 2 * (S / safe) * S_low)
-        self.squares = np.where(some, np.maximum(central, 0.0), 0.0)
-        noise = np.where(some, EPS * sums.absorbed, 0.0)
+        mean = S / safe
+        central = (sums.square - S * mean) + (sums.square_low - 2 * mean * S_low)
+        self.squares = _where(some, np.maximum(central, 0.0), 0.0)
+        noise = _where(some, EPS * sums.absorbed, 0.0)
         # Sums that cancel to exactly zero have no rounding error: the values are constant.
         self.noise = np.where(np.abs(central) > EPS * noise, noise, 0.0)
         between = (W * (shift - centre[..., None, :]) ** 2).sum(axis=-2)
         spread, noise = self.squares.sum(axis=-2) + between, noise.sum(axis=-2)
-        self.total_variance = above(spread, noise) / np.where(total > 0, total, 1.0)
+        self.total_variance = above(spread, noise) / full
+
+
+def _where(some: Any, yes: np.ndarray, no: Any) -> np.ndarray:
+    """np.where, without a copy if `some` is True everywhere."""
+    return yes if some is True else np.where(some, yes, no)
 
 
 def check_scale(statistic: Moments) -> None:
     """Raise an error if the squares of a column that varies are too small or large for a double."""
     arrays, d = statistic.arrays, len(statistic.axes.columns)
+    if _is_ordinary(arrays["absorbed"], arrays["pivot"], statistic.weights):
+        return
     weight = statistic.weights[:, 0].sum(axis=0)  # (1,) or (d,)
     squares = arrays["absorbed"].reshape(-1, d).sum(axis=0)
     # A class without values in a column may have a pivot: that of rows that were forgotten.
@@ -124,6 +141,19 @@ def check_scale(statistic: Moments) -> None:
     small &= between < (LEAST_SQUARE / np.clip(weight, LEAST_SQUARE, 1.0)) ** 0.5
     if small.any():
         raise _squares_error(statistic, small, "less", LEAST_SQUARE, "small", "Multiply")
+
+
+def _is_ordinary(squares: np.ndarray, pivot: np.ndarray, weights: np.ndarray) -> bool:
+    """Whether the squares of all classes and columns are within the limits, which is usual.
+
+    False if a class has no pivot in a column.
+    """
+    if not squares.size:
+        return False
+    heavy = max(float(weights.max()), 1.0) * len(weights)
+    least, most = float(squares.min()), float(squares.max()) * len(squares)
+    far = max(-float(pivot.min()), float(pivot.max()))
+    return LEAST_SQUARE * heavy < least and most < LARGEST_SQUARE and far < 1e50
 
 
 def _squares_error(
@@ -147,7 +177,9 @@ class Scatter(Centred):
         arrays, lows = statistic.arrays, statistic.lows
         S = arrays["sum"][:, 0] + lows["sum"][:, 0]
         W = np.where(self.class_weight > 0, self.class_weight, 1.0)
-        S = np.where(self.present[:, None], S, 0.0)
+        everyone = bool(self.present.all())
+        if not everyone:
+            S = np.where(self.present[:, None], S, 0.0)
         if self.pooled_only:
             # (d, d) and (d,)
             self.pooled = S.T @ (S / W[:, None])  # a large array: it is used for each step
@@ -161,9 +193,12 @@ class Scatter(Centred):
             self.total_variance = above(spread, noise) / self.class_weight.sum()
             return
         outer = S[:, :, None] * (S / W[:, None])[:, None, :]  # (C, d, d)
-        self.each = (arrays["scatter"][:, 0] - outer) + lows["scatter"][:, 0]
-        self.each[~self.present] = 0.0
-        self.peak = np.where(self.present[:, None], arrays["absorbed"][:, 0], 0.0)  # (C, d)
+        self.each = np.subtract(arrays["scatter"][:, 0], outer, out=outer)
+        self.each += lows["scatter"][:, 0]
+        self.peak = arrays["absorbed"][:, 0]  # (C, d)
+        if not everyone:
+            self.each[~self.present] = 0.0
+            self.peak = np.where(self.present[:, None], self.peak, 0.0)
         self.pooled = self.each.sum(axis=0)
         self.pooled_peak = self.peak.sum(axis=0)
 

@@ -15,26 +15,29 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns
+from verosim.cached import cached_property
 from verosim.data import SparseRows
 from verosim.densities.base import Density, Params, infinite_weights, into
-from verosim.densities.conditionals import PresenceConditionals
 from verosim.densities.estimates import AMOUNTS_TABLE, FLAGS_TABLE, Estimates
-from verosim.densities.features import MISSING_FEATURE, Amounts, Expansion, Presence
-from verosim.densities.leave_one_out import Scorer, bernoulli, multinomial, refit
 from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
-from verosim.densities.terms import AmountsLength, AmountsTerm, PresenceTerm, RowLength, Term
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STRETCH
 from verosim.linalg import padded
 from verosim.stats import Counts, Tokens
+
+if TYPE_CHECKING:
+    from verosim.densities.conditionals import PresenceConditionals
+    from verosim.densities.features import Expansion
+    from verosim.densities.leave_one_out import Scorer
+    from verosim.densities.terms import RowLength, Term
 
 MOST_TOKENS = 1e15  # largest mean number of tokens in a simulated row
 
@@ -82,6 +85,8 @@ class ColumnParams(Params):
     threshold: float
     length: np.ndarray  # (C,) mean total of a row, needed to draw amounts
     certain: Certain | None = field(default=None, kw_only=True)  # with α = 0, shares of 0 or 1
+    # The padded table that `table` is a view of, if it was made in this form.
+    wide: np.ndarray | None = field(default=None, init=False, repr=False)
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -103,8 +108,9 @@ class ColumnParams(Params):
         return by_class(self.absent.T)
 
     @cached_property
-    def _lanes(self) -> np.ndarray:
-        return padded(self.table)
+    def lanes(self) -> np.ndarray:
+        """(d, whole lanes) the table as the loops read it."""
+        return padded(self.table) if self.wide is None else self.wide
 
     @cached_property
     def impossible(self) -> ColumnParams | None:
@@ -127,7 +133,7 @@ class ColumnParams(Params):
         if isinstance(block, SparseRows):
             kernels.score_sparse(
                 block.data, block.indices, block.indptr, self.presence, self.threshold,
-                self._lanes, self.absent, self.base, out,
+                self.lanes, self.absent, self.base, out,
             )  # fmt: skip
             return out
         amounts = self._present(block).astype(np.float64) if self.presence else block
@@ -139,7 +145,9 @@ class ColumnParams(Params):
         if self.presence:
             if missing.any():
                 out -= missing @ self.absent
-            out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
+            infinite = np.isinf(block)
+            if infinite.any():
+                out[infinite.any(axis=1)] = np.nan  # `check` raises the error
         return out
 
     def row_lengths(self, block: Any) -> np.ndarray:
@@ -153,6 +161,8 @@ class ColumnParams(Params):
         return np.bincount(row, amounts, minlength=len(block))
 
     def program_length(self) -> RowLength:
+        from verosim.densities.terms import AmountsLength
+
         reads = tuple(range(len(self.table)))
         return AmountsLength(reads, float(self.threshold) if self.presence else None)
 
@@ -188,6 +198,8 @@ class ColumnParams(Params):
     @property
     def conditionals(self) -> PresenceConditionals | None:
         """None for amounts: the columns share one total, so they are not independent."""
+        from verosim.densities.conditionals import PresenceConditionals
+
         return PresenceConditionals(self) if self.presence else None
 
     def log_likelihood(self, statistic: Counts) -> np.ndarray:
@@ -199,6 +211,8 @@ class ColumnParams(Params):
         return score
 
     def terms(self) -> tuple[Term, ...]:
+        from verosim.densities.terms import AmountsTerm, PresenceTerm
+
         table, absent = self.tables
         if absent is None:
             return (AmountsTerm(tuple(range(len(table))), table),) if len(table) else ()
@@ -232,6 +246,8 @@ class ColumnParams(Params):
         )  # fmt: skip
 
     def expansion(self, statistic: Counts) -> Expansion:
+        from verosim.densities.features import MISSING_FEATURE, Amounts, Presence
+
         if self.certain is not None:
             raise infinite_weights()
         names = tuple(statistic.axes.columns)
@@ -315,13 +331,19 @@ class ColumnDensity(Density):
         """α of scores that are not probabilities, at least 1e-10."""
         return max(self.alpha, LEAST_ALPHA)
 
+    def checks(self, statistic: Counts | Tokens) -> bool:
+        return not isinstance(statistic, Tokens)
+
     def estimate(self, statistic: Counts | Tokens) -> Params:
         if not isinstance(statistic, Tokens):
             return self._columns(statistic)
         kept = statistic.frequent(self.min_count)
         if self.documents is not None:
             kept = kept.in_documents(*self.documents)
-        return TextParams(self._columns(kept), kept.codes, kept.tokenizer, kept.scored_weighting)
+        return TextParams.later(
+            partial(self._columns, kept), kept.codes, tokenizer=kept.tokenizer,
+            weighting=kept.scored_weighting,
+        )  # fmt: skip
 
     def leave_one_out(self, statistic: Counts | Tokens) -> Scorer:
         if self.documents is not None:  # the tokens in use depend on the document left out
@@ -345,13 +367,15 @@ class Bernoulli(ColumnDensity):
     has_independent_columns = True
 
     def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
+        from verosim.densities.leave_one_out import bernoulli, refit
+
         if self.alpha == 0:
             return refit.scorer(self, statistic)
         return bernoulli.scorer(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
         found = statistic.arrays["count"][:, 0]  # (C, d)
-        count = np.maximum(found, 0.0)
+        count = found if self.constants and self.alpha > 0 else np.maximum(found, 0.0)
         seen = statistic.weight[:, 0, None]
         if "missing" in statistic.arrays:
             seen = seen - statistic.arrays["missing"][:, 0]
@@ -361,10 +385,9 @@ class Bernoulli(ColumnDensity):
             count, seen = np.where(alike, n, count), np.where(alike, N, seen)
         if self.alpha == 0:
             return self._exact(statistic, found, count, seen)
-        total = np.maximum(seen, 0.0) + 2 * self.alpha
-        present = np.log((count + self.alpha) / total)
-        absent = np.log((np.maximum(seen - count, 0.0) + self.alpha) / total)
-        return ColumnParams(**_column_fields(statistic, found, present - absent, absent))
+        table, absent = np.empty(count.T.shape), np.empty(count.T.shape)
+        kernels.log_presence(count, seen, self.alpha, table, absent)
+        return ColumnParams(**_column_fields(statistic, found, table.T, absent.T))
 
     def _exact(
         self, statistic: Counts | Tokens, found: np.ndarray, count: np.ndarray, seen: np.ndarray
@@ -385,11 +408,15 @@ class Multinomial(ColumnDensity):
     """Counts of tokens: p(x | k) = Π φ_i^x_i, the probability of the tokens in a fixed order."""
 
     def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
+        from verosim.densities.leave_one_out import multinomial, refit
+
         if self.alpha == 0:
             return refit.scorer(self, statistic)
         return multinomial.multinomial(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ColumnParams:
+        if isinstance(statistic, Tokens) and self.alpha > 0:
+            return self._of_tokens(statistic)
         count = statistic.arrays["count"][:, 0]  # (C, d)
         log_share = _log_shares(count, self.alpha)
         if self.alpha > 0:
@@ -399,6 +426,20 @@ class Multinomial(ColumnDensity):
         fields = _column_fields(statistic, count, np.where(zero, 0.0, log_share))
         return ColumnParams(**fields, certain=Certain(zero.T, np.zeros_like(zero.T)))
 
+    def _of_tokens(self, statistic: Tokens) -> ColumnParams:
+        """The scores from counts that are mostly zero, without a dense table of the counts."""
+        count = statistic.arrays["count"]
+        C, _, K = count.shape
+        wide, total = padded(np.broadcast_to(0.0, (K, C))), np.zeros(C)
+        kernels.log_token_shares(*count.of_fold(0), self.alpha, wide, total)
+        weight = statistic.weight[:, 0]
+        out = ColumnParams(
+            wide[:, :C], np.empty((0, C)), statistic.what == "presence", statistic.threshold,
+            np.maximum(total, 0) / np.where(weight > 0, weight, 1.0),
+        )  # fmt: skip
+        object.__setattr__(out, "wide", wide)
+        return out
+
 
 @dataclass(frozen=True)
 class Complement(ColumnDensity):
@@ -407,6 +448,8 @@ class Complement(ColumnDensity):
     norm: bool = False
 
     def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
+        from verosim.densities.leave_one_out import multinomial
+
         return multinomial.complement(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:
@@ -425,6 +468,8 @@ class Contrast(ColumnDensity):
     """One class against the rest: scores log φ_i|k − log φ̃_i|k, with φ̃ of all other classes."""
 
     def _closed_form(self, statistic: Counts | Tokens) -> Scorer:
+        from verosim.densities.leave_one_out import multinomial
+
         return multinomial.contrast(self, statistic)
 
     def _columns(self, statistic: Counts | Tokens) -> ComplementParams:

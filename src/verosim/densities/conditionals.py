@@ -16,7 +16,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
 from verosim.axes import Columns
+from verosim.cached import cached_property
 from verosim.densities.missing_cells import rows_by_pattern
 from verosim.densities.modes import gaussian_mixture_modes
 from verosim.linalg import one_blas_thread

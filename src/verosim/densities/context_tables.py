@@ -17,7 +17,6 @@ processes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import ContextCodes
 from verosim.axes.contexts import filled_slots
+from verosim.cached import cached_property
 from verosim.densities.attribution import (
     CHAIN,
     SHAPLEY,

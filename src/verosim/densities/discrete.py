@@ -10,23 +10,27 @@ Reference: Mitchell (1997), Machine Learning, §6.9.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import Categories, Codes, Columns
+from verosim.axes.codes import are_plain_integers
+from verosim.cached import cached_property
 from verosim.densities.base import Density, Params, infinite_weights, into
-from verosim.densities.code_terms import code_terms
-from verosim.densities.conditionals import CategoryConditionals
 from verosim.densities.estimates import SHARES_TABLE, Estimates, in_reading_order
-from verosim.densities.features import Expansion, Indicators
-from verosim.densities.leave_one_out import Scorer, categorical
 from verosim.densities.smoothing import log_of
-from verosim.densities.terms import Term
 from verosim.linalg import padded
 from verosim.stats import Counts
+
+if TYPE_CHECKING:
+    from verosim.densities.conditionals import CategoryConditionals
+    from verosim.densities.features import Expansion
+    from verosim.densities.leave_one_out import Scorer
+    from verosim.densities.terms import Term
+
+MOST_SLOTS = 1 << 16  # integers whose scores are stored one by one
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,33 @@ class CodeParams(Params):
         return rows
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
-        codes, _ = self.codes.encode(block)
         out = into(out, (len(block), self.table.shape[1]))
-        kernels.score_codes(codes, self._lanes, out)
+        if are_plain_integers(block) and self._by_integer is not None:
+            kernels.score_integers(block, *self._by_integer, out)
+        else:
+            kernels.score_codes(self.codes.encode(block)[0], self._lanes, out)
         return out
 
     @cached_property
+    def _by_integer(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The lowest integer and the first slot of each column, and the scores of all integers.
+
+        The scores of unseen values of all columns are at the end. None if a value is not a small
+        integer.
+        """
+        found = self.codes.table if type(self.codes) is Categories else None
+        if found is None or len(found[2]) > MOST_SLOTS:
+            return None
+        low, offset, code = found
+        column = np.repeat(np.arange(len(low)), np.diff(offset))
+        at = np.where(code >= 0, code, self.codes.size + column)
+        at = np.concatenate([at, self.codes.size + np.arange(len(low))])
+        return low, offset, padded(self.table[at]).reshape(-1)
+
+    @cached_property
     def _lanes(self) -> np.ndarray:
-        """The table and a row of zeros for missing cells, padded for `score_codes`."""
-        return padded(np.vstack([self.table, np.zeros(self.table.shape[1])]))
+        """The table and a row of zeros for missing cells, as `score_codes` reads them."""
+        return padded(np.vstack([self.table, np.zeros(self.table.shape[1])])).reshape(-1)
 
     def contributions(self, block: Any) -> np.ndarray:
         codes, _ = self.codes.encode(block)
@@ -115,6 +137,8 @@ class CodeParams(Params):
 
     @property
     def conditionals(self) -> CategoryConditionals | None:
+        from verosim.densities.conditionals import CategoryConditionals
+
         return CategoryConditionals(self)
 
     def estimates(self, statistic: Counts, j: int, most: int) -> Estimates | None:
@@ -131,9 +155,13 @@ class CodeParams(Params):
         return (count * np.where(count > 0, scores, 0.0)).sum(axis=1)
 
     def terms(self) -> tuple[Term, ...]:
+        from verosim.densities.code_terms import code_terms
+
         return code_terms(self.codes, self.table)
 
     def expansion(self, statistic: Counts) -> Expansion:
+        from verosim.densities.features import Indicators
+
         if np.isinf(self.table).any():
             raise infinite_weights()
         codes, columns = self.codes, statistic.axes.columns
@@ -182,11 +210,16 @@ class Categorical(Density):
         return False
 
     def leave_one_out(self, statistic: Counts) -> Scorer:
+        from verosim.densities.leave_one_out import categorical
+
         return categorical.scorer(self, statistic)
 
     def log_volume(self, codes: Any, block: Any, at: np.ndarray) -> np.ndarray:
         """(n,) log volume of the cells of some rows with codes `at` (n, d); 0 for categories."""
         return np.zeros(len(at))
+
+    def checks(self, statistic: Counts) -> bool:
+        return True
 
     def estimate(self, statistic: Counts) -> CodeParams:
         codes = statistic.axes.codes

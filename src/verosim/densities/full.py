@@ -16,19 +16,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from verosim.densities.base import Density, Params
 from verosim.densities.central import LEAST_FREEDOM, SEPARATOR, Scatter
 from verosim.densities.full_params import FullParams, make_params
-from verosim.densities.leave_one_out import Scorer, full
 from verosim.errors import PrecisionWarning, SingularWarning, VerosimError, listed, warn
 from verosim.linalg import (
     EPS,
     Factor,
     Spectrum,
+    chosen_square,
     dependent_columns,
     factor,
     ledoit_wolf,
@@ -37,9 +37,22 @@ from verosim.linalg import (
 )
 from verosim.stats import Moments, Statistic
 
+if TYPE_CHECKING:
+    from verosim.densities.leave_one_out import Scorer
+
 # Singular classes (None for the pooled covariance), with the columns that make them singular.
 Trouble = dict[int | None, np.ndarray]
 LEAST_DIGITS = 8  # with fewer correct digits, a nearly singular covariance is reported
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A covariance before shrinkage, with the numbers that it was computed from."""
+
+    sigma: np.ndarray  # (d, d); zero where only rounding errors are left
+    scatter: np.ndarray  # (d, d)
+    weight: float
+    noise: np.ndarray  # (d,) the share of each variance that is rounding error
 
 
 class SharedScatter:
@@ -48,7 +61,15 @@ class SharedScatter:
     def __init__(self, statistic: Moments, densities: Sequence[FullGaussian] = ()) -> None:
         self.scatter = Scatter(statistic)
         self._spectra: dict[Hashable, Spectrum] = {}
+        self._plain: dict[Hashable, Plain] = {}
         self._mixtures = Counter((density.pooling, density.covariance) for density in densities)
+
+    def plain(self, c: int | None, density: FullGaussian) -> Plain:
+        """A covariance before shrinkage, computed once for all its shrinkages."""
+        key = c, density.pooling, density.covariance
+        if key not in self._plain:
+            self._plain[key] = density.plain(self.scatter, c)
+        return self._plain[key]
 
     def spectrum(
         self, c: int | None, density: FullGaussian, covariance: np.ndarray
@@ -102,6 +123,8 @@ class FullGaussian(Density):
         ]
 
     def leave_one_out(self, statistic: Moments) -> Scorer:
+        from verosim.densities.leave_one_out import full
+
         return full.scorer(self, statistic)
 
     def solve(
@@ -114,17 +137,18 @@ class FullGaussian(Density):
         """
         scatter = Scatter(statistic) if shared is None else shared.scatter
         one = self.pooling == 1
-        present: list[int] = np.flatnonzero(scatter.present).tolist()
-        wanted: list[int | None] = [None] if one else [*present]
         used = scatter.total_variance > 0
         d = len(used)
         C = 1 if one else len(scatter.present)
-        covariances = np.tile(np.eye(d), (C, 1, 1))  # (C or 1, d, d); unused if a class is empty
-        factors = [Factor(np.eye(int(used.sum())), 0.0)] * C
-        for c in wanted:
-            at = c or 0
-            sigma, found = self._class_covariance(scatter, c, used, trouble, shared)
-            covariances[at], factors[at] = sigma, found
+        covariances = np.empty((C, d, d))
+        factors: list[Factor] = []
+        for c in [None] if one else range(C):
+            if c is None or scatter.present[c]:
+                sigma, found = self._class_covariance(scatter, c, used, trouble, shared)
+            else:  # it is not used: the class is empty
+                sigma, found = np.eye(d), Factor(np.eye(int(used.sum())), 0.0)
+            covariances[c or 0] = sigma
+            factors.append(found)
         share = scatter.class_weight / scatter.class_weight.sum()
         return make_params(
             scatter.pivot, scatter.offset, covariances, share, used, one, factors,
@@ -140,24 +164,21 @@ class FullGaussian(Density):
         shared: SharedScatter | None,
     ) -> tuple[np.ndarray, Factor]:
         """The covariance (d, d) of class c, or the pooled one if c is None, and its factor."""
-        S, W, freedom, peak = scatter.mix(c, self.pooling, self.covariance)
+        plain = self.plain(scatter, c) if shared is None else shared.plain(c, self)
+        sigma, S, W, noise = plain.sigma, plain.scatter, plain.weight, plain.noise
         at = np.flatnonzero(used)
-        square = np.ix_(at, at)
-        diagonal = S.diagonal()
-        least = EPS * peak  # the approximate rounding error of a sum of squares
-        known = diagonal > 16 * least
-        noise = np.where(known, np.maximum(EPS, least / np.where(known, diagonal, 1.0)), 1.0)
-        S = np.where(known[:, None] & known, S, 0.0)
-        sigma = S / freedom if freedom > LEAST_FREEDOM * W else np.zeros_like(S)
+        square = chosen_square(at, len(used))
         found = None
         if self.shrinkage is not None and len(at) and W > 0:
-            plain, a = sigma[square], self.intensity(scatter, c, S[square] / W, W)
-            sigma[square] = sphere(plain, a)
+            part, a = sigma[square], self.intensity(scatter, c, S[square], W)
+            sigma = sigma.copy()
+            sigma[square] = sphere(part, a)
             if shared is not None and self.floor == 0:
-                spectrum = shared.spectrum(c, self, plain)
+                spectrum = shared.spectrum(c, self, part)
                 found = None if spectrum is None else spectrum.factor(a)
         if self.floor > 0:
             least = self.floor * scatter.total_variance
+            sigma = sigma.copy()
             sigma.flat[:: len(S) + 1] = np.maximum(sigma.diagonal(), least)
         shrunk = self.shrinkage is not None or self.floor > 0
         if found is None:
@@ -178,13 +199,26 @@ class FullGaussian(Density):
         assert found is not None
         return sigma, found
 
-    def intensity(self, scatter: Scatter, c: int | None, mle: np.ndarray, W: float) -> float:
+    def plain(self, scatter: Scatter, c: int | None) -> Plain:
+        """The covariance of class c, or the pooled one if c is None, before shrinkage."""
+        S, W, freedom, peak = scatter.mix(c, self.pooling, self.covariance)
+        diagonal = S.diagonal()
+        least = EPS * peak  # the approximate rounding error of a sum of squares
+        known = diagonal > 16 * least
+        noise = np.maximum(EPS, least / np.where(known, diagonal, 1.0))
+        if not known.all():
+            noise = np.where(known, noise, 1.0)
+            S = np.where(known[:, None] & known, S, 0.0)
+        sigma = S / freedom if freedom > LEAST_FREEDOM * W else np.zeros_like(S)
+        return Plain(sigma, S, W, noise)
+
+    def intensity(self, scatter: Scatter, c: int | None, S: np.ndarray, W: float) -> float:
         """The shrinkage γ of the covariance of class c, or of the pooled one if c is None."""
         if self.shrinkage == "oas":
-            return oas(mle / scatter.scale, W)
+            return oas(S / W / scatter.scale, W)
         if self.shrinkage == "ledoit_wolf":
             quartic = scatter.mixed_quartic(c, self.pooling)
-            return ledoit_wolf(mle / scatter.scale, W, quartic)
+            return ledoit_wolf(S / W / scatter.scale, W, quartic)
         assert self.shrinkage is not None
         return float(self.shrinkage)
 

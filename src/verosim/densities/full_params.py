@@ -10,29 +10,35 @@ Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Lea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim import kernels
-from verosim.densities.attribution import Attribution, AttributionRequest
+from verosim.cached import cached_property
 from verosim.densities.base import into
-from verosim.densities.conditionals import FullConditionals
-from verosim.densities.estimates import Estimates
-from verosim.densities.features import Deviations, Expansion, SquaresAndProducts
-from verosim.densities.gaussian_shapley import gaussian_attribution
 from verosim.densities.located import Located
-from verosim.densities.missing_cells import Marginals, by_pattern, rows_by_pattern
-from verosim.densities.terms import QuadraticTerm, Term
 from verosim.errors import VerosimError
-from verosim.kernels.constants import LOG_2PI
-from verosim.linalg import Factor, factor
+from verosim.kernels.constants import LOG_2PI, PANEL
+from verosim.linalg import Factor, chosen_square, factor
 from verosim.stats import Moments, Statistic
 
-ROWS_CELLS = 1 << 15  # cells of the rows that are whitened at once: 256 kB, a part of the cache
-PADDING = 8  # extra cells per column, so that columns do not compete for the same place in a cache
-MOST_STRIPS = 6  # strips of a triangular matrix: more strips skip more zeros, in smaller products
+if TYPE_CHECKING:
+    from verosim.densities.attribution import Attribution, AttributionRequest
+    from verosim.densities.conditionals import FullConditionals
+    from verosim.densities.estimates import Estimates
+    from verosim.densities.features import Expansion
+    from verosim.densities.missing_cells import Marginals
+    from verosim.densities.terms import QuadraticTerm, Term
+
+
+def panels_of(triangles: np.ndarray) -> np.ndarray:
+    """(T, size) the rows of upper triangular matrices (T, d, d) in panels, column by column."""
+    T, d, _ = triangles.shape
+    whole = np.zeros((T, -(-d // PANEL) * PANEL, d))
+    whole[:, :d] = np.triu(triangles)
+    parts = [whole[:, i : i + PANEL, i:].swapaxes(1, 2).reshape(T, -1) for i in range(0, d, PANEL)]
+    return np.concatenate([np.empty((T, 0)), *parts], axis=1)
 
 
 @dataclass(frozen=True)
@@ -70,38 +76,15 @@ class FullParams(Located):
         out = into(out, (len(block), len(self.pivot)))
         if self._stacked is None:
             return self._squared_distance_far(block, out)
-        pivot, tables, shift = self._stacked
-        C, d = shift.shape
-        step = min(len(block), max(16, ROWS_CELLS // max(d, 1)))
-        Z, D = np.empty((d, step + PADDING)), np.empty((C, step))
-        Y = np.empty(max((len(table) for _, table in tables), default=0) * step)
-        for start in range(0, len(block), step):
-            rows = block[start : start + step]
-            m = len(rows)
-            z, squares = Z[:, :m], D[:, :m]
-            kernels.centre_columns(rows, pivot, z)
-            squares[:] = 0.0
-            for first, table in tables:
-                y = Y[: len(table) * m].reshape(len(table), m)
-                np.matmul(table, z[first:], out=y)
-                part = shift[:, first : first + len(table) // len(self.whitener)]
-                if self.shared:
-                    for c in range(C):
-                        kernels.add_squares(y, part[c : c + 1], squares[c : c + 1])
-                else:
-                    kernels.add_squares(y, part, squares)
-            out[start : start + m] = squares.T
+        kernels.squared_distances(block, *self._stacked, out)
         return out
 
     @cached_property
-    def _stacked(self) -> tuple[np.ndarray, list[tuple[int, np.ndarray]], np.ndarray] | None:
-        """One pivot (d,), strips of the triangular whiteners, and the whitened means (C, d).
+    def _stacked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """One pivot (d,), panels of the triangular whiteners, and the whitened means (C, d).
 
-        R of W = QR is a triangular whitener, because RᵀR = WᵀW. A strip of w of its rows that
-        starts at row s has zeros before column s. A strip is (s, table), where the table
-        (C · w or w, d − s) has these rows of all classes. Matrix products with all strips give the
-        distances to all classes. None if the classes are more than 10⁴ standard deviations apart,
-        because the products would lose digits.
+        R of W = QR is a triangular whitener, because RᵀR = WᵀW. None if the classes are more than
+        10⁴ standard deviations apart, because the products would lose digits.
         """
         pivot, means = self.about_one_pivot
         triangles = np.asarray(np.linalg.qr(self.whitener, mode="r"))  # (C or 1, d, d)
@@ -110,18 +93,19 @@ class FullParams(Located):
         )
         if not (shift**2).sum(axis=1).max(initial=0.0) <= 1e8:
             return None
-        d = len(pivot)
-        width = max(1, -(-d // min(MOST_STRIPS, max(1, d // 8))))
-        tables = [
-            (
-                first,
-                np.ascontiguousarray(triangles[:, first : first + width, first:]).reshape(
-                    -1, d - first
-                ),
-            )
-            for first in range(0, d, width)
-        ]
-        return pivot, tables, shift
+        return pivot, panels_of(triangles), shift
+
+    @cached_property
+    def has_compiled_ratio(self) -> bool:
+        return not self.marginalise and super().has_compiled_ratio
+
+    def _prepare_density(self) -> bool:
+        return self._stacked is not None
+
+    @cached_property
+    def _level(self) -> np.ndarray:
+        """(C or 1,) d log 2π + log|Σ| of the used columns."""
+        return self.used.sum() * LOG_2PI + self.log_det
 
     def _squared_distance_far(self, block: np.ndarray, out: np.ndarray) -> np.ndarray:
         """(n, C) squared distances, class by class, for classes that are far apart."""
@@ -136,9 +120,11 @@ class FullParams(Located):
 
     def log_density(self, block: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         out = self.squared_distance(block, out)
-        out += self.used.sum() * LOG_2PI + self.log_det
+        out += self._level
         out *= -0.5
         if self._needs_marginals(out):
+            from verosim.densities.missing_cells import by_pattern
+
             rows, new = by_pattern(block, out)
             squares, level = self._marginals.distances(self, block, rows, new)
             out[rows] = -0.5 * (squares + level)
@@ -148,7 +134,9 @@ class FullParams(Located):
         if not self.shared or self.far_apart:
             return self.log_density(block, out)
         out = self.linear_scores(block, out)
-        if self._needs_marginals(out):
+        if self.marginalise and self._needs_marginals(out):
+            from verosim.densities.missing_cells import by_pattern
+
             self._marginals.linear_scores(self, block, *by_pattern(block, out), out)
         return out
 
@@ -158,6 +146,8 @@ class FullParams(Located):
 
     @cached_property
     def _marginals(self) -> Marginals:
+        from verosim.densities.missing_cells import Marginals
+
         return Marginals.of(self)
 
     def solve(self, shift: np.ndarray) -> np.ndarray:
@@ -167,14 +157,20 @@ class FullParams(Located):
     def mahalanobis(self, block: np.ndarray) -> np.ndarray:
         squares = self.squared_distance(block)
         if self._needs_marginals(squares):
+            from verosim.densities.missing_cells import by_pattern
+
             rows, new = by_pattern(block, squares)
             squares[rows] = self._marginals.distances(self, block, rows, new)[0]
         return np.sqrt(squares)
 
     def contributions(self, block: np.ndarray) -> np.ndarray:
+        from verosim.densities.attribution import AttributionRequest
+
         return self.attribution(block, AttributionRequest()).parts
 
     def attribution(self, block: np.ndarray, request: AttributionRequest) -> Attribution:
+        from verosim.densities.gaussian_shapley import gaussian_attribution
+
         return gaussian_attribution(self, block, request)
 
     @cached_property
@@ -212,6 +208,8 @@ class FullParams(Located):
 
     @cached_property
     def conditionals(self) -> FullConditionals:
+        from verosim.densities.conditionals import FullConditionals
+
         return FullConditionals(self)
 
     def marginal(self, columns: np.ndarray) -> FullParams:
@@ -248,6 +246,8 @@ class FullParams(Located):
         return np.diagonal(self.covariance_, axis1=1, axis2=2)
 
     def estimates(self, statistic: Any, j: int, most: int) -> Estimates:
+        from verosim.densities.estimates import Estimates
+
         variance = np.broadcast_to(self.variances, self.pivot.shape)[:, j]
         weight = statistic.weight[:, 0]
         if statistic.complete is None:  # some cells are missing
@@ -262,6 +262,8 @@ class FullParams(Located):
         at = np.flatnonzero(self.used)
         if not len(at):
             return ()
+        from verosim.densities.terms import QuadraticTerm
+
         pivot, offset = self.pivot, self.offset
         if self._stacked is not None:  # the scores are computed from one pivot
             pivot, offset = np.broadcast_arrays(*self.about_one_pivot)
@@ -280,6 +282,8 @@ class FullParams(Located):
 
     def expansion(self, statistic: Statistic) -> Expansion:
         """The features z and, if each class has its own covariance, all products z_i z_j."""
+        from verosim.densities.features import Deviations, SquaresAndProducts
+
         columns = statistic.axes.columns
         names, scale = tuple(columns), self.deviations
         pivot, centre, shift = self.reference
@@ -310,6 +314,8 @@ class FullParams(Located):
         """
         if not self.marginalise or not np.isnan(block).any():
             return block
+        from verosim.densities.missing_cells import rows_by_pattern
+
         scores = self.log_ratio(block) + log_prior
         posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
@@ -347,8 +353,9 @@ def make_params(
         factors = [f for f in found if f is not None]
         assert len(factors) == C
     whitener = np.zeros((C, d, d))
+    square = chosen_square(at, d)
     for c, f in enumerate(factors):
-        whitener[c][np.ix_(at, at)] = f.whitener
+        whitener[c][square] = f.whitener
     log_det = np.array([f.log_det for f in factors])
     return FullParams(
         pivot, offset, covariance, whitener, log_det, share, used, shared, marginalise

@@ -10,24 +10,26 @@ Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Lea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim import kernels
+from verosim.cached import cached_property
 from verosim.data import SparseRows
 from verosim.densities.base import Density, into
-from verosim.densities.central import LEAST_FREEDOM, Centred
-from verosim.densities.conditionals import DiagonalConditionals
-from verosim.densities.estimates import Estimates
-from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion, Squares
-from verosim.densities.leave_one_out import Scorer, diagonal
+from verosim.densities.central import LEAST_FREEDOM, Centred, check_scale
 from verosim.densities.located import Located
-from verosim.densities.terms import GaussianTerm, Term
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
+
+if TYPE_CHECKING:
+    from verosim.densities.conditionals import DiagonalConditionals
+    from verosim.densities.estimates import Estimates
+    from verosim.densities.features import Expansion
+    from verosim.densities.leave_one_out import Scorer
+    from verosim.densities.terms import Term
 
 
 @dataclass(frozen=True)
@@ -61,21 +63,32 @@ class DiagonalParams(Located):
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = into(out, (len(block), len(self.pivot)))
-        if isinstance(block, SparseRows) and self._zero_is_far:  # the sparse form loses digits
+        if not isinstance(block, SparseRows):
+            kernels.score_diagonal(block, *self._arrays, out)
+        elif self._zero_is_far:  # the sparse form loses digits
             for rows, dense in block.dense_blocks():
                 self.log_density(dense, out[rows])
-        elif isinstance(block, SparseRows):
-            means = self.means
-            log_zero = (self.log_cell - 0.5 * means**2 * self.precision).sum(axis=1)
+        else:
             kernels.score_diagonal_sparse(
                 block.data, block.indices, block.indptr,
-                means, self.precision, self.log_cell, log_zero, out,
+                self.means, self.precision, self.log_cell, self._log_zero, out,
             )  # fmt: skip
-        else:
-            kernels.score_diagonal(
-                block, *self._places, self.precision, self.log_cell, self.log_cell.sum(axis=1), out
-            )
         return out
+
+    @cached_property
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        """The arrays of `kernels.score_diagonal` after the rows."""
+        return *self._places, self.precision, self.log_cell, self.log_cell.sum(axis=1)
+
+    @cached_property
+    def _log_zero(self) -> np.ndarray:
+        """(C,) the log density of a row of zeros."""
+        return (self.log_cell - 0.5 * self.means**2 * self.precision).sum(axis=1)
+
+    def _prepare_density(self) -> bool:
+        for name in ("_arrays", "_log_zero", "_zero_is_far"):
+            getattr(self, name)
+        return True
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
@@ -140,6 +153,8 @@ class DiagonalParams(Located):
 
     @property
     def conditionals(self) -> DiagonalConditionals:
+        from verosim.densities.conditionals import DiagonalConditionals
+
         return DiagonalConditionals(self)
 
     def marginal(self, columns: np.ndarray) -> DiagonalParams:
@@ -162,6 +177,8 @@ class DiagonalParams(Located):
         return self.variance
 
     def estimates(self, statistic: Moments, j: int, most: int) -> Estimates:
+        from verosim.densities.estimates import Estimates
+
         seen = statistic.arrays["cells"][:, 0, j]
         return Estimates.of_gaussian(self.means[:, j], self.variance[:, j], seen)
 
@@ -170,6 +187,8 @@ class DiagonalParams(Located):
         return np.diag(self.precision[k]), float(np.log(self.variance[k][used]).sum())
 
     def terms(self) -> tuple[Term, ...]:
+        from verosim.densities.terms import GaussianTerm
+
         pivot, offset = np.broadcast_arrays(*self._places)
         used = np.flatnonzero((self.variance > 0).any(axis=0)).tolist()
         return tuple(
@@ -182,6 +201,8 @@ class DiagonalParams(Located):
 
         The weight of the mark of a missing cell cancels the constant term of its column.
         """
+        from verosim.densities.features import MISSING_FEATURE, Deviations, Squares
+
         columns = statistic.axes.columns
         names, scale = tuple(columns), self.deviations
         pivot, centre, shift = self.reference
@@ -218,6 +239,10 @@ class DiagonalGaussian(Density):
     def is_additive(self) -> bool:
         return self.shrinkage is None  # shrinkage uses the mean variance of all columns
 
+    def checks(self, statistic: Moments) -> bool:
+        check_scale(statistic)
+        return statistic.axes.groups.folds == 1
+
     def estimate(self, statistic: Moments) -> DiagonalParams:
         return self.from_moments(Centred(statistic))
 
@@ -230,6 +255,8 @@ class DiagonalGaussian(Density):
         )
 
     def leave_one_out(self, statistic: Moments) -> Scorer:
+        from verosim.densities.leave_one_out import diagonal
+
         return diagonal.gaussian(self, statistic)
 
     def variances(self, moments: Centred) -> np.ndarray:

@@ -11,7 +11,7 @@ Reference: Scott (2015), Multivariate Density Estimation, §3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,15 +21,17 @@ from verosim.data.readings import CellReading
 from verosim.data.sources import as_block
 from verosim.densities.attribution import Attribution, AttributionRequest, summed_by_owner
 from verosim.densities.base import Params, equal_parts, no_contributions
-from verosim.densities.conditionals import BinConditionals
 from verosim.densities.discrete import Categorical, CodeParams
 from verosim.densities.estimates import HEIGHTS_TABLE, Estimates
-from verosim.densities.features import Expansion
 from verosim.densities.shapley import MOST_EXACT_PLAYERS, shapley_weights, subset_members
 from verosim.densities.smoothing import log_of
-from verosim.densities.terms import CodeTerm, CombinationTerm, Term
 from verosim.errors import VerosimError
 from verosim.stats import Counts
+
+if TYPE_CHECKING:
+    from verosim.densities.conditionals import BinConditionals
+    from verosim.densities.features import Expansion
+    from verosim.densities.terms import Term
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class BinParams(CodeParams):
 
     @property
     def conditionals(self) -> BinConditionals:
+        from verosim.densities.conditionals import BinConditionals
+
         return BinConditionals(self)
 
     def estimates(self, statistic: Counts, j: int, most: int) -> Estimates:
@@ -102,6 +106,8 @@ class CellParams(CodeParams):
         return tuple(BinReading(one, tuple(cuts[1:-1].tolist())) for one, cuts in edges)
 
     def terms(self) -> tuple[Term, ...]:
+        from verosim.densities.terms import CodeTerm, CombinationTerm
+
         bins, size, C = self.codes.bins, self.codes.size, self.table.shape[1]
         counts, widths = bins.counts(), np.split(log_widths(bins), bins.first[1:-1])
         keys = tuple(int(key) for key in self.codes.occupied.values[0])

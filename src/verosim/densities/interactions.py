@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import CellCodes, Columns
+from verosim.cached import cached_property
 from verosim.data.readings import CellReading
 from verosim.data.sources import CELLS_PART, Parts
 from verosim.densities.base import Params, into

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from verosim.cached import cached_property
 from verosim.data.lift import Lift
 from verosim.data.sources import as_block
 from verosim.densities.attribution import Attribution, AttributionRequest

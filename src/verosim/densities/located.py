@@ -12,12 +12,15 @@ Reference: Hastie, Tibshirani & Friedman (2009), The Elements of Statistical Lea
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.densities.base import LinearForm, Params
-from verosim.densities.terms import LinearTerm, Term
+
+if TYPE_CHECKING:
+    from verosim.densities.terms import Term
 
 
 class Located(Params):
@@ -114,8 +117,21 @@ class Located(Params):
         form = self.linear_form
         if form is None:
             return self.terms()
+        from verosim.densities.terms import LinearTerm
+
         reads = tuple(range(len(form.pivot)))
         return (LinearTerm(reads, form.pivot, form.centre, form.coef, form.bias),)
+
+    @cached_property
+    def has_compiled_ratio(self) -> bool:
+        with np.errstate(over="ignore", invalid="ignore"):  # all that the loops need is made here
+            if self.shared and not self.far_apart:
+                return self._form.is_summed
+            return self._prepare_density()
+
+    @abstractmethod
+    def _prepare_density(self) -> bool:
+        """Compute what `log_density` needs. True if it then uses compiled loops only."""
 
     def linear_scores(self, block: np.ndarray, out: np.ndarray | None) -> np.ndarray:
         """(n, C) the linear scores of complete rows."""

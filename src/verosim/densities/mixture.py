@@ -10,12 +10,12 @@ Royal Statistical Society B 58, 155–176.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim import kernels
+from verosim.cached import cached_property
 from verosim.data.batch import BLOCK_CELLS
 from verosim.densities.attribution import SAMPLED, SHAPLEY, Attribution, AttributionRequest
 from verosim.densities.base import Density, Params, into

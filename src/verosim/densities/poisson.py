@@ -11,20 +11,22 @@ Reference: Gelman et al. (2013), Bayesian Data Analysis, §2.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
 
 from verosim.densities.base import Density, Params, into
-from verosim.densities.central import Centred
-from verosim.densities.conditionals import PoissonConditionals
+from verosim.densities.central import Centred, check_scale
 from verosim.densities.estimates import RATE_TABLE, Estimates
-from verosim.densities.features import MISSING_FEATURE, Deviations, Expansion
-from verosim.densities.leave_one_out import Scorer, diagonal
-from verosim.densities.terms import PoissonTerm, Term
 from verosim.errors import VerosimError
 from verosim.stats import Moments
+
+if TYPE_CHECKING:
+    from verosim.densities.conditionals import PoissonConditionals
+    from verosim.densities.features import Expansion
+    from verosim.densities.leave_one_out import Scorer
+    from verosim.densities.terms import Term
 
 LEAST_RATE = 1e-10  # smallest rate, as a share of the mean of the column; needed if α = 0
 
@@ -70,6 +72,8 @@ class PoissonParams(Params):
 
     @property
     def conditionals(self) -> PoissonConditionals:
+        from verosim.densities.conditionals import PoissonConditionals
+
         return PoissonConditionals(self)
 
     def log_likelihood(self, statistic: Any) -> np.ndarray:
@@ -79,6 +83,8 @@ class PoissonParams(Params):
         )
 
     def terms(self) -> tuple[Term, ...]:
+        from verosim.densities.terms import PoissonTerm
+
         used = np.flatnonzero((self.rate > 0).any(axis=0)).tolist()
         return tuple(PoissonTerm((j,), self.rate[:, j]) for j in used)
 
@@ -87,6 +93,8 @@ class PoissonParams(Params):
         return Estimates(RATE_TABLE, ("rate",), self.rate[:, j : j + 1], seen)
 
     def expansion(self, statistic: Moments) -> Expansion:
+        from verosim.densities.features import MISSING_FEATURE, Deviations
+
         columns = statistic.axes.columns
         names = tuple(columns)
         d, log_rate = len(names), self._log_rate
@@ -109,7 +117,13 @@ class Poisson(Density):
     has_independent_columns = True
 
     def leave_one_out(self, statistic: Moments) -> Scorer:
+        from verosim.densities.leave_one_out import diagonal
+
         return diagonal.poisson(self, statistic)
+
+    def checks(self, statistic: Moments) -> bool:
+        check_scale(statistic)
+        return statistic.axes.groups.folds == 1
 
     def estimate(self, statistic: Moments) -> PoissonParams:
         return PoissonParams(self.rates(Centred(statistic)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from verosim.axes import Columns
 from verosim.data.sources import Parts
 from verosim.densities.attribution import SHAPLEY, Attribution, AttributionRequest
 from verosim.densities.base import Density, Params
-from verosim.densities.conditionals import ProductConditionals
-from verosim.densities.features import Expansion, SideBySide
-from verosim.densities.leave_one_out import Scorer
-from verosim.densities.terms import Term
 from verosim.errors import VerosimError
 from verosim.stats import Product
+
+if TYPE_CHECKING:
+    from verosim.densities.conditionals import ProductConditionals
+    from verosim.densities.features import Expansion
+    from verosim.densities.leave_one_out import Scorer
+    from verosim.densities.terms import Term
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,10 @@ class ProductParams(Params):
 
     @property
     def generative(self) -> ProductParams:
-        return replace(self, parts={name: part.generative for name, part in self.parts.items()})
+        parts = {name: part.generative for name, part in self.parts.items()}
+        if all(parts[name] is part for name, part in self.parts.items()):
+            return self  # so that a rule computes posteriors and densities in one pass
+        return replace(self, parts=parts)
 
     def contributions(self, block: Mapping[str, Any]) -> np.ndarray:
         return np.concatenate(
@@ -76,6 +81,8 @@ class ProductParams(Params):
 
     @property
     def conditionals(self) -> ProductConditionals:
+        from verosim.densities.conditionals import ProductConditionals
+
         return ProductConditionals.of(self)
 
     def log_likelihood(self, statistic: Product) -> np.ndarray:
@@ -119,6 +126,8 @@ class ProductParams(Params):
         return tuple(out)
 
     def expansion(self, statistic: Product) -> Expansion:
+        from verosim.densities.features import SideBySide
+
         return SideBySide.of(
             {name: part.expansion(statistic.parts[name]) for name, part in self.parts.items()}
         )
@@ -156,6 +165,10 @@ class ProductDensity(Density):
                 "Give one density for each kind of part.",
             )
         return {name: self.parts[kind] for name, kind in statistic.kinds.items()}
+
+    def checks(self, statistic: Product) -> bool:
+        densities = self.densities_of(statistic)
+        return all(density.checks(statistic.parts[name]) for name, density in densities.items())
 
     def estimate(self, statistic: Product) -> ProductParams:
         return ProductParams(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from scipy import sparse
 
 from verosim import kernels
 from verosim.axes import Columns, Vocabulary
+from verosim.cached import cached_property
 from verosim.data import Documents, Tokenizer
 from verosim.densities.attribution import LINEAR, Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import ClassScores, Density, into, no_known_features

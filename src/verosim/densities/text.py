@@ -10,33 +10,42 @@ classification, AAAI-98 Workshop on Learning for Text Categorization.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import Columns, TokenCodes, Vocabulary
+from verosim.cached import cached_property
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.densities.attribution import Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import Params, infinite_weights, into
 from verosim.densities.estimates import TOKENS_TABLE, Estimates, typical_tokens
-from verosim.densities.features import Expansion, TokenAmounts
-from verosim.densities.terms import RowLength, Term, TokensTerm, WordsLength
-from verosim.densities.token_terms import checked_tokenizer, token_rows
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STATE_SIZE, WHY
-from verosim.linalg import padded
+from verosim.locks import ProcessLock
 from verosim.stats import Tokens
 from verosim.stats.document_terms import document_terms, text_lengths
 from verosim.stats.term_rows import TermMatrix, TermRows
 
+if TYPE_CHECKING:
+    from verosim.densities.features import Expansion
+    from verosim.densities.terms import RowLength, Term
+
+_making = ProcessLock()  # several threads score texts, and only one of them makes the table
+
 
 @dataclass(frozen=True)
 class TextParams(Params):
-    """Scores of texts, computed from the scores of their tokens."""
+    """Scores of texts, computed from the scores of their tokens.
+
+    The table of scores has one number per token and class, most of them for tokens that do not
+    occur in the class. It is made when it is first used, so that a model that learns from a stream
+    of texts does not make it after every block.
+    """
 
     is_positive: ClassVar[bool] = False
 
@@ -44,6 +53,27 @@ class TextParams(Params):
     codes: TokenCodes
     tokenizer: Tokenizer
     weighting: str  # the amount of a token in a text: "counts", "presence" or "l2"
+
+    @classmethod
+    def later(cls, make: Callable[[], Any], codes: TokenCodes, **settings: Any) -> Self:
+        """The parameters with tokens=make(), which is called when the tokens are first used."""
+        out = object.__new__(cls)
+        vars(out).update(_make=make, codes=codes, **settings)
+        return out
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "tokens" or "_make" not in vars(self):
+            raise AttributeError(name)
+        with _making.now:
+            make = vars(self).get("_make")
+            if make is not None:
+                vars(self)["tokens"] = make()
+                del vars(self)["_make"]
+        return vars(self)["tokens"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.tokens
+        return vars(self)
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -58,10 +88,6 @@ class TextParams(Params):
     def generative(self) -> TextParams:
         tokens = self.tokens.generative
         return self if tokens is self.tokens else replace(self, tokens=tokens)
-
-    @cached_property
-    def _lanes(self) -> np.ndarray:
-        return padded(self.tokens.table)
 
     def read(self, rows: Any) -> Documents | TermRows:
         return rows if isinstance(rows, TermRows) else Documents.of(rows)
@@ -83,13 +109,14 @@ class TextParams(Params):
         stamps = np.zeros(self.codes.size if self.tokens.presence else 0, dtype=np.int64)
         weighed = self.weighting == "l2"
         state = np.zeros(STATE_SIZE, dtype=np.int64)
+        lanes = np.empty(self.tokens.lanes.shape[1])
 
         def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
             read = kernels.score_texts(
                 some.data, some.offsets, by.ascii, by.points, *self.tokenizer.ngrams,
-                self.tokenizer.characters, WEIGHTINGS[self.weighting], buckets, places, *vocabulary,
-                self._lanes, self.tokens.base, out[first : first + len(some)],
-                stamps, state, *self.tokenizer.room(some, weighed),
+                self.tokenizer.characters or None, WEIGHTINGS[self.weighting], buckets, places,
+                *vocabulary, self.tokens.lanes, self.tokens.base, out[first : first + len(some)],
+                lanes, stamps, state, *self.tokenizer.room(some, weighed),
             )  # fmt: skip
             return int(read), int(state[WHY])
 
@@ -100,7 +127,7 @@ class TextParams(Params):
         """The scores of texts that were divided into n-grams before."""
         absent = np.empty((0, out.shape[1]))  # tokens that do not occur have no score
         kernels.score_sparse(
-            rows.data, rows.indices, rows.indptr, False, 0.0, self._lanes, absent,
+            rows.data, rows.indices, rows.indptr, False, 0.0, self.tokens.lanes, absent,
             self.tokens.base, out,
         )  # fmt: skip
         return out
@@ -109,6 +136,9 @@ class TextParams(Params):
         return text_lengths(block, self.tokenizer)
 
     def program_length(self) -> RowLength:
+        from verosim.densities.terms import WordsLength
+        from verosim.densities.token_terms import checked_tokenizer
+
         return WordsLength.of(checked_tokenizer(self.tokenizer))
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:
@@ -174,6 +204,9 @@ class TextParams(Params):
         return score + statistic.weight[:, 0] * tokens.base
 
     def terms(self) -> tuple[Term, ...]:
+        from verosim.densities.terms import TokensTerm
+        from verosim.densities.token_terms import checked_tokenizer, token_rows
+
         table, absent = self.tokens.tables
         if not len(table):
             return ()
@@ -194,6 +227,8 @@ class TextParams(Params):
         return Estimates(TOKENS_TABLE, heads, share[:, at], weight, count, len(at) == len(names))
 
     def expansion(self, statistic: Tokens) -> Expansion:
+        from verosim.densities.features import TokenAmounts
+
         if not isinstance(self.codes, Vocabulary):
             raise VerosimError(
                 "A model with hashed tokens has no twin, because the tokens are not stored.",

@@ -12,6 +12,7 @@ from verosim.engines.cluster import (
     summarise,
 )
 from verosim.engines.local import (
+    LEAST_CELLS_FOR_THREADS,
     map_jobs,
     map_rows,
     map_spans,
@@ -20,9 +21,11 @@ from verosim.engines.local import (
     spans,
     threads,
     use_threads,
+    work_in_order,
 )
 
 __all__ = [
+    "LEAST_CELLS_FOR_THREADS",
     "ChunkWork",
     "cluster_of",
     "map_batches",
@@ -37,4 +40,5 @@ __all__ = [
     "summarise",
     "threads",
     "use_threads",
+    "work_in_order",
 ]

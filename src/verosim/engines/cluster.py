@@ -32,13 +32,14 @@ from verosim.data.stream import Chunk, TableSource
 from verosim.engines import local
 from verosim.engines.same_rows import check_same_rows, counting, summed_counts
 from verosim.engines.versions import check_versions, versions_here
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, kept_warnings, warn_again
 from verosim.stats import Statistic
 from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
 from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.tensor_files import read_tensors, tensor_file
 
 MERGED_AT_ONCE = 8  # replies that one task of an engine merges
+MOST_WARNINGS, MOST_EXAMPLES = 20, 3  # that a reply has of its partitions
 LENGTH = 8  # bytes that hold the length of a header
 LEAST_BATCH = 1 << 13  # smaller batches of an engine are joined
 
@@ -74,8 +75,14 @@ class ChunkWork(ABC):
 def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
     """The statistic of all rows of the source, on the axes of the plan or on wider axes.
 
-    It is computed where the rows are. `plan` is a zero statistic and does not change.
+    It is computed where the rows are. `plan` is a zero statistic and does not change. The rows that
+    the source leaves out are subtracted.
     """
+    if isinstance(source, TableSource) and source.without is not None:
+        total = summarise(replace(source, without=None), plan)
+        part = summarise(replace(source.without, reader=source.reader), total.zero())
+        rest = total.without(part)
+        return rest.align(rest.axes.with_groups(total.axes.groups))  # all classes stay
     cluster = cluster_of(source)
     if cluster is None or not isinstance(source, TableSource):
         return local.summarise_here(source, plan)
@@ -87,10 +94,20 @@ def reduce_chunks(work: ChunkWork, source: TableSource) -> Any:
     """The results of all chunks of a table, joined where the rows are."""
     cluster = cluster_of(source)
     if cluster is None:
-        return work.joined(list(local.map_chunks_here(work, source)))
+        return _joined_as_read(work, source)
     return work.unpacked(
         plain_from_bytes(_run(cluster, source, _Reducing(source.elsewhere(), work)))
     )
+
+
+def _joined_as_read(work: ChunkWork, source: TableSource) -> Any:
+    """The joined results of the chunks here. A few of them are in memory at a time."""
+    found: list[Any] = []
+    for one in local.map_chunks_here(work, source):
+        found.append(one)
+        if len(found) == MERGED_AT_ONCE:
+            found = [work.joined(found)]
+    return work.joined(found)
 
 
 def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
@@ -107,6 +124,7 @@ def map_batches(
     """A lazy frame of the cluster with the batch of each chunk."""
     cluster = cluster_of(source)
     assert cluster is not None
+    source.reader.watched(None)  # the counts of a lazy frame are not sent
     job = _packed_job(_Mapping(source.elsewhere(), work))
     return cluster.mapped(job, _columns(source), schema, source.keep)
 
@@ -122,6 +140,11 @@ def _run(cluster: Cluster, source: TableSource, job: _Job) -> bytes:
     reply = cluster.reduced(_packed_job(job), _columns(source))
     header, body = _split(reply)
     check_versions(header["versions"], f"a worker of {cluster.name}")
+    warn_again(header["warnings"])
+    watch = source.reader.watch
+    if watch is not None:
+        watch.take(header["unseen"])
+        watch.report()
     before = cluster.counts_seen.setdefault(job.label_column, header["counts"])
     check_same_rows(before, header["counts"], cluster.name)
     return body
@@ -174,8 +197,7 @@ class _Reducing(_Job):
     work: ChunkWork
 
     def of(self, source: TableSource) -> bytes:
-        found = self.work.joined(list(local.map_chunks_here(self.work, source)))
-        return plain_to_bytes(self.work.packed(found))
+        return plain_to_bytes(self.work.packed(_joined_as_read(self.work, source)))
 
     def merged(self, bodies: list[bytes]) -> bytes:
         found = [self.work.unpacked(plain_from_bytes(body)) for body in bodies]
@@ -206,10 +228,14 @@ def partition_reply(job: bytes, number: int, batches: Iterable[pa.RecordBatch]) 
     """The reply of one partition. Engines call this function on a worker, or in a process there."""
     work = _opened(job)
     counts: Counter[str] = Counter()
-    with local.use_threads(1):
+    with local.use_threads(1), kept_warnings() as said:
         counted = counting(batches, work.label_column, counts)
         body = work.of(_partition(work, number, counted))
-    header = {"partitions": [[number, number + 1]], "counts": counts}
+    watch = work.source.reader.watch
+    unseen = {} if watch is None else watch.summed()
+    header = {
+        "partitions": [[number, number + 1]], "counts": counts, "warnings": said, "unseen": unseen
+    }  # fmt: skip
     return _framed({"versions": versions_here(), **header}, body)
 
 
@@ -231,10 +257,25 @@ def merged_reply(job: bytes, replies: Sequence[bytes]) -> bytes:
         check_versions(header["versions"], "another worker")
     partitions = joined_ranges([header["partitions"] for header, _ in found])
     counts = summed_counts(header["counts"] for header, _ in found)
-    with local.use_threads(1):
+    with local.use_threads(1), kept_warnings() as said:
         body = work.merged([body for _, body in found])
-    header = {"partitions": partitions, "counts": counts}
+    for header, _ in found:
+        said |= header["warnings"]
+    unseen = _summed_unseen([header["unseen"] for header, _ in found])
+    said = dict(list(said.items())[:MOST_WARNINGS])
+    header = {"partitions": partitions, "counts": counts, "warnings": said, "unseen": unseen}
     return _framed({"versions": versions_here(), **header}, body)
+
+
+def _summed_unseen(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The unseen values of several partitions by column: unseen, all, and some examples."""
+    out: dict[str, Any] = {}
+    for one in found:
+        for name, (unseen, of, examples) in one.items():
+            k, m, shown = out.get(name, (0, 0, []))
+            shown = list(dict.fromkeys([*shown, *examples]))[:MOST_EXAMPLES]
+            out[name] = [k + unseen, m + of, shown]
+    return out
 
 
 def check_complete(reply: bytes, partitions: int) -> None:

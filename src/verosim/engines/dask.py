@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data.clusters import (
     ArraysThere,
     Cluster,

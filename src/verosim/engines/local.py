@@ -18,8 +18,11 @@ from functools import cache, reduce
 from operator import iadd
 from typing import Any
 
+import numpy as np
+
 from verosim.data import ArraySource
 from verosim.data.batch import BLOCK_CELLS
+from verosim.data.cells import known_texts
 from verosim.data.sources import cells_per_row
 from verosim.data.stream import Chunk, TableSource
 from verosim.engines.progress import Progress
@@ -28,6 +31,8 @@ from verosim.linalg import one_blas_thread
 from verosim.stats import Statistic
 
 LEAST_CELLS_FOR_THREADS = 1 << 16  # with fewer cells, starting threads costs more than it saves
+LEAST_PRODUCTS = 1 << 18  # BLAS itself uses one thread for fewer multiplications
+LARGE = 1 << 16  # numbers of a statistic from which new zeros are cheaper than a copy
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -142,19 +147,22 @@ def summarise_here(source: ArraySource | TableSource, plan: Statistic) -> Statis
     """
     if isinstance(source, TableSource):
         return _summarise_stream(source, plan)
-    cells = len(source) * cells_per_row(source.X)
+    n, size = len(source), plan.size
+    cells = n * cells_per_row(source.X)
     # With few rows, adding a second large statistic costs more than counting.
-    bounds = spans(len(source), cells if plan.size < cells else 0)
-    first = plan.copy()
+    bounds = spans(n, cells if size < cells else 0)
+    first = _unused(plan)
     if len(bounds) == 2:
-        with one_blas_thread if cells < LEAST_CELLS_FOR_THREADS else nullcontext():
+        # A product of a few rows is too small for several threads of BLAS.
+        few = cells < LEAST_CELLS_FOR_THREADS and n * size >= LEAST_PRODUCTS
+        with one_blas_thread if few else nullcontext():
             for batch in source.batches():
                 first.absorb(batch)
         return first
     look = next((batch for batch in source.batches() if len(batch)), None)
     if look is not None:
         first.prepare(look)
-    parts = [first, *(first.copy() for _ in bounds[2:])]
+    parts = [first, *(_unused(first) for _ in bounds[2:])]
 
     def absorb(span: int, start: int, stop: int) -> None:
         for batch in source.batches(start, stop):
@@ -164,22 +172,28 @@ def summarise_here(source: ArraySource | TableSource, plan: Statistic) -> Statis
     return reduce(iadd, parts)
 
 
+def _unused(plan: Statistic) -> Statistic:
+    """A copy of a statistic without rows. Large arrays of new zeros need no memory before use."""
+    return plan.zero() if plan.size > LARGE else plan.copy()
+
+
 def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
     """Chunks go to the threads in turn, so that a second run gives exactly the same bits."""
-    count = threads()
+    count = _threads_for(source)
     chunks = source.chunks()
     parts: list[Statistic] = []
-    with Progress(source.rows) as bar, one_blas_thread:
+    few = count == 1 and (source.rows or LEAST_PRODUCTS) * plan.size < LEAST_PRODUCTS
+    with Progress(source.rows) as bar, nullcontext() if few else one_blas_thread, known_texts:
         for chunk in chunks:  # the first rows define pivots and codes for all workers
-            first, batch = plan.copy().with_classes_of(chunk.batch())
+            first, batch = _unused(plan).with_classes_of(chunk.batch())
             if len(batch):
                 first.prepare(batch)
-                parts = [first, *(first.copy() for _ in range(count - 1))]
+                parts = [first, *(_unused(first) for _ in range(count - 1))]
                 first.absorb(batch)
                 bar.advance(len(chunk), chunk.rows.share)
                 break
         else:
-            return plan.copy()
+            return _unused(plan)
 
         def absorb(worker: int, chunk: Chunk) -> tuple[int, float]:
             part, batch = parts[worker].with_classes_of(chunk.batch())
@@ -194,13 +208,17 @@ def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
 
 def map_chunks_here(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
     """work(chunk) for every chunk of a table, in order. A few chunks are in memory at a time."""
-    count = threads()
+    count = _threads_for(source)
+    columns = len(source.table.names)
+    few = count == 1 and (source.rows or LEAST_PRODUCTS) * columns**2 < LEAST_PRODUCTS
 
     def alone(_: int, chunk: Chunk) -> tuple[Any, int, float]:
+        if few:
+            return work(chunk), len(chunk), chunk.rows.share
         with use_threads(1), one_blas_thread:
             return work(chunk), len(chunk), chunk.rows.share
 
-    with Progress(source.rows) as bar:
+    with Progress(source.rows) as bar, known_texts:
         for out, rows, share in _in_turn(alone, source.chunks(), count):
             bar.advance(rows, share)
             yield out
@@ -208,9 +226,15 @@ def map_chunks_here(work: Callable[[Chunk], Any], source: TableSource) -> Iterat
         source.reader.watch.report()
 
 
-def _in_turn(
-    work: Callable[[int, Chunk], Any], chunks: Iterator[Chunk], count: int
-) -> Iterator[Any]:
+def _threads_for(source: TableSource) -> int:
+    """The number of threads for a table: one if it is known to have few cells."""
+    rows = source.rows
+    if rows is not None and rows * len(source.table.names) < LEAST_CELLS_FOR_THREADS:
+        return 1
+    return threads()
+
+
+def _in_turn(work: Callable[[int, Any], Any], chunks: Iterator[Any], count: int) -> Iterator[Any]:
     """work(worker, chunk) in order: worker i has the chunks i, i + count, i + 2 count, …
 
     An error or an interrupt stops the work.
@@ -232,10 +256,27 @@ def _in_turn(
         wait(waiting)
 
 
+def work_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
+    """work(item) of each item, in order, with all threads. Each call of `work` uses one thread.
+
+    The thread that calls this function makes the items, while the others work.
+    """
+
+    def alone(_: int, item: Any) -> Any:
+        with use_threads(1), one_blas_thread:
+            return work(item)
+
+    yield from _in_turn(alone, items, threads())
+
+
 def map_rows(work: Callable[[int, int], None], X: Any) -> None:
     """Call work(start, stop) for blocks of rows of X, with all threads."""
     n = X.shape[0]
-    step = max(1, int(BLOCK_CELLS / max(cells_per_row(X), 1)))
+    cells = X.shape[1] if type(X) is np.ndarray else cells_per_row(X)
+    if 0 < n * cells <= BLOCK_CELLS:
+        work(0, n)
+        return
+    step = max(1, int(BLOCK_CELLS / max(cells, 1)))
     map_jobs(lambda job: work(job * step, min(n, (job + 1) * step)), -(-n // step))
 
 

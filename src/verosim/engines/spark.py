@@ -15,18 +15,31 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
+from verosim.cached import cached_property
 from verosim.data.clusters import Cluster, partition_origin
 from verosim.data.libraries import pa
-from verosim.data.tables import Rows, Table, check_names, numbered
+from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table, check_names, numbered
 from verosim.engines.cluster import MERGED_AT_ONCE, check_complete, merged_reply, partition_reply
+from verosim.engines.spark_columns import (
+    MOST_COLUMNS_LOOKED,
+    NESTED_CELLS,
+    NO_CELLS,
+    SentColumns,
+    first_frame,
+    packed_frame,
+    packed_groups,
+    rows_of_first_frame,
+)
 from verosim.engines.spark_errors import UNCHANGED, translated
 from verosim.engines.spark_tasks import (
     NUMBERS_SENT,
+    PIECE_BYTES,
     REPLIES_SENT,
     ROWS_SENT,
+    end_task,
     first_rows_task,
     merged_reply_rows,
     number_task,
@@ -36,6 +49,7 @@ from verosim.engines.spark_tasks import (
 )
 from verosim.errors import VerosimError, listed
 
+FIRST_PIECES = 4  # of a worker, which are enough for a first look
 REPLY_BUDGET = 256 << 20  # bytes of replies that come to this process at once
 MESSAGE_BYTES = 128 << 20  # of Spark Connect, if the session has no setting
 MESSAGE_SETTING = "spark.connect.grpc.maxInboundMessageSize"
@@ -70,14 +84,6 @@ def open_spark_frame(frame: Any) -> Table:
         fields = frame.schema.fields
     names = tuple(field.name for field in fields)
     check_names(names)
-    odd = {field.name: field for field in fields if _arrow_type(field.dataType, "UTC") is None}
-    if odd:
-        kinds = listed(sorted({field.dataType.typeName() for field in odd.values()}))
-        raise VerosimError(
-            f"The columns {listed(list(odd))} of the Spark data frame have types that are not "
-            f"supported: {kinds}.",
-            "Leave them out with frame.drop(…), or select the numbers and texts inside them.",
-        )
     return Table(names, partitions.rows, cluster=partitions)
 
 
@@ -103,15 +109,46 @@ class SparkPartitions(Cluster):
     name = "Spark"
     bring_here = "Use frame.toArrow(), or write Parquet files, which verosim reads in pieces."
 
+    @cached_property
+    def nested(self) -> dict[str, str]:
+        """The columns with a type that is not supported, such as an array, and its name."""
+        with self.clear_errors():
+            fields = self.frame.schema.fields
+        types = {field.name: field.dataType for field in fields}
+        return {n: t.typeName() for n, t in types.items() if _arrow_type(t, "UTC") is None}
+
+    def check_looked(self, names: Iterable[str]) -> None:
+        odd = [name for name in names if name in self.nested]
+        if odd:
+            kinds = listed(sorted({self.nested[name] for name in odd}))
+            raise VerosimError(
+                f"The columns {listed(odd)} of the Spark data frame have types that are not "
+                f"supported: {kinds}.",
+                "Leave them out with frame.drop(…), or use "
+                f"schema=verosim.look(…, columns={{{odd[0]!r}: 'ignore'}}).",
+            )
+
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
-        """Spark reads the partitions one after the other until it has enough pieces."""
+        """Spark reads the partitions one after the other until it has enough rows."""
         names = self._names(columns)
-        first = self._selected(names).mapInArrow(first_rows_task(names, None), ROWS_SENT)
-        count, given = 4, 0  # four pieces are enough for a look at 50,000 rows
+        if len(names) > MOST_COLUMNS_LOOKED:
+            first, count = self._selected(names), FIRST_PIECES
+            with self.clear_errors():
+                first = first.mapInArrow(first_rows_task(names, None), ROWS_SENT)
+        else:
+            schema = pa.schema([self.schema().field(name) for name in names])
+            with self.clear_errors():
+                first, count = first_frame(*self._placed(), schema), FIRST_LOOK_ROWS
+        given = 0
         while True:
             with self.clear_errors():
                 found = first.take(count)
-            yield from _received(found[given:])
+            new = found[given:]
+            yield from (
+                _received(new)
+                if len(names) > MOST_COLUMNS_LOOKED
+                else rows_of_first_frame(new, schema)
+            )
             if len(found) < count:
                 return
             count, given = 4 * count, count
@@ -120,7 +157,9 @@ class SparkPartitions(Cluster):
         with self.clear_errors():
             zone = self.frame.sparkSession.conf.get("spark.sql.session.timeZone")
             fields = self.frame.schema.fields
-        return pa.schema([(field.name, _arrow_type(field.dataType, zone)) for field in fields])
+        return pa.schema(
+            [(field.name, _arrow_type(field.dataType, zone) or NESTED_CELLS) for field in fields]
+        )
 
     def spread_rows(self, count: int) -> Iterator[Rows]:
         """The first rows of each partition."""
@@ -134,10 +173,14 @@ class SparkPartitions(Cluster):
 
     def reduced(self, job: bytes, columns: Sequence[str]) -> bytes:
         self._check_size(2 * len(job))  # it is in the plan twice if workers merge the replies
-        replies = self._selected(columns).mapInArrow(
-            task(reply_rows, job, list(columns)), REPLIES_SENT
-        )
+        frame, groups = self._packed(columns)
         with self.clear_errors():
+            replies = frame.mapInArrow(task(reply_rows, job, groups, PIECE_BYTES), REPLIES_SENT)
+            replies = replies.union(
+                self.frame.sparkSession.range(1, numPartitions=1).mapInArrow(
+                    end_task(), REPLIES_SENT
+                )
+            )
             replies.persist()  # so that no partition is read again to merge the replies
             try:
                 level, partitions = self._collected(replies, job)
@@ -161,23 +204,31 @@ class SparkPartitions(Cluster):
         )
         found = replies.selectExpr(
             "partition", "piece", "pieces", "length(body) AS size", f"{small} AS body"
-        ).collect()
-        partitions = len({row.partition for row in found})
+        )
+        found, partitions = checked_end(_pieces(found))
         if all(row.body is not None for row in found):
             return joined_pieces(found), partitions
         per_reply = max(1, sum(row.size for row in found) // partitions)
         groups = max(1, min(REPLY_BUDGET // per_reply, partitions // MERGED_AT_ONCE))
         merged = (
-            replies.repartition(groups, "partition")
+            replies.where("pieces > 0")
+            .repartition(groups, "partition")
             .sortWithinPartitions("partition", "piece")
-            .mapInArrow(task(merged_reply_rows, job), REPLIES_SENT)
+            .mapInArrow(task(merged_reply_rows, job, PIECE_BYTES), REPLIES_SENT)
         )
-        return joined_pieces(merged.collect()), partitions
+        return joined_pieces(_pieces(merged)), partitions
 
     def mapped(
         self, job: bytes, columns: Sequence[str], schema: pa.Schema, keep: Sequence[str]
     ) -> Any:
         self._check_size(len(job))
+        lost = [name for name in keep if name in self.nested]
+        if lost:
+            raise VerosimError(
+                f"The columns {listed(lost)} cannot be kept, because their types are not supported "
+                "here.",
+                "Keep a column with a key of each row, and join the predictions by it.",
+            )
         with self.clear_errors():
             kept = {field.name: field.dataType.simpleString() for field in self.frame.schema.fields}
         fields = []
@@ -185,8 +236,9 @@ class SparkPartitions(Cluster):
             type_ = kept[field.name] if field.name in keep else NEW_TYPES[str(field.type)]
             quoted = field.name.replace("`", "``")
             fields.append(f"`{quoted}` {type_}")
-        made = task(result_batches, job, list(columns))
-        return self._selected(columns).mapInArrow(made, ", ".join(fields))
+        frame, groups = self._packed(columns)
+        with self.clear_errors():
+            return frame.mapInArrow(task(result_batches, job, groups), ", ".join(fields))
 
     # The frame ---------------------------------------------------------------------------------
 
@@ -194,16 +246,29 @@ class SparkPartitions(Cluster):
         wanted = None if columns is None else set(columns)
         return [name for name in self.frame.columns if wanted is None or name in wanted]
 
-    def _selected(self, columns: Sequence[str]) -> Any:
-        """The frame with some columns, found by their position.
+    def _placed(self) -> tuple[Any, dict[str, str]]:
+        """The frame with columns that are called by their position, and the new name of each.
 
         They are called c0, c1, …: Spark does not distinguish a from A, and reads a.b as a field.
         """
+        place = {name: f"c{at}" for at, name in enumerate(self.frame.columns)}
+        return self.frame.toDF(*place.values()), place
+
+    def _packed(self, columns: Sequence[str]) -> tuple[Any, SentColumns]:
+        """The frame for workers with some columns, and the names that each sent column has."""
         with self.clear_errors():
-            names = self.frame.columns
-            place = {name: f"c{at}" for at, name in enumerate(names)}
-            frame = self.frame.toDF(*place.values())
-            return frame.select(*(place[name] for name in columns))
+            types = {field.name: field.dataType.typeName() for field in self.frame.schema.fields}
+            groups = packed_groups(types, columns)
+            return packed_frame(*self._placed(), groups), groups
+
+    def _selected(self, columns: Sequence[str]) -> Any:
+        """The frame for a first look. The cells of arrays, maps and structs are not sent."""
+        with self.clear_errors():
+            frame, place = self._placed()
+            return frame.selectExpr(*(
+                f"{NO_CELLS} AS {place[name]}" if name in self.nested else place[name]
+                for name in columns
+            ))  # fmt: skip
 
     def _check_size(self, size: int) -> None:
         """Raise an error if a job is too large for one message of Spark Connect."""
@@ -231,12 +296,24 @@ class SparkPartitions(Cluster):
         except VerosimError:
             raise
         except (KeyboardInterrupt, GeneratorExit):
-            session.interruptTag(tag)
+            _interrupt(session, tag)
             raise
         except Exception as error:
+            if isinstance(error.__context__, KeyboardInterrupt):  # in its clean-up
+                _interrupt(session, tag)
+                raise KeyboardInterrupt from error
             raise translated(error, session) from error
         finally:
             _without_tag(session, tag)
+
+
+def _interrupt(session: Any, tag: str) -> None:
+    """Cancel the jobs with a tag.
+
+    Ctrl-C ends the connection to a classic session, and its tags with it. All jobs of the session
+    are cancelled then, as PySpark does too.
+    """
+    session.interruptTag(tag) if tag in session.getTags() else session.interruptAll()
 
 
 def _without_tag(session: Any, tag: str) -> None:
@@ -252,6 +329,43 @@ def _received(found: Iterable[Any]) -> Iterator[Rows]:
         with pa.ipc.open_stream(bytes(row.body)) as reader:
             for rows in numbered(reader, partition_origin(row.partition)):
                 yield replace(rows, start=rows.start + row.start)
+
+
+class Piece(NamedTuple):
+    """A row of a frame of replies."""
+
+    partition: int
+    piece: int
+    pieces: int
+    body: bytes | None
+    size: int = 0
+
+
+def _pieces(replies: Any) -> list[Piece]:
+    """The rows of a frame of replies, as Arrow: Spark converts the bytes of other rows slowly."""
+    return [Piece(**row) for row in replies.toArrow().to_pylist()]
+
+
+def checked_end(found: Iterable[Any]) -> tuple[list[Any], int]:
+    """The rows of replies, and the number of partitions of the table.
+
+    The last task of the job sends no reply, but the number of its partition, which follows those of
+    the table. (It is the number of the only partition if Spark has put both into one.) Without this
+    row, a lost last partition would not be noticed.
+    """
+    rows = list(found)
+    ends = [row.partition for row in rows if not row.pieces]
+    replies = [row for row in rows if row.pieces]
+    numbers = {row.partition for row in replies}
+    in_one = ends == [0] and numbers == {0}
+    if len(ends) != 1 or not (in_one or numbers == set(range(ends[0]))):
+        count = f"{ends[0]:,}" if len(ends) == 1 else "an unknown number of"
+        raise VerosimError(
+            f"Replies of {len(numbers):,} partitions arrived, but the table has {count} "
+            "partitions.",
+            f"Run the job again; {UNCHANGED}.",
+        )
+    return replies, len(numbers)
 
 
 def joined_pieces(found: Iterable[Any]) -> list[bytes]:

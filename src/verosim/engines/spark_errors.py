@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from typing import Any
 
 from verosim.engines.spark_tasks import ERROR_MARK, VERSIONS_MARK
@@ -23,7 +24,7 @@ def translated(error: Exception, session: Any) -> VerosimError:
     text = str(error)
     for line in text.splitlines():
         if line.startswith(ERROR_MARK):
-            return VerosimError(*json.loads(line.removeprefix(ERROR_MARK)))
+            return _of_kind(*json.loads(line.removeprefix(ERROR_MARK)))
         if VERSIONS_MARK in line:
             return _other_versions(json.loads(line.partition(VERSIONS_MARK)[2]))
     lost = LOST_MODULE.search(text)
@@ -43,6 +44,15 @@ def translated(error: Exception, session: Any) -> VerosimError:
         f"Spark could not compute the table: {first.rstrip('.')}.",
         f"Check the session and the steps that make the frame; {UNCHANGED}.",
     )
+
+
+def _of_kind(kind: list[str], what: str, hint: str | None) -> VerosimError:
+    """The error of a worker, with its own class, which the code that started the job may expect."""
+    module, name = kind
+    ours = module.partition(".")[0] == "verosim"
+    found = getattr(import_module(module), name, VerosimError) if ours else VerosimError
+    is_error = isinstance(found, type) and issubclass(found, VerosimError)
+    return found(what, hint) if is_error else VerosimError(what, hint)
 
 
 def _other_versions(found: dict[str, str]) -> VerosimError:

@@ -8,7 +8,7 @@ the versions first.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from verosim.engines.cluster import (
     partition_batches,
     partition_reply,
 )
+from verosim.engines.spark_columns import SentColumns, unpacked_batches
 from verosim.engines.versions import VERSIONS_THERE, versions_here
 from verosim.errors import VerosimError
 
@@ -68,6 +69,29 @@ def number_task() -> Task:
 
         number = TaskContext.get().partitionId()
         yield pa.record_batch({"partition": pa.array([number], pa.int32())})
+
+    return run
+
+
+def end_task() -> Task:
+    """Sends the number of its own partition, as a reply without pieces.
+
+    It reads its one row, because Spark ends a worker that does not.
+    """
+
+    def run(batches: Any) -> Any:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        for _ in batches:
+            pass
+        number = TaskContext.get().partitionId()
+        yield pa.record_batch({
+            "partition": pa.array([number], pa.int32()),
+            "piece": pa.array([0], pa.int32()),
+            "pieces": pa.array([0], pa.int32()),
+            "body": pa.array([b""], pa.binary()),
+        })  # fmt: skip
 
     return run
 
@@ -124,14 +148,14 @@ def first_rows_task(names: list[str], limit: int | None) -> Task:
 # The first argument of each function is an iterator over the batches of the partition.
 
 
-def reply_rows(batches: Batches, job: bytes, names: list[str]) -> Batches:
-    """The reply of the partition in pieces."""
+def reply_rows(batches: Batches, job: bytes, groups: SentColumns, most: int) -> Batches:
+    """The reply of the partition in pieces of at most so many bytes."""
     with _noted():
-        reply = partition_reply(job, _number(), _renamed(batches, names))
-    yield from _reply_rows(_number(), reply)
+        reply = partition_reply(job, _number(), unpacked_batches(batches, groups))
+    yield from _reply_rows(_number(), reply, most)
 
 
-def merged_reply_rows(batches: Batches, job: bytes) -> Batches:
+def merged_reply_rows(batches: Batches, job: bytes, most: int) -> Batches:
     """One reply for many, which come in order of their partitions and pieces."""
     level: list[bytes] = []
     first, parts = None, []
@@ -148,12 +172,13 @@ def merged_reply_rows(batches: Batches, job: bytes) -> Batches:
                     level = [merged_reply(job, level)]
     if first is not None:
         with _noted():
-            yield from _reply_rows(first, merged_reply(job, level))
+            yield from _reply_rows(first, merged_reply(job, level), most)
 
 
-def result_batches(batches: Batches, job: bytes, names: list[str]) -> Batches:
+def result_batches(batches: Batches, job: bytes, groups: SentColumns) -> Batches:
     """The batches that a job of `map_batches` makes of the partition."""
-    yield from partition_batches(job, _number(), _renamed(batches, names))
+    with _noted():
+        yield from partition_batches(job, _number(), unpacked_batches(batches, groups))
 
 
 def _number() -> int:
@@ -165,14 +190,10 @@ def _number() -> int:
     return context.partitionId()
 
 
-def _renamed(batches: Iterable[pa.RecordBatch], names: list[str]) -> Batches:
-    return (batch.rename_columns(names) for batch in batches)
-
-
-def _reply_rows(number: int, reply: bytes) -> Batches:
-    pieces = max(1, -(-len(reply) // PIECE_BYTES))
+def _reply_rows(number: int, reply: bytes, most: int) -> Batches:
+    pieces = max(1, -(-len(reply) // most))
     for piece in range(pieces):
-        body = reply[piece * PIECE_BYTES : (piece + 1) * PIECE_BYTES]
+        body = reply[piece * most : (piece + 1) * most]
         yield pa.record_batch({
             "partition": pa.array([number], pa.int32()),
             "piece": pa.array([piece], pa.int32()),
@@ -187,5 +208,6 @@ def _noted() -> Iterator[None]:
     try:
         yield
     except VerosimError as error:
-        error.add_note(f"{ERROR_MARK} {json.dumps([error.what, error.hint])}")
+        kind = [type(error).__module__, type(error).__name__]
+        error.add_note(f"{ERROR_MARK} {json.dumps([kind, error.what, error.hint])}")
         raise

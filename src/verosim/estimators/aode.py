@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from verosim.axes import Axes
+from verosim.cached import cached_property
 from verosim.densities.one_dependence import OneDependence
 from verosim.estimators.coded import CodedClassifier, CodedSpec
 from verosim.stats import Pairs

@@ -20,15 +20,13 @@ from verosim.data.adapters import opened_as
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
-from verosim.estimators.conditional import draw_given, imputed
 from verosim.estimators.density_method import DensityMethod
-from verosim.estimators.learned_tables import learned_column, learned_model
 from verosim.estimators.one_state import reads
-from verosim.estimators.predictions import prediction_reader, table_accuracy
+from verosim.estimators.predictions import predicted_table, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.models import derive
-from verosim.models.opening import open_table_to_score, with_marks
+from verosim.models.opening import with_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,10 +111,12 @@ class GenerativeClassifier(StatisticClassifier):
         VerosimError
             If the model has no such column, or no table for each column.
         """
+        from verosim.estimators import learned_tables
+
         state = self.checked_state()
         if column is None:
-            return learned_model(state, type(self).__name__, top)
-        return learned_column(state, column, top)
+            return learned_tables.learned_model(state, type(self).__name__, top)
+        return learned_tables.learned_column(state, column, top)
 
     @DensityMethod
     def log_joint(
@@ -201,8 +201,7 @@ class GenerativeClassifier(StatisticClassifier):
         state = self.checked_state()
         source = with_marks(opened_as(source, read), na)
         self.check_columns(source)
-        opened = open_table_to_score(state, source)
-        return prediction_reader(state.rule, state.classes, opened, keep, state.spec.is_density)
+        return predicted_table(state, source, keep)
 
     @DensityMethod
     @reads
@@ -253,6 +252,8 @@ class GenerativeClassifier(StatisticClassifier):
         if given is None:
             rows, classes = state.rule.sample(n, classes, rng)
         else:
+            from verosim.estimators.conditional import draw_given
+
             rows, classes = draw_given(state, n, classes, given, rng)
         return rows, self.classes_[classes]
 
@@ -304,6 +305,8 @@ class GenerativeClassifier(StatisticClassifier):
         state = self.checked_state()
         opened = with_marks(opened_as(X, read), na)
         self.check_columns(opened)
+        from verosim.estimators.conditional import imputed
+
         return imputed(state, X, opened, how, generator(random_state))
 
     @reads

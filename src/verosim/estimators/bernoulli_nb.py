@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verosim.axes import Axes
+from verosim.cached import cached_property
 from verosim.data import SparseRows
 from verosim.densities import Bernoulli
 from verosim.errors import VerosimError
@@ -27,6 +27,7 @@ class BernoulliSpec(Spec):
     binarize: float | None = 0.0
 
     reads_sparse = True
+    may_wait = True
 
     @property
     def statistic_settings(self) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verosim.axes import Axes, CappedCategories, Categories
+from verosim.cached import cached_property
 from verosim.data.readers import CategoryReader, Reader, ValueReader
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
@@ -35,6 +35,7 @@ class CategoricalSpec(Spec):
     never: float = 0.0
 
     reads_values = True
+    may_wait = True
 
     def reader(self, schema: Schema) -> Reader:
         return CategoryReader(schema)
@@ -44,7 +45,7 @@ class CategoricalSpec(Spec):
 
     def plan(self, axes: Axes, source: Any) -> Counts:
         codes: Any = Categories.empty(axes.size("column"))
-        if isinstance(source, TableSource):
+        if isinstance(source, TableSource) and not isinstance(source.reader, ValueReader):
             schema = source.reader.schema
             frequent = tuple(column.frequent for column in schema.used)
             declared = tuple(column.values for column in schema.used)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError
@@ -31,16 +29,23 @@ def empty_table() -> VerosimError:
     return VerosimError("The table has no rows.", "Give a table with at least one row to predict.")
 
 
+def check_width(model: Any, X: np.ndarray, width: int) -> None:
+    """Check that an array has the number of columns of the training rows."""
+    if X.ndim == 2 and X.shape[1] != width:
+        raise VerosimError(
+            f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
+            f"{width} features as input.",
+            "Give the same columns as at fit.",
+        )
+
+
 def check_features(model: Any, X: Any) -> None:
     """Check that X has the columns of the training rows."""
     if type(X) is np.ndarray and not hasattr(model, "feature_names_in_"):
-        if X.ndim == 2 and X.shape[1] != model.n_features_in_:  # nothing else to check
-            raise VerosimError(
-                f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
-                f"{model.n_features_in_} features as input.",
-                "Give the same columns as at fit.",
-            )
+        check_width(model, X, model.n_features_in_)  # there is nothing else to check
         return
+    from sklearn.utils.validation import validate_data  # slow to import
+
     try:
         validate_data(model, X, reset=False, skip_check_array=True)
     except ValueError as error:
@@ -53,6 +58,8 @@ def generator(random_state: RandomState) -> np.random.Generator:
         return random_state
     if random_state is None or isinstance(random_state, int | np.integer):
         return np.random.default_rng(random_state)
+    from sklearn.utils import check_random_state  # slow to import
+
     try:
         return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1))
     except ValueError:

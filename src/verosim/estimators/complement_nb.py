@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from verosim.cached import cached_property
 from verosim.densities import Complement
 from verosim.estimators.count_classifier import CountClassifier, decision_function_once_fitted
 from verosim.estimators.multinomial_nb import MultinomialSpec

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from verosim.axes import Axes, ContextCodes
+from verosim.cached import cached_property
 from verosim.densities.context_tables import ContextDensity
 from verosim.estimators.coded import CodedSpec
 from verosim.models import State

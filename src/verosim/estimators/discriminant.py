@@ -10,16 +10,22 @@ Association 84, 165–175.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from verosim.axes import Axes
-from verosim.densities import Convergence, EMGaussian, FullGaussian
+from verosim.cached import cached_property
+from verosim.densities import FullGaussian
 from verosim.errors import VerosimError
-from verosim.estimators.gaussian import GaussianClassifier, GaussianSpec
+from verosim.estimators.gaussian_spec import GaussianSpec
 from verosim.models import Spec
 from verosim.models.settings import finite, one_of, whole
-from verosim.stats import Moments, Patterns, Statistic
+from verosim.stats import Moments, Statistic
+
+if TYPE_CHECKING:
+    from verosim.densities import Convergence, EMGaussian
+    from verosim.estimators.gaussian import GaussianClassifier
 
 BY_CLASS_SIZE = "auto"  # with this value, the pooling of a class depends on its number of rows
 SCATTER_BUDGET = 1 << 26  # numbers; with more, LDA keeps one scatter for all classes
@@ -52,7 +58,11 @@ class FullSpec(GaussianSpec):
         return self.uses_em
 
     def plan(self, axes: Axes, source: Any) -> Statistic:
-        return Patterns(axes) if self.uses_em else Moments(axes, layout="full")
+        if not self.uses_em:
+            return Moments(axes, layout="full")
+        from verosim.stats import Patterns  # complete rows do not need it
+
+        return Patterns(axes)
 
     @cached_property
     def density(self) -> FullGaussian | EMGaussian:
@@ -64,7 +74,11 @@ class FullSpec(GaussianSpec):
             self.checked_pooling(pooling), self.covariance, shrinkage, self.floor,
             self.on_singular, self.missing,
         )  # fmt: skip
-        return EMGaussian(gaussian) if self.uses_em else gaussian
+        if not self.uses_em:
+            return gaussian
+        from verosim.densities.em import EMGaussian
+
+        return EMGaussian(gaussian)
 
     def checked_pooling(self, pooling: Any) -> float | str:
         """The pooling, after a check."""
@@ -79,6 +93,8 @@ class FullSpec(GaussianSpec):
 
     def view(self, statistic: Statistic) -> Statistic:
         if self.uses_em:
+            from verosim.stats import Patterns  # complete rows do not need it
+
             return Patterns.of(statistic)
         complete = statistic.complete
         if complete is None:
@@ -135,3 +151,11 @@ def convergence(model: GaussianClassifier) -> Convergence:
         raise AttributeError('convergence_ exists only with missing="marginalise".')
     found: Convergence = state.params.convergence
     return found
+
+
+def encoded_names(model: GaussianClassifier) -> np.ndarray:
+    """(p,) the names of the columns of the design matrix."""
+    state = model.fitted("encoded_names_")
+    if state.spec.is_density:
+        raise AttributeError("encoded_names_ exists only if encode is not None.")
+    return np.array(list(state.statistic.axes.columns), dtype=object)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verosim.bayes.linear import signed_distances
 from verosim.bayes.rule import Decision
 from verosim.densities import not_a_number
 from verosim.engines import map_rows
@@ -38,6 +37,8 @@ def signed_distance(self: Any, X: Source) -> np.ndarray:
     ndarray of shape (n,) with two classes, or (n, C)
         The signed distances.
     """
+    from verosim.bayes.linear import signed_distances
+
     scores = self.evaluate(X, _of_complete_rows)
     if scores.shape[1] == 2:
         scores = scores[:, 1] - scores[:, 0]

@@ -9,14 +9,11 @@ Two models with one schema can be merged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from verosim.cached import cached_property
 from verosim.data.design_columns import SCORE, STANDARD
 from verosim.data.schema import Schema
-from verosim.densities import EMGaussian, FullGaussian
 from verosim.errors import VerosimError
 from verosim.estimators.discriminant import FullSpec, LDASpec, RDASpec
 from verosim.kinds.design_look import with_design
@@ -25,7 +22,7 @@ from verosim.kinds.first_rows import FirstRows
 from verosim.models.spec import LabelledTable
 
 if TYPE_CHECKING:
-    from verosim.estimators.gaussian import GaussianClassifier
+    from verosim.densities import EMGaussian, FullGaussian
 
 ONEHOT, NORMAL = "onehot", "normal"  # the values of `encode`
 
@@ -103,11 +100,3 @@ class EncodedLDASpec(EncodedSpec, LDASpec):
     """The settings of LDA on a design matrix. Its scores are linear in numbers and their scores."""
 
     forms_of_normal = (STANDARD, SCORE)
-
-
-def encoded_names(model: GaussianClassifier) -> np.ndarray:
-    """(p,) the names of the columns of the design matrix."""
-    state = model.fitted("encoded_names_")
-    if state.spec.is_density:
-        raise AttributeError("encoded_names_ exists only if encode is not None.")
-    return np.array(list(state.statistic.axes.columns), dtype=object)

@@ -1,4 +1,4 @@
-"""The settings, attributes and methods that all Gaussian classifiers share.
+"""The attributes and methods that all Gaussian classifiers share.
 
     p(x | k) = N(x; μ_k, Σ_k)
 
@@ -8,80 +8,23 @@ The classifiers differ in the form of the covariances Σ_k: full or diagonal, sh
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from verosim.axes import Axes, Groups
-from verosim.bayes.boundary import Quadratic, boundary
-from verosim.bayes.covariance import Covariance
-from verosim.bayes.ellipse import Ellipse
-from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Rule
-from verosim.data import ArraySource, SparseRows
-from verosim.data.stream import TableSource
-from verosim.densities import DiagonalGaussian, LinearForm
+from verosim.data import SparseRows
+from verosim.densities import LinearForm
 from verosim.engines import map_rows
-from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.column_position import column_position
 from verosim.estimators.one_state import reads
-from verosim.estimators.robust import Refused, screened
-from verosim.estimators.two_columns import MARGINAL, ShownColumns, two_columns
-from verosim.models import Spec, State
-from verosim.models.settings import finite, one_of, share
-from verosim.stats import Moments, Statistic
+from verosim.models import State
+from verosim.models.settings import share
 
 if TYPE_CHECKING:
+    from verosim.bayes import Covariance, Ellipse, Quadratic
     from verosim.typing import ClassWeight, Priors, Source
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class GaussianSpec(Spec):
-    """The settings of all Gaussian classifiers."""
-
-    covariance: str = "mle"
-    shrinkage: Any = None
-    floor: float = 0.0
-    robust: bool = False
-
-    @property
-    def statistic_settings(self) -> dict[str, Any]:
-        return {"robust": self.robust}
-
-    @property
-    def is_decomposable(self) -> bool:
-        return super().is_decomposable and not self.robust
-
-    def counted_rows(
-        self, source: ArraySource | TableSource, groups: Groups
-    ) -> ArraySource | TableSource:
-        return screened(source, groups, self.allows_missing) if self.robust else source
-
-    def estimate_quietly(self, statistic: Statistic) -> Any:
-        return self.density.estimate_quietly(statistic)
-
-    def check_updates(self, verb: str) -> None:
-        """Refuse updates of a robust model: the rows it keeps depend on all rows."""
-        if self.robust:
-            raise Refused(
-                f"{verb} is not available with robust=True, because the choice of the rows to "
-                "keep depends on all rows.",
-                "Fit again on all rows, or use robust=False.",
-            )
-
-    def check_gaussian(self) -> None:
-        """Check the settings that all Gaussian classifiers share."""
-        if not isinstance(self.robust, bool | np.bool_):
-            raise VerosimError(f"robust must be True or False; got {self.robust!r}.")
-        one_of("covariance", self.covariance, ("mle", "unbiased"))
-        finite("floor", self.floor, least=0)
-        if isinstance(self.shrinkage, str):
-            one_of("shrinkage", self.shrinkage, ("ledoit_wolf", "oas", "cv"))
-        elif self.shrinkage is not None:
-            finite("shrinkage", self.shrinkage, 0, 1)
 
 
 def _mahalanobis(rule: Rule, rows: Any) -> np.ndarray:
@@ -185,6 +128,9 @@ class GaussianClassifier(GenerativeClassifier):
         state = self.checked_state()
         first, second = self._class_numbers(i, j)
         names = state.statistic.axes.columns
+        from verosim.bayes.quadratic import boundary
+        from verosim.estimators.two_columns import MARGINAL, ShownColumns
+
         if columns is None and isinstance(others, str) and others == MARGINAL:
             return boundary(state.params, state.rule.log_prior, first, second, tuple(names))
         if columns is None:
@@ -224,6 +170,8 @@ class GaussianClassifier(GenerativeClassifier):
         """
         state = self.checked_state()
         share("level", level)
+        from verosim.estimators.two_columns import ShownColumns, two_columns
+
         names = state.statistic.axes.columns
         shown = ShownColumns.of(state.params, names, two_columns(names, columns), others)
         return shown.ellipse(self._class_numbers(k)[0], float(level))
@@ -245,6 +193,8 @@ class GaussianClassifier(GenerativeClassifier):
         """
         state = self.checked_state()
         params, names = state.params, tuple(state.statistic.axes.columns)
+        from verosim.bayes.covariance import Covariance
+
         if k is not None:
             (at,) = self._class_numbers(k)
             return Covariance(params.covariance_of(at), params.means[at], names)
@@ -294,28 +244,8 @@ def weights_of_classes(model: GaussianClassifier) -> ClassWeights:
 
 def _weights(state: State) -> tuple[np.ndarray, np.ndarray]:
     """The weights and the intercepts of the linear discriminants."""
+    from verosim.bayes.linear import LinearScores
+
     pivot, centre, _ = state.params.reference
     coef, bias = state.params.linear
     return LinearScores(LinearForm(pivot, centre, coef, bias + state.rule.log_prior)).weights
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DiagonalSpec(GaussianSpec):
-    """The settings of Gaussians with independent columns within each class."""
-
-    shared: bool = False  # one variance for all classes
-
-    reads_sparse = True
-
-    @property
-    def family(self) -> str:
-        return "diagonal"
-
-    def plan(self, axes: Axes, source: Any) -> Moments:
-        return Moments(axes, layout="diagonal")
-
-    @cached_property
-    def density(self) -> DiagonalGaussian:
-        self.check_gaussian()
-        shrinkage = self.setting("shrinkage")
-        return DiagonalGaussian(self.shared, self.covariance, shrinkage, self.floor)

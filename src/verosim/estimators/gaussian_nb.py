@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from verosim.estimators.gaussian import DiagonalSpec, GaussianClassifier
+from verosim.estimators.gaussian import GaussianClassifier
+from verosim.estimators.gaussian_spec import DiagonalSpec
 from verosim.estimators.scikit_names import epsilon, theta, variances
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim.axes import Axes, Bins, JointBins
 from verosim.axes.bins import edges_of
+from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.stream import TableSource
+from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.densities import Density, Histogram
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
-from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models import Spec
 from verosim.models.settings import one_of
 from verosim.stats import Counts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verosim.axes import Axes, Categories, JointBins
 from verosim.bayes.sample_size import rows_for_histogram
+from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.stream import TableSource
 from verosim.densities import Density, JointHistogramDensity

@@ -9,9 +9,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from verosim.bayes.rule import Rule
 from verosim.engines import map_rows
-from verosim.estimators.discriminant import LDASpec, convergence
+from verosim.estimators.discriminant import LDASpec, convergence, encoded_names
 from verosim.estimators.distance import signed_distance
-from verosim.estimators.encoded import EncodedLDASpec, encoded_names
 from verosim.estimators.gaussian import (
     GaussianClassifier,
     gaussian_coef,
@@ -192,7 +191,9 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         self.n_components = n_components
 
     def spec(self) -> LDASpec:
-        kind = LDASpec if self.encode is None else EncodedLDASpec
+        kind = LDASpec
+        if self.encode is not None:
+            from verosim.estimators.encoded import EncodedLDASpec as kind
         return kind(pooling=1.0, **self.settings(kind))
 
     convergence_ = property(convergence)

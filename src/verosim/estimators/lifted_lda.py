@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.axes import Axes
 from verosim.bayes.rule import Decision
+from verosim.cached import cached_property
 from verosim.data.lift import Lift
 from verosim.data.schema import Schema
 from verosim.densities import ClassScores, LiftedGaussian

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from verosim.axes import Axes
+from verosim.cached import cached_property
 from verosim.densities import Multinomial
 from verosim.estimators.count_classifier import CountClassifier, decision_function_once_fitted
 from verosim.models import Spec
@@ -23,6 +23,7 @@ class MultinomialSpec(Spec):
     alpha: Any = 1.0
 
     reads_sparse = True
+    may_wait = True
 
     def plan(self, axes: Axes, source: Any) -> Counts:
         return Counts(axes, what="amount")

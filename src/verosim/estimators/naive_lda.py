@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from verosim.estimators.distance import signed_distance
-from verosim.estimators.gaussian import (
-    DiagonalSpec,
-    GaussianClassifier,
-    gaussian_coef,
-    gaussian_intercept,
-)
+from verosim.estimators.gaussian import GaussianClassifier, gaussian_coef, gaussian_intercept
+from verosim.estimators.gaussian_spec import DiagonalSpec
 
 
 class NaiveLDA(GaussianClassifier):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from verosim.errors import VerosimError
-from verosim.stats.hollow import names_itself
+from verosim.stats.hollow import WithoutSums, names_itself
 
 ModelMethod = TypeVar("ModelMethod", bound=Callable[..., Any])
 
@@ -35,6 +35,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_without_locks)
 
 
+class _Unchanging(dict[str, Any]):
+    """The attributes of a snapshot. No update changes them, so they are not copied again."""
+
+
 def shallow(model: Any) -> Any:
     """A second object with the parameters and the fitted state of a model."""
     out = object.__new__(type(model))
@@ -44,20 +48,30 @@ def shallow(model: Any) -> Any:
 
 def snapshot(model: Any) -> Any:
     """A model that later updates do not change. The fitted model inside a wrapper is copied too."""
-    out = shallow(model)
-    inside = vars(out).get("model_")
+    attributes = vars(model)
+    if type(attributes) is _Unchanging:
+        return model
+    out = object.__new__(type(model))
+    out.__dict__ = attributes = _Unchanging(attributes)
+    inside = attributes.get("model_")
     if inside is not None:
-        out.model_ = snapshot(inside)
+        attributes["model_"] = snapshot(inside)
     return out
 
 
 def reads(method: ModelMethod) -> ModelMethod:
-    """A method that reads the fitted state, with one snapshot for the whole call."""
+    """A method that reads the fitted state, with one snapshot for the whole call.
 
-    @names_itself
+    If it needs the sums of a model that has none, the error names the method.
+    """
+
     @wraps(method)
     def on_snapshot(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(snapshot(self), *args, **kwargs)
+        try:
+            known = self if type(vars(self)) is _Unchanging else snapshot(self)
+            return method(known, *args, **kwargs)
+        except WithoutSums as error:
+            raise WithoutSums(method.__name__) from error
 
     return on_snapshot  # type: ignore[return-value]
 

@@ -7,16 +7,17 @@ its statistic, so they are added, subtracted and put into folds with the other s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from verosim import kinds
 from verosim.axes import Axes
+from verosim.cached import cached_property
 from verosim.data.schema import Schema
 from verosim.data.sources import CELLS_PART
 from verosim.data.stream import TableSource
 from verosim.densities.interactions import PairedDensity
-from verosim.estimators.table import NaiveBayes, TableSpec
+from verosim.estimators.table import NaiveBayes
+from verosim.estimators.table_spec import TableSpec
 from verosim.kinds.cell_look import with_cells
 from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.paired_reader import PairedReader
@@ -36,6 +37,8 @@ class PairedSpec(TableSpec):
     """The settings of naive Bayes, and the largest number of pairs."""
 
     pairs: int = 60
+
+    may_wait = False  # the weights of pairs are estimated at fit
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
         schema = super().settled(schema, rows)

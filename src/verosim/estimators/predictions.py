@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim import kernels
 from verosim.axes.groups import plain_label
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, cells
@@ -27,7 +28,6 @@ from verosim.engines import ChunkWork, cluster_of, map_batches, map_chunks, redu
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 from verosim.folds.inputs import inputs_of
-from verosim.kinds.look import check_columns
 from verosim.models import State
 from verosim.models.learning import no_weighted_rows
 from verosim.models.opening import open_table_to_score
@@ -41,6 +41,8 @@ def prediction_reader(
     `density` adds the log density of each row. Of rows on a cluster it is a lazy frame there.
     """
     keep = [keep] if isinstance(keep, str) else list(keep)
+    from verosim.kinds.look import check_columns
+
     check_columns(source.table.names, None, None, dict.fromkeys(keep, "ignore"))
     names = [*keep, "prediction", *(f"p_{plain_label(label)}" for label in classes)]
     names += ["log_density"] * density
@@ -79,11 +81,12 @@ class _Predicting:
         found: list[np.ndarray] = []  # the log density, if it is wanted
         if self.density:
             log_posterior, *found = self.rule.posterior_and_density(chunk.block())
+            posterior = np.exp(log_posterior)
         else:
-            log_posterior = self.rule.log_posterior(chunk.block())
+            posterior = self.rule.posterior(chunk.block())
         arrays = [self._kept(chunk, name) for name in self.keep]
-        arrays += [self._labels().take(pa.array(log_posterior.argmax(axis=1)))]
-        arrays += [pa.array(np.ascontiguousarray(p)) for p in np.exp(log_posterior).T]
+        arrays += [self._labels().take(pa.array(kernels.first_largest(posterior)))]
+        arrays += [pa.array(np.ascontiguousarray(p)) for p in posterior.T]
         arrays += [pa.array(one) for one in found]
         return pa.record_batch(arrays, names=list(self.names))
 
@@ -108,6 +111,12 @@ class _Predicting:
         types = [*(self.types[name] for name in self.keep), self._labels().type]
         types += [pa.float64()] * numbers
         return pa.schema(list(zip(self.names, types, strict=True)))
+
+
+def predicted_table(state: State, source: Any, keep: Any) -> Any:
+    """The predictions of a table by a fitted state, as `prediction_reader` gives them."""
+    opened = open_table_to_score(state, source)
+    return prediction_reader(state.rule, state.classes, opened, keep, state.spec.is_density)
 
 
 def known_target(state: State, y: Any) -> Any:
@@ -137,6 +146,8 @@ def rows_to_score(
 def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
     """The weighted share of rows with a correct prediction."""
     weight = source.weights if isinstance(source.weights, str) else None
+    from verosim.kinds.look import check_columns
+
     check_columns(source.table.names, source.target, weight, "auto")
     schema = source.reader.schema
     if schema.target is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from verosim.estimators.discriminant import FullSpec, convergence
-from verosim.estimators.encoded import EncodedSpec, encoded_names
+from verosim.estimators.discriminant import FullSpec, convergence, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
 from verosim.estimators.scikit_names import (
     class_covariances,
@@ -163,7 +162,9 @@ class QDA(GaussianClassifier):
         self.encode = encode
 
     def spec(self) -> FullSpec:
-        kind = FullSpec if self.encode is None else EncodedSpec
+        kind = FullSpec
+        if self.encode is not None:
+            from verosim.estimators.encoded import EncodedSpec as kind
         return kind(**self.settings(kind))
 
     convergence_ = property(convergence)

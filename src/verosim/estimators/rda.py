@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verosim.estimators.discriminant import BY_CLASS_SIZE, RDASpec, convergence
-from verosim.estimators.encoded import EncodedRDASpec, encoded_names
+from verosim.estimators.discriminant import BY_CLASS_SIZE, RDASpec, convergence, encoded_names
 from verosim.estimators.gaussian import GaussianClassifier
 
 if TYPE_CHECKING:
@@ -168,7 +167,9 @@ class RDA(GaussianClassifier):
         self.encode = encode
 
     def spec(self) -> RDASpec:
-        kind = RDASpec if self.encode is None else EncodedRDASpec
+        kind = RDASpec
+        if self.encode is not None:
+            from verosim.estimators.encoded import EncodedRDASpec as kind
         return kind(**self.settings(kind))
 
     @property

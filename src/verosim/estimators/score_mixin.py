@@ -89,12 +89,13 @@ class ScoreMixin:
             The model itself.
         """
         inside = [one for one in vars(self).values() if isinstance(one, ScoreMixin)]
-        before = [vars(one) for one in inside]  # an update gives a model a new dict
+        before = [vars(one) for one in (self, *inside)]  # an update gives a model a new dict
         try:
             self._set_each(parameters)
         except BaseException:
-            for one, known in zip(inside, before, strict=True):
-                one.__dict__ = known
+            if vars(self) is before[0]:  # otherwise an interrupt came after the last step
+                for one, known in zip(inside, before[1:], strict=True):
+                    one.__dict__ = known
             raise
         return self
 
@@ -118,6 +119,10 @@ class ScoreMixin:
             read in pieces.
         """
 
+    def _opened_to_evaluate(self, X: Source) -> tuple[Any, Any]:
+        """The decision rule and the rows, also as a block that was made from a table."""
+        return self.opened_to_score(X)
+
     @reads
     def evaluate(
         self, X: Source, score: Callable[[Any, Any], np.ndarray], na: MissingMarks = ()
@@ -140,10 +145,10 @@ class ScoreMixin:
         ndarray of shape (n, ...)
             The results for all rows, in the order of the rows.
         """
-        rule, rows = self.opened_to_score(with_marks(X, na))
+        rule, rows = self._opened_to_evaluate(with_marks(X, na) if na != () else X)
         if not isinstance(rows, TableSource):
             return score(rule, rows)
-        check_is_here(rows.table, "This method")
+        check_is_here(rows.table, "This method", "Use predict_table(…), which runs there.")
         parts = list(map_chunks(lambda chunk: score(rule, chunk.block()), rows))
         if not parts:
             raise empty_table()

@@ -9,9 +9,11 @@ The fitted state is a statistic of the training rows. The methods here call the 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from inspect import signature
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -22,12 +24,12 @@ from verosim.data.adapters import is_stream, opened_as
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.estimators.checked_method import RowUpdate
-from verosim.estimators.checks import check_features
+from verosim.estimators.checks import check_features, check_width
 from verosim.estimators.one_state import reads, updates
 from verosim.estimators.predictions import rows_to_score, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin
+from verosim.folds.fitting import fit
 from verosim.folds.inputs import inputs_of
-from verosim.folds.tuning import fit
 from verosim.models import (
     Spec,
     State,
@@ -39,8 +41,7 @@ from verosim.models import (
     open_to_score,
     prune,
 )
-from verosim.models.opening import with_marks
-from verosim.models.program import program_of
+from verosim.models.opening import few_numbers_to_score, with_marks
 from verosim.stats import Statistic
 
 if TYPE_CHECKING:
@@ -51,9 +52,19 @@ if TYPE_CHECKING:
 
 
 @cache
-def _shared_names(estimator: type, spec: type[Spec]) -> frozenset[str]:
+def _shared_names(estimator: type, spec: type[Spec]) -> tuple[str, ...]:
     """The parameters of an estimator that are fields of a spec."""
-    return frozenset(signature(estimator).parameters) & {field.name for field in fields(spec)}
+    known = {field.name for field in fields(spec)}
+    return tuple(name for name in signature(estimator).parameters if name in known)
+
+
+@cache
+def _all_settings(estimator: type) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that gives the values of all parameters of an estimator."""
+    names = tuple(signature(estimator).parameters)
+    return (
+        attrgetter(*names) if len(names) > 1 else lambda model: tuple(vars(model)[n] for n in names)
+    )
 
 
 class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
@@ -350,14 +361,19 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         """
         if not self.__sklearn_is_fitted__():
             raise NotFitted.of(self)
-        stale = self.state_.stale(self.spec())
+        state, kind = self.state_, type(self)
+        settings = _all_settings(kind)(self)  # type: ignore[arg-type]  # a class is hashable
+        if state.was_checked_for(settings):
+            return state
+        stale = state.stale(self.spec())
         if stale:
             raise VerosimError(
                 f"{', '.join(stale)} changed after the rows were read, and the stored sums depend "
                 "on it.",
                 "Fit the model again.",
             )
-        return self.state_
+        state.note_checked(settings)
+        return state
 
     @updates
     def set_params(self, **parameters: Any) -> Self:
@@ -461,6 +477,12 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         self.check_columns(X)
         return state.rule, open_to_score(state, X)
 
+    def _opened_to_evaluate(self, X: Source) -> tuple[Any, Any]:
+        state = self.checked_state()
+        self.check_columns(X)
+        found = few_numbers_to_score(state, X)
+        return state.rule, open_to_score(state, X) if found is None else found
+
     @reads
     def score(
         self,
@@ -522,6 +544,8 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         VerosimError
             If the model cannot be written as a program.
         """
+        from verosim.models.program import program_of
+
         return program_of(self.checked_state(), self.gives_probabilities)
 
     def check_columns(self, X: Source) -> None:
@@ -535,6 +559,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
             The rows to check.
         """
         schema = self.state_.schema
+        if schema is None and type(X) is np.ndarray and self.state_.names_in is None:
+            check_width(self, X, self.state_.width)
+            return
         if (schema is not None and schema.target is not None) or is_stream(X):
             return
         check_features(self, X)

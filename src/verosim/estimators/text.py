@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim.axes import Axes, Columns, Hashed, TokenCodes, Vocabulary
+from verosim.cached import cached_property
 from verosim.data import Documents, Tokenizer
 from verosim.data.readers import TextReader
 from verosim.data.readings import CellReading, DocumentReading
@@ -43,7 +43,7 @@ class DocumentSpec(Spec):
     analyzer: str = "word"
     joins: bool = False  # whether several columns of texts are read as one
 
-    reads_values = True
+    reads_values = reads_texts = True
 
     @cached_property
     def tokenization(self) -> Tokenizer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from verosim.axes import Axes, Vocabulary
 from verosim.axes.value_hashes import HashedText, hash_of_values
 from verosim.bayes.rule import Decision
+from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
@@ -20,7 +20,7 @@ from verosim.estimators.text import DocumentSpec
 from verosim.estimators.text_classifier import TextClassifier
 from verosim.models.settings import finite, whole
 from verosim.models.spec import LabelledTable
-from verosim.models.terms import blocks_of, choose_terms, leading_terms
+from verosim.models.terms import choose_terms, leading_terms, texts_to_count
 from verosim.stats import Statistic, TermProducts
 from verosim.stats.term_rows import TermRows
 
@@ -86,7 +86,7 @@ class TextRidgeSpec(DocumentSpec):
             rows = texts.matrix(self.tokenization)
             return leading_terms(rows, int(self.d), float(self.min_count))
         return choose_terms(
-            blocks_of(source), self.tokenization, int(self.d), float(self.min_count)
+            texts_to_count(source), self.tokenization, int(self.d), float(self.min_count)
         )
 
     def plan(self, axes: Axes, source: Any) -> TermProducts:

@@ -9,12 +9,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verosim.errors import VerosimError
-from verosim.folds.scores import ACCURACY, LOG_LOSS
-from verosim.pool.result import Candidates, Choice
-from verosim.validate.cross_validation import CrossValidation
+
+if TYPE_CHECKING:
+    from verosim.pool.result import Candidates, Choice
+    from verosim.validate.cross_validation import CrossValidation
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,16 @@ class HeldOutScores:
         return ", ".join([*parts, f"of {self.rows:,.10g} held-out rows"])
 
 
-SavedScores = HeldOutScores | CrossValidation | Choice | Candidates | Mapping[str, float]
+SavedScores: TypeAlias = (
+    "HeldOutScores | CrossValidation | Choice | Candidates | Mapping[str, float]"
+)
 
 
 def held_out_scores(given: SavedScores, rows: float) -> HeldOutScores:
     """What a file keeps of some scores. `rows` is the number of rows of the model."""
+    from verosim.pool.result import Candidates, Choice
+    from verosim.validate.cross_validation import CrossValidation
+
     if isinstance(given, HeldOutScores):
         found = given
     elif isinstance(given, CrossValidation):
@@ -88,6 +94,8 @@ def _is_score(item: tuple[Any, Any]) -> bool:
 
 
 def _of_table(table: Candidates, rows: float) -> HeldOutScores:
+    from verosim.folds.scores import ACCURACY, LOG_LOSS
+
     best = table[0]
     scores = {ACCURACY: best.accuracy, LOG_LOSS: -best.score}
     if table.scoring == "bic":

@@ -14,11 +14,9 @@ from verosim.bayes.rule import Decision
 from verosim.data.adapters import open_table
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
-from verosim.densities.features import Deviations, Indicators, SideBySide
 from verosim.errors import VerosimError
 from verosim.files.shapes import sizes_of
 from verosim.models import Spec
-from verosim.pool.pool_statistic import part_of_pool
 from verosim.stats.codec import DATA_ERRORS
 from verosim.stats.plain_trees import damaged
 
@@ -113,6 +111,8 @@ def _check_paired(params: Any, statistic: Any) -> None:
 
 
 def _check_pool(params: Any, statistic: Any) -> None:
+    from verosim.pool.pool_statistic import part_of_pool
+
     for expert in params.members:
         check_rule_fits(params.rules[expert.name], part_of_pool(statistic, expert.part))
 
@@ -133,6 +133,8 @@ def has_parts(statistic: Any) -> bool:
 
 def check_features_fit(by: Any, statistic: Any) -> None:
     """Raise an error unless the features of a twin are those of the columns of its model."""
+    from verosim.densities.features import Deviations, Indicators, SideBySide
+
     wrong = damaged("the features of a twin are not those of its model")
     if len(by.names) != by.coef.shape[1] or len(by.scale) != by.coef.shape[1]:
         raise wrong

@@ -9,73 +9,32 @@ decision rule follows from them when the file is read. A file cannot set other a
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.preprocessing import LabelBinarizer
 
 from verosim.axes import Columns
 from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
 from verosim.densities.base import LinearForm
-from verosim.densities.em import Convergence
-from verosim.densities.features import Expansion
 from verosim.errors import VerosimError, VerosimWarning
-from verosim.estimators import (
-    AODE,
-    KDB,
-    LDA,
-    MDA,
-    QDA,
-    RDA,
-    TAN,
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
-    GaussianNB,
-    HistogramNB,
-    JointHistogram,
-    LiftedLDA,
-    MultinomialNB,
-    NaiveBayes,
-    NaiveLDA,
-    TextNB,
-    TextRidge,
-)
-from verosim.estimators.paired import PairedNaiveBayes
-from verosim.estimators.statistic_classifier import StatisticClassifier
-from verosim.estimators.whiten import Whiten
 from verosim.files.compact import with_codes, without_codes
-from verosim.files.feature_maps import SavedMap, built_map, saved_map
 from verosim.files.fits import fits
 from verosim.files.layout import check_features_fit, check_rule_fits, check_sums_fit
-from verosim.models import State, derive
-from verosim.pool.estimator import Pool
-from verosim.pool.text_pool import TextPool
-from verosim.pool.text_svm import TextSVM
-from verosim.pool.weighted_pairs import WeightedPairs
+from verosim.files.named_classes import NamedClasses
+from verosim.models import Spec, State, derive
 from verosim.stats import Statistic
 from verosim.stats.codec import DATA_ERRORS
 from verosim.stats.hollow import hollow
 from verosim.stats.plain_trees import damaged
-from verosim.twins.features import is_named_map
-from verosim.twins.least_squares import LeastSquares
-from verosim.twins.linear import LinearClassifier
-from verosim.twins.logistic import LogisticRegression
-from verosim.twins.multiclass import OneVsOne, OneVsRest
-from verosim.twins.perceptron import Perceptron, PerceptronCourse
-from verosim.twins.svm import LinearSVM
-from verosim.twins.twin import FeatureScores, Twin
-from verosim.validate.calibration import Calibrated
-from verosim.validate.calibration_maps import PosteriorMap
-from verosim.validate.column_weights import ColumnWeights
-from verosim.validate.conformal import Conformal
-from verosim.validate.nonconformity import NonconformityScores
-from verosim.validate.reject import Reject
-from verosim.validate.reliability import Reliability
-from verosim.validate.semi import SemiSupervised
+
+if TYPE_CHECKING:
+    from verosim.estimators.statistic_classifier import StatisticClassifier
 
 Array = np.ndarray
 OF_COLUMNS: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": Array}
@@ -94,53 +53,112 @@ class SavedState:
     rule: Decision | None = None  # only in a file without sums
 
 
-OF_SUMS: dict[str, Any] = {"state_": SavedState}
-
-# The fitted attributes of each class, and their types. A file may lack some of them.
-SAVED_MODELS: dict[type, dict[str, Any]] = {
-    **dict.fromkeys(
-        (AODE, KDB, LDA, MDA, QDA, RDA, TAN, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB,
-         HistogramNB, JointHistogram, LiftedLDA, MultinomialNB, NaiveBayes, NaiveLDA, TextNB,
-         TextRidge, LeastSquares, Pool, TextPool, PairedNaiveBayes, TextSVM, WeightedPairs), OF_SUMS
+OF_SUMS = NamedClasses({
+    "estimators": (
+        "AODE KDB LDA MDA QDA RDA TAN BernoulliNB CategoricalNB ComplementNB GaussianNB "
+        "HistogramNB JointHistogram LiftedLDA MultinomialNB NaiveBayes NaiveLDA TextNB TextRidge"
     ),
-    Whiten: {
-        **OF_COLUMNS, "_model": LDA, "covariance_": Array, "mean_": Array, "whitener_": Array,
-        "unwhitener_": Array,
-    },
-    LogisticRegression: {
-        **OF_LINEAR, "n_iter_": int, "regularisation_": float, "objective_": float, "gap_": float,
-        "loss_curve_": Any, "norm_curve_": Any, "_seen": int, "_rate": float,
-    },
-    LinearSVM: {**OF_LINEAR, "objective_": Array, "gap_": Array, "n_iter_": Array},
-    Perceptron: {
-        **OF_LINEAR, "features_": SavedMap | None, "_course": PerceptronCourse, "mistakes_": Array,
-        "criterion_": Array,
-        "n_iter_": int, "converged_": bool, "_columns": Columns,
-    },
-    OneVsRest: {**OF_COLUMNS, "classes_": Array, "estimators_": list},
-    OneVsOne: {**OF_COLUMNS, "classes_": Array, "estimators_": tuple, "pairwise_indices_": None},
-    Twin: {
-        "model_": StatisticClassifier, "_by": Expansion, "logistic_": LogisticRegression,
-        "classes_": Array, "coef_": Array, "intercept_": Array, "scores_": LinearForm,
-    },
-    Calibrated: {
-        "map_": PosteriorMap | ColumnWeights, "before_": Reliability, "after_": Reliability,
-        "model_": StatisticClassifier, "rows_since_map_": float, "refit_after_": float,
-    },
-    Conformal: {
-        "model_": Any, "rules_": list[Decision], "scores_": list[list[NonconformityScores]],
-        "_classes": Array,
-    },
-    Reject: {"model_": Any, "log_least_": float},
-    SemiSupervised: {"model_": Any, "convergence_": Convergence, "n_iter_": int},
-}  # fmt: skip
+    "estimators.paired": "PairedNaiveBayes",
+    "twins.least_squares": "LeastSquares",
+    "pool.estimator": "Pool",
+    "pool.text_pool": "TextPool",
+    "pool.text_svm": "TextSVM",
+    "pool.weighted_pairs": "WeightedPairs",
+})  # fmt: skip
+SAVED_MODELS = NamedClasses({
+    **OF_SUMS.names_of,
+    "estimators.whiten": "Whiten",
+    "twins.logistic": "LogisticRegression",
+    "twins.svm": "LinearSVM",
+    "twins.perceptron": "Perceptron",
+    "twins.multiclass": "OneVsRest OneVsOne",
+    "twins.twin": "Twin",
+    "validate.calibration": "Calibrated",
+    "validate.conformal": "Conformal",
+    "validate.reject": "Reject",
+    "validate.semi": "SemiSupervised",
+})  # fmt: skip
+LINEAR_MODELS = ("LogisticRegression", "LinearSVM", "Perceptron")
 NOT_ALWAYS = {  # attributes that depend on the settings or on the rows
     "feature_names_in_", "loss_curve_", "norm_curve_", "_seen", "_rate", "objective_", "gap_",
     "n_iter_", "regularisation_", "pairwise_indices_",
 }  # fmt: skip
 # The parameters that `predict` reads. Others are checked when a model is fitted.
-PREDICTING: dict[type, dict[str, Any]] = {Reject: {"confidence": float | None}}
-MODELS_BY_NAME = {kind.__name__: kind for kind in SAVED_MODELS}
+PREDICTING: dict[str, dict[str, Any]] = {"Reject": {"confidence": float | None}}
+
+
+@cache
+def attributes_of(name: str) -> dict[str, Any]:
+    """The fitted attributes of a class, and their types. A file may lack some of them."""
+    if name in OF_SUMS:
+        return {"state_": SavedState}
+    if name in LINEAR_MODELS:
+        return {**OF_LINEAR, **_of_linear(name)}
+    if name == "Whiten":
+        return {
+            **OF_COLUMNS, "_model": OF_SUMS["LDA"], "covariance_": Array, "mean_": Array,
+            "whitener_": Array, "unwhitener_": Array,
+        }  # fmt: skip
+    if name == "OneVsRest":
+        return {**OF_COLUMNS, "classes_": Array, "estimators_": list}
+    if name == "OneVsOne":
+        return {
+            **OF_COLUMNS, "classes_": Array, "estimators_": tuple, "pairwise_indices_": None,
+        }  # fmt: skip
+    return _of_wrapper(name)
+
+
+def _of_linear(name: str) -> dict[str, Any]:
+    if name == "LogisticRegression":
+        return {
+            "n_iter_": int, "regularisation_": float, "objective_": float, "gap_": float,
+            "loss_curve_": Any, "norm_curve_": Any, "_seen": int, "_rate": float,
+        }  # fmt: skip
+    if name == "LinearSVM":
+        return {"objective_": Array, "gap_": Array, "n_iter_": Array}
+    from verosim.files.feature_maps import SavedMap
+    from verosim.twins.perceptron import PerceptronCourse
+
+    return {
+        "features_": SavedMap | None, "_course": PerceptronCourse, "mistakes_": Array,
+        "criterion_": Array, "n_iter_": int, "converged_": bool, "_columns": Columns,
+    }  # fmt: skip
+
+
+def _of_wrapper(name: str) -> dict[str, Any]:
+    """The fitted attributes of a model that contains another one."""
+    from verosim.estimators.statistic_classifier import StatisticClassifier
+
+    if name == "Twin":
+        from verosim.densities.features import Expansion
+
+        return {
+            "model_": StatisticClassifier, "_by": Expansion,
+            "logistic_": SAVED_MODELS["LogisticRegression"],
+            "classes_": Array, "coef_": Array, "intercept_": Array, "scores_": LinearForm,
+        }  # fmt: skip
+    if name == "Calibrated":
+        from verosim.validate.calibration_maps import PosteriorMap
+        from verosim.validate.column_weights import ColumnWeights
+        from verosim.validate.reliability import Reliability
+
+        return {
+            "map_": PosteriorMap | ColumnWeights, "before_": Reliability, "after_": Reliability,
+            "model_": StatisticClassifier, "rows_since_map_": float, "refit_after_": float,
+        }  # fmt: skip
+    if name == "Conformal":
+        from verosim.validate.nonconformity import NonconformityScores
+
+        return {
+            "model_": Any, "rules_": list[Decision], "scores_": list[list[NonconformityScores]],
+            "_classes": Array,
+        }  # fmt: skip
+    if name == "Reject":
+        return {"model_": Any, "log_least_": float}
+    from verosim.densities.em import Convergence
+
+    assert name == "SemiSupervised"
+    return {"model_": Any, "convergence_": Convergence, "n_iter_": int}
 
 
 def foreign(value: Any, where: str) -> VerosimError:
@@ -158,33 +176,37 @@ def foreign(value: Any, where: str) -> VerosimError:
 
 def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
     """The name, the parameters and the fitted attributes of a model."""
-    kind = type(model)
-    if kind not in SAVED_MODELS:
+    kind, name_ = type(model), type(model).__name__
+    if not SAVED_MODELS.has(kind):
         raise foreign(model, "The model")
     params = parameters_of(model)
     for name, value in params.items():
         is_code = callable(value) or hasattr(value, "fit")
-        if is_code and type(value) not in SAVED_MODELS:
+        if is_code and not SAVED_MODELS.has(type(value)):
             raise foreign(value, f"The parameter {name} of {kind.__name__}")
     fitted = {name: value for name, value in vars(model).items() if name not in params}
     if "state_" in fitted:
         fitted["state_"] = _saved_state(model, statistics)
-    if kind is OneVsRest or kind is OneVsOne:
+    if name_ in ("OneVsRest", "OneVsOne"):
         fitted.pop("label_binarizer_", None)
         for one in fitted.get("estimators_", ()):
-            if type(one) not in SAVED_MODELS:
+            if not SAVED_MODELS.has(type(one)):
                 raise foreign(one, f"A binary model of {kind.__name__}")
-    if kind is Perceptron and fitted.get("features_") is not None:
+    if name_ == "Perceptron" and fitted.get("features_") is not None:
+        from verosim.files.feature_maps import saved_map
+        from verosim.twins.features import is_named_map
+
         named = is_named_map(params["features"])
         found = saved_map(fitted["features_"]) if named else None
         if found is None:
             raise foreign(fitted["features_"], "The feature map of Perceptron")
         fitted["features_"] = found
-    if kind is Twin and "_decision" in fitted:
+    if name_ == "Twin" and "_decision" in fitted:
         scores = fitted.pop("_decision").params
         none = np.zeros(scores.coef.shape[1])
         fitted["scores_"] = LinearForm(scores.mean, none, scores.coef, scores.bias)
-    unknown = [name for name in fitted if name not in SAVED_MODELS[kind]]
+    known = attributes_of(name_)
+    unknown = [name for name in fitted if name not in known]
     if unknown:
         raise VerosimError(
             f"{kind.__name__} has the attribute {unknown[0]!r}, which is not an attribute of "
@@ -216,34 +238,33 @@ def built_model(tree: Any) -> Any:
     if not isinstance(tree, dict) or tree.keys() != {"model", "params", "fitted"}:
         raise damaged("a model has unknown fields")
     name, params, fitted = tree["model"], tree["params"], tree["fitted"]
-    kind = MODELS_BY_NAME.get(name) if isinstance(name, str) else None
-    if kind is None:
+    if not isinstance(name, str) or name not in SAVED_MODELS:
         raise damaged(f"{str(name)[:40]!r} is not a model")
     if not isinstance(params, dict) or not isinstance(fitted, dict):
         raise damaged(f"{name} has no parameters")
+    kind, attributes = SAVED_MODELS[name], attributes_of(name)
     known = signature(kind).parameters
     unknown = [one for one in params if one not in known]
-    unknown += [one for one in fitted if one not in SAVED_MODELS[kind]]
+    unknown += [one for one in fitted if one not in attributes]
     if unknown:
         raise damaged(f"{name} has no parameter or attribute {str(unknown[0])[:40]!r}")
-    lost = SAVED_MODELS[kind].keys() - fitted.keys() - NOT_ALWAYS
+    lost = attributes.keys() - fitted.keys() - NOT_ALWAYS
     if fitted and lost:
         raise damaged(f"{name} has no attribute {min(lost)!r}")
-    wraps = SAVED_MODELS[kind].keys() & {"model_", "estimators_"}
+    wraps = attributes.keys() & {"model_", "estimators_"}
     for one in ("model", "estimator"):
-        if wraps and one in params and type(params[one]) not in SAVED_MODELS:
+        if wraps and one in params and not SAVED_MODELS.has(type(params[one])):
             raise damaged(f"the parameter {one!r} of {name} is not a model")
-    for one, hint in PREDICTING.get(kind, {}).items():
+    for one, hint in PREDICTING.get(name, {}).items():
         if one in params and not fits(params[one], hint):
             raise damaged(f"the parameter {one!r} of {name} has a wrong type")
     for one, value in fitted.items():
-        if not fits(value, SAVED_MODELS[kind][one]):
+        if not fits(value, attributes[one]):
             raise damaged(f"the attribute {one!r} of {name} has a wrong type")
     try:
         model = kind(**params)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore", VerosimWarning)  # they were given by fit
-            _restore(model, kind, fitted)
+        with without_warnings():
+            _restore(model, name, fitted)
     except VerosimError:
         raise
     except DATA_ERRORS as error:
@@ -251,12 +272,23 @@ def built_model(tree: Any) -> Any:
     return model
 
 
-def _restore(model: Any, kind: type, fitted: dict[str, Any]) -> None:
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Estimate without the warnings, which were given by fit."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", VerosimWarning)
+        yield
+
+
+def _restore(model: Any, name: str, fitted: dict[str, Any]) -> None:
     """Set the fitted attributes."""
     fitted = dict(fitted)
     saved = fitted.pop("state_", None)
-    form = fitted.pop("scores_", None) if kind is Twin else None
-    if kind is Perceptron and fitted.get("features_") is not None:
+    form = fitted.pop("scores_", None) if name == "Twin" else None
+    if name == "Perceptron" and fitted.get("features_") is not None:
+        from verosim.files.feature_maps import built_map
+        from verosim.twins.features import is_named_map
+
         size = fitted["coef_"].shape[1]
         fitted["features_"] = built_map(fitted["features_"], fitted["n_features_in_"], size)
         if not is_named_map(model.features) or model.features is None:
@@ -264,9 +296,13 @@ def _restore(model: Any, kind: type, fitted: dict[str, Any]) -> None:
     vars(model).update(fitted)
     if saved is not None:
         _set_state(model, saved)
-    if kind is OneVsRest and "classes_" in fitted:
+    if name == "OneVsRest" and "classes_" in fitted:
+        from sklearn.preprocessing import LabelBinarizer
+
         model.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes_)
-    if kind is Twin and form is not None:
+    if name == "Twin" and form is not None:
+        from verosim.twins.twin import FeatureScores
+
         rule = model.model_.state_.rule
         scores = FeatureScores(rule.params, fitted["_by"], form.coef, form.bias, form.pivot)
         decision = Decision(np.zeros(len(model.classes_)), scores, rule.columns)
@@ -275,20 +311,24 @@ def _restore(model: Any, kind: type, fitted: dict[str, Any]) -> None:
 
 
 def _set_state(model: Any, saved: SavedState) -> None:
-    """Set the state of a classifier with sums. Its rule follows from the sums."""
+    """Set the state of a classifier with sums."""
     tuned = saved.tuned
     if "members" in tuned:  # the settings of a pool contain its members
         vars(model)["state_"] = State(None, saved.statistic, saved.schema, None, tuned)  # type: ignore[arg-type]
-    spec = model.spec()
+    model.set_state(restored_state(model.spec(), saved))
+
+
+def restored_state(spec: Spec, saved: SavedState) -> State:
+    """The state of a classifier with sums. Its rule follows from the sums."""
+    tuned = saved.tuned
     sums, schema, resolved = saved.statistic, saved.schema, spec.resolved(tuned)
     if saved.rule is not None:
         sums = with_codes(sums, saved.rule.params)
     check_sums_fit(resolved, sums, schema)
     if saved.rule is None:
-        model.set_state(derive(spec, sums, schema, tuned, streaming=True, quiet=True))
-        return
+        return derive(spec, sums, schema, tuned, streaming=True, quiet=True)
     check_rule_fits(saved.rule, sums)
-    model.set_state(State(resolved, sums, schema, saved.rule, tuned))
+    return State(resolved, sums, schema, saved.rule, tuned)
 
 
 def _has_map(model: Any) -> bool:
@@ -298,9 +338,9 @@ def _has_map(model: Any) -> bool:
 
 def check_parts(model: Any, fitted: dict[str, Any]) -> None:
     """Raise an error unless the fitted attributes fit each other."""
-    kind = type(model)
+    name = type(model).__name__
     ok = True
-    if isinstance(model, LinearClassifier) and "_decision" in fitted:
+    if name in LINEAR_MODELS and "_decision" in fitted:
         decision, C = fitted["_decision"], len(model.classes_)
         scores = decision.params
         ok = (
@@ -310,25 +350,25 @@ def check_parts(model: Any, fitted: dict[str, Any]) -> None:
             and decision.columns.size == scores.form.coef.shape[1]
             and (_has_map(model) or model.n_features_in_ == scores.form.coef.shape[1])
         )
-    elif kind is OneVsRest and "estimators_" in fitted:
+    elif name == "OneVsRest" and "estimators_" in fitted:
         C = len(model.classes_)
         ok = len(model.estimators_) == (1 if C == 2 else C) and all(
-            type(one) in SAVED_MODELS for one in model.estimators_
+            SAVED_MODELS.has(type(one)) for one in model.estimators_
         )
-    elif kind is OneVsOne and "estimators_" in fitted:
+    elif name == "OneVsOne" and "estimators_" in fitted:
         C = len(model.classes_)
         ok = len(model.estimators_) == C * (C - 1) // 2 and all(
-            type(one) in SAVED_MODELS for one in model.estimators_
+            SAVED_MODELS.has(type(one)) for one in model.estimators_
         )
     elif "model_" in fitted:
-        ok = type(fitted["model_"]) in SAVED_MODELS
+        ok = SAVED_MODELS.has(type(fitted["model_"]))
         sums = fitted["model_"].checked_state().statistic
-        if kind is Conformal:
+        if name == "Conformal":
             for rule in model.rules_:
                 check_rule_fits(rule, sums)
             ok &= len(model.scores_) == max(len(model.rules_), 1)
-        elif kind is Twin and "_by" in fitted:
+        elif name == "Twin" and "_by" in fitted:
             check_features_fit(fitted["_by"], sums)
             ok &= model.coef_.shape[1] == len(fitted["_by"].names)
     if not ok:
-        raise damaged(f"the parts of {kind.__name__} do not fit each other")
+        raise damaged(f"the parts of {name} do not fit each other")

@@ -10,11 +10,9 @@ Reference: https://github.com/huggingface/safetensors, section Format.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-from sklearn.base import BaseEstimator
+from typing import TYPE_CHECKING, Any
 
 from verosim.axes import CODES_BY_NAME, Codes
 from verosim.bayes.rule import Decision
@@ -24,15 +22,14 @@ from verosim.estimators.one_state import snapshot
 from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
 from verosim.files.records import RECORDS, built_record, record_tree
+from verosim.files.whole_files import whole_file
 from verosim.stats.codec import DATA_ERRORS, checked_statistic
 from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.state import is_restorable
 from verosim.stats.tensor_files import read_tensors, tensor_file
 
-try:
-    import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 FILE_FORMAT = 1
 MAX_BYTES = 4 << 30
@@ -90,7 +87,7 @@ def dumps(
     >>> verosim.loads(raw).predict(X[:2])
     array([0, 0])
     """
-    if type(model) not in SAVED_MODELS:
+    if not SAVED_MODELS.has(type(model)):
         raise foreign(model, "The model")
 
     def hook(one: Any) -> tuple[str, Any] | None:
@@ -105,7 +102,7 @@ def dumps(
                 "statistic": one.statistic, "schema": one.schema, "tuned": one.tuned,
                 "rule": one.rule,
             }  # fmt: skip
-        if type(one) in SAVED_MODELS:
+        if SAVED_MODELS.has(type(one)):
             return "model", model_tree(one, statistics)
         found = record_tree(one)
         if found is not None:
@@ -217,7 +214,8 @@ def save(
     """
     raw = dumps(model, notes=notes, scores=scores, statistics=statistics)
     try:
-        replace_file(Path(path), raw)
+        with whole_file(Path(path)) as file:
+            file.write(raw)
     except OSError as error:
         raise VerosimError(
             f"The file {os.fspath(path)!r} cannot be written: {error.strerror or error}.",
@@ -282,6 +280,16 @@ def file_bytes(path: str | os.PathLike[str], max_bytes: int | None) -> bytes:
 
 def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]:
     """The model and the description of a file."""
+    content, tensors = file_content(raw, max_bytes)
+    parts = unpacked_parts(content, tensors, built_object)
+    model = parts["model"]
+    if not SAVED_MODELS.has(type(model)) or type(model).__name__ != content["class"]:
+        raise damaged("it is not a model")
+    return model, {"format": content["format"], "notes": parts["notes"], "scores": parts["scores"]}
+
+
+def file_content(raw: bytes, max_bytes: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The description of a file and its tensors. The model is not built."""
     if not isinstance(raw, bytes | bytearray | memoryview):
         raise VerosimError(
             f"The argument raw must be bytes; got {type(raw).__name__}.", "Use load(path)."
@@ -297,21 +305,25 @@ def opened_file(raw: bytes, max_bytes: int | None) -> tuple[Any, dict[str, Any]]
         )
     if content["format"] < 1 or content.keys() != FILE_FIELDS:
         raise damaged("its description has unknown fields")
+    return content, tensors
+
+
+def unpacked_parts(
+    content: dict[str, Any], tensors: dict[str, Any], build: Callable[[str, Any], Any]
+) -> dict[str, Any]:
+    """The model, the notes and the scores of a file. `build` makes the objects in them."""
     inside = ("model", "notes", "scores")
     tree = {"is": "dict", "of": [[name, content[name]] for name in inside]}
     try:
-        parts = unpacked_tree(tree, tensors, _built)
+        parts: dict[str, Any] = unpacked_tree(tree, tensors, build)
     except VerosimError:
         raise
     except DATA_ERRORS as error:
         raise damaged(f"its parts do not fit ({type(error).__name__})") from error
-    model = parts["model"]
-    if type(model) not in SAVED_MODELS or type(model).__name__ != content["class"]:
-        raise damaged("it is not a model")
     kinds = {"notes": dict | None, "scores": HeldOutScores | None}
     if not all(isinstance(parts[name], kind) for name, kind in kinds.items()):
         raise damaged("its notes or its scores have a wrong type")
-    return model, {"format": content["format"], "notes": parts["notes"], "scores": parts["scores"]}
+    return parts
 
 
 def counted_rows(model: Any) -> float | None:
@@ -320,7 +332,7 @@ def counted_rows(model: Any) -> float | None:
     return None if state is None else float(state.statistic.rows.sum())
 
 
-def _built(tag: str, tree: Any) -> Any:
+def built_object(tag: str, tree: Any) -> Any:
     """The object of a tree. The kinds of objects are those of the code."""
     if tag in RECORDS:
         return built_record(tag, tree)
@@ -352,52 +364,3 @@ def _built_state(tree: Any) -> SavedState:
     if not fits or not is_restorable(tree["statistic"]):
         raise damaged("a state has parts of a wrong type")
     return out
-
-
-def replace_file(path: Path, raw: bytes) -> None:
-    """Write a file beside the old one, sync it, and rename it. Nothing is left of a failure.
-
-    The name of the new file is fixed, so a file that a killed process left is written over. A link
-    keeps its place, and its target is replaced. A device or a pipe is written directly.
-    """
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            file.write(raw)
-        return
-    beside = path.with_name(f".{path.name}.part")
-    mode = path.stat().st_mode & 0o777 if path.exists() else None
-    handle = locked_file(beside, 0o666 if mode is None else mode)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)  # the mask of the process may have removed some
-            file.truncate(0)
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(beside, path)  # still locked: of two writers, the second one waits
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":
-        at = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(at)
-        finally:
-            os.close(at)
-
-
-def locked_file(path: Path, mode: int) -> int:
-    """An open file that no other process writes to."""
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), mode)
-        if fcntl is None:
-            return handle
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        try:
-            if os.stat(path).st_ino == os.fstat(handle).st_ino:
-                return handle
-        except FileNotFoundError:
-            pass
-        os.close(handle)  # another process has renamed it, so this is now the file of a model

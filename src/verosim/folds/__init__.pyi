@@ -1,10 +1,10 @@
 from verosim.folds.engine import HeldOutEngine as HeldOutEngine
 from verosim.folds.engine import refits as refits
 from verosim.folds.engine import reweighted as reweighted
+from verosim.folds.fitting import fit as fit
 from verosim.folds.holdout import HeldOutRows as HeldOutRows
 from verosim.folds.holdout import HoldOut as HoldOut
 from verosim.folds.inputs import inputs_of as inputs_of
 from verosim.folds.rules import FoldRules as FoldRules
 from verosim.folds.rules import Visited as Visited
-from verosim.folds.tuning import fit as fit
 from verosim.folds.warnings import first_warning_only as first_warning_only

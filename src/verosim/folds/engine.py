@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data.clusters import needs_all_rows
 from verosim.data.labels import positions
 from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource
-from verosim.engines import cluster_of
 from verosim.errors import VerosimError
+from verosim.folds.fitting import fit
 from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.folds.refits_there import visits_of_refits_there
 from verosim.folds.rules import FoldRules, Visit, Visited, visits_by_sums
 from verosim.folds.splits import row_labels, row_weights
-from verosim.folds.tuning import fit
 from verosim.models import Inputs, Spec, State, open_to_score, share_statistic
 from verosim.models.learning import derived_from
 
@@ -84,14 +83,15 @@ class HeldOutEngine:
     def _visits_by_refits(self, i: int, holdout: HoldOut, visit: Visit) -> Iterator[Visited]:
         """Call visit(rows, rules) for spec i, which is fitted again for each fold."""
         spec = self.specs[i]
-        cluster = cluster_of(holdout.source)
-        if cluster is not None:
-            raise needs_all_rows(cluster, f"Cross-validation of {spec.name} with these settings")
         if self.keep_priors:
             raise VerosimError(
                 f"{spec.name} is fitted again for each fold, so it estimates the priors again.",
                 'Use fold_priors="fit".',
             )
+        if holdout.on_cluster:
+            for f, size, value in visits_of_refits_there(spec, holdout, visit):
+                yield Visited(f, size, [i], value)
+            return
         for state, held, classes in refits(spec, holdout):
             rules = FoldRules(state.rules, positions(state.classes, classes), classes)
             yield Visited.of(replace(held, block=None), [i], visit(held, rules))
@@ -106,7 +106,9 @@ def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[State, HeldOutRows, n
     weights = row_weights(holdout.source, len(labels))
     folds = holdout.fold_numbers()
     is_table = isinstance(holdout.source, TableSource)
-    classes = np.unique(labels[weights > 0]) if is_table else holdout.classes
+    if is_table:
+        holdout.classes = np.unique(labels[weights > 0])
+    classes = holdout.classes
     for f in range(holdout.count):
         learnt, held = holdout.masks(f, folds)
         state = fit(spec, reweighted(holdout.inputs, np.where(learnt, weights, 0.0)))

@@ -9,20 +9,28 @@ of the Royal Statistical Society B 36, 111–147.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from verosim.data import ArraySource
-from verosim.data.blocks import BlockFolds, blocks_of_pairs
+from verosim.cached import cached_property
+from verosim.data import ArraySource, cells
+from verosim.data.blocks import BlockFolds, RowBlocks, blocks_of_pairs
 from verosim.data.clusters import ArraysThere, needs_all_rows
 from verosim.data.labels import positions
-from verosim.data.sources import take_rows
+from verosim.data.sources import cells_per_row, take_rows
 from verosim.data.stream import Chunk, TableSource, weights_of
-from verosim.engines import ChunkWork, cluster_of, map_chunks, reduce_chunks, summarise
+from verosim.data.tables import Rows
+from verosim.engines import (
+    LEAST_CELLS_FOR_THREADS,
+    ChunkWork,
+    cluster_of,
+    map_chunks,
+    reduce_chunks,
+    summarise,
+)
 from verosim.errors import VerosimError
 from verosim.folds.scores import Predictions
 from verosim.folds.splits import TrainTestPairs, array_folds, table_folds
@@ -30,6 +38,7 @@ from verosim.models import Inputs, Spec, open_rows
 from verosim.stats import Statistic
 from verosim.stats.statistic import sums_of_others
 
+MOST_CELLS_IN_MEMORY = 1 << 23  # of a fold that is in memory together with others: 64 MB
 BUDGET = 1 << 25  # numbers in the statistics of all folds; with more, rows are read fold by fold
 
 
@@ -43,6 +52,8 @@ class HeldOutRows:
     labels: np.ndarray  # (m,)
     codes: np.ndarray  # (m,) class numbers; −1 if no row of the class has a positive weight
     weights: np.ndarray  # (m,), empty if all weights are 1
+    # (m,) the group of each row for scores by group; empty if it follows from the row numbers
+    groups: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     def counted(self) -> np.ndarray | None:
         """The positions of the rows with positive weight, or None if all rows have one."""
@@ -53,9 +64,8 @@ class HeldOutRows:
     def predictions(self, log_proba: np.ndarray, classes: np.ndarray) -> Predictions:
         """The predictions for the rows with positive weight; log_proba is (m, C) for all rows."""
         at = self.counted()
-        if at is None:
-            return Predictions(log_proba, self.codes, self.weights, classes, self.rows)
-        return Predictions(log_proba[at], self.codes[at], self.weights[at], classes, self.rows[at])
+        all_rows = Predictions(log_proba, self.codes, self.weights, classes, self.rows, self.groups)
+        return all_rows if at is None else all_rows.taken(at)
 
 
 def not_a_partition(cv: Any) -> VerosimError:
@@ -70,6 +80,21 @@ def not_a_partition(cv: Any) -> VerosimError:
 def _are_sets(pairs: TrainTestPairs) -> bool:
     """Whether each row occurs at most once among the training rows of each fold."""
     return all(len(np.unique(train)) == len(train) for train, _ in pairs)
+
+
+@dataclass(frozen=True)
+class ColumnGroups:
+    """The group of each row by a column: the position of its text."""
+
+    column: str
+    na: frozenset[str]
+    places: dict[str | None, int]  # None is a missing cell
+
+    def of(self, rows: Rows) -> np.ndarray:
+        """(n,) the groups of some rows."""
+        index, texts = cells.keys(rows.batch.column(self.column), self.na)
+        places = [self.places.get(text, -1) for text in texts]  # some texts may have no rows
+        return np.array(places, dtype=np.intp)[index]
 
 
 VisitRows = Callable[[HeldOutRows, Any], Any]
@@ -105,6 +130,8 @@ class HeldOutPieces:
     classes: np.ndarray  # (C,)
     given: np.ndarray | None = None  # (n,) the labels, if they are not a column
     blocks: BlockFolds | None = None  # if a row is not held out exactly once
+    by: ColumnGroups | None = None  # of rows on a cluster, for scores by group
+    only: int | None = None  # the fold to use, if not all
 
     def of(self, chunk: Chunk, block: Any) -> Iterator[HeldOutRows]:
         """The rows of one piece of a table, fold by fold."""
@@ -113,11 +140,14 @@ class HeldOutPieces:
         codes, own = chunk.labels()
         place = positions(own, self.classes)[codes]
         weights = weights_of(chunk.weights, chunk.rows)
+        groups = np.empty(0, dtype=np.intp) if self.by is None else self.by.of(chunk.rows)
         for f, at in self._held_at(fold_of):
+            if self.only not in (None, f):
+                continue
             rows = at + chunk.first
             labels = own[codes[at]] if self.given is None else self.given[rows]
-            some = weights[at] if len(weights) else weights
-            yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some)
+            some, group = (array[at] if len(array) else array for array in (weights, groups))
+            yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some, group)
 
     def _held_at(self, fold_of: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Each fold that holds out some rows, and their positions, from folds or blocks (n,)."""
@@ -135,7 +165,7 @@ class VisitsOnCluster(ChunkWork):
     """The joined results of a visit for each fold: {fold: (number of rows, result)}."""
 
     visit: ReducingVisit
-    known: list[Any]
+    known: Mapping[int, Any]  # by fold
     pieces: HeldOutPieces
 
     def __call__(self, chunk: Chunk) -> dict[int, tuple[int, Any]]:
@@ -179,6 +209,7 @@ class HoldOut:
         self.cv = cv
         self.pairs: TrainTestPairs | None = None
         self.blocks: BlockFolds | None = None  # if a row is not held out exactly once
+        self.by: ColumnGroups | None = None  # of rows on a cluster, for scores by group
         if isinstance(self.source, TableSource):
             # Keep the given labels: a row of weight zero has a label, but no class number.
             self.given = None if isinstance(self.source.target, str) else inputs.y
@@ -261,6 +292,7 @@ class HoldOut:
         known, training = np.zeros(blocks.count, dtype=bool), None
         for f, wanted in enumerate(blocks.trains):
             if parts is None:
+                assert isinstance(blocks, RowBlocks)  # others are always few
                 training = self._parts(blocks.training(f))[0]
             else:
                 if training is None or (known & ~wanted).any():
@@ -281,6 +313,7 @@ class HoldOut:
         if isinstance(source, TableSource):
             statistic = self._in_folds(source.folded(blocks), blocks.count)
         else:
+            assert isinstance(blocks, RowBlocks)
             statistic = self._in_folds(source.folded(blocks.numbers, blocks.count), blocks.count)
         self.total = statistic.total("fold")
         return [statistic.fold(b) for b in range(blocks.count)]
@@ -320,6 +353,13 @@ class HoldOut:
         grows = any(leaf.grows for leaf in self.plan.leaves())
         return grows or self.plan.size * self.count > BUDGET
 
+    @property
+    def has_small_folds(self) -> bool:
+        """Whether several folds of an array can be in memory, and each is worth a thread."""
+        assert isinstance(self.source, ArraySource)
+        cells = len(self.source) * cells_per_row(self.source.X) / self.count
+        return not self._large() and LEAST_CELLS_FOR_THREADS <= cells <= MOST_CELLS_IN_MEMORY
+
     # The rows of the folds -------------------------------------------------------------------
 
     def rows_of(self, f: int) -> np.ndarray:
@@ -341,9 +381,33 @@ class HoldOut:
         assert cluster is not None
         if not isinstance(visit, ReducingVisit):
             raise needs_all_rows(cluster)
-        work = VisitsOnCluster(visit, known, HeldOutPieces(self.classes))
-        found: dict[int, tuple[int, Any]] = reduce_chunks(work, self.source.folded(self.folds))
+        work = VisitsOnCluster(
+            visit,
+            dict(enumerate(known)),
+            HeldOutPieces(self.classes, blocks=self.blocks, by=self.by),
+        )
+        source = self.source.folded(self.folds)
+        if self.by is not None:
+            source = replace(source, keep=(*source.keep, self.by.column))
+        found: dict[int, tuple[int, Any]] = reduce_chunks(work, source)
         return found
+
+    def visit_fold_there(
+        self, visit: VisitRows, known: Any, f: int, source: TableSource
+    ) -> Iterator[tuple[int, Any]]:
+        """The number of rows and the joined result of one fold, if it has rows.
+
+        `known` is for this fold, and `source` reads the rows.
+        """
+        assert source.table.cluster is not None
+        if not isinstance(visit, ReducingVisit):
+            raise needs_all_rows(source.table.cluster)
+        pieces = HeldOutPieces(self.classes, blocks=self.blocks, by=self.by, only=f)
+        if self.by is not None:
+            source = replace(source, keep=(*source.keep, self.by.column))
+        found = reduce_chunks(VisitsOnCluster(visit, {f: known}, pieces), source)
+        if f in found:
+            yield found[f]
 
     @property
     def on_cluster(self) -> bool:
@@ -370,6 +434,7 @@ class HoldOut:
     def masks(self, f: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n,) whether fold f learns from each row and holds it out, from its fold or block."""
         if self.blocks is not None:
+            assert isinstance(self.blocks, RowBlocks)
             blocks = self.blocks.numbers
             return self.blocks.trains[f][blocks], self.blocks.tests[f][blocks]
         if self.pairs is None:

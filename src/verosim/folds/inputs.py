@@ -6,15 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 
 from verosim.data import as_weights
-from verosim.data.clusters import arrays_on_cluster, is_array_on_cluster
+from verosim.data.adapters import open_table
+from verosim.data.clusters import (
+    ArraysThere,
+    arrays_on_cluster,
+    is_array_on_cluster,
+    is_on_cluster,
+)
 from verosim.data.schema import Schema
+from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.errors import VerosimError, warn
 from verosim.folds.labelled_rows import with_labels
-from verosim.folds.splits import number_of_folds, shuffled_folds
 from verosim.models import Inputs, Spec, open_rows
+
+MOST_ROWS_TO_BRING = FIRST_LOOK_ROWS  # the first look brings them anyway
 
 
 def inputs_of(
@@ -37,6 +44,16 @@ def inputs_of(
     return with_labels(Inputs(X, labels, sample_weight, schema, na), unlabelled, known)
 
 
+def brought_if_small(inputs: Inputs) -> Inputs:
+    """The inputs, with the rows in this process if they are few and on a cluster."""
+    X = inputs.X
+    if isinstance(X, ArraysThere):
+        return inputs
+    if is_on_cluster(X) or getattr(X, "cluster", None) is not None:
+        return replace(inputs, X=open_table(X).brought_if_small(MOST_ROWS_TO_BRING))
+    return inputs
+
+
 def target_of(model: Any, y: Any) -> Any:
     """y, or the target column of a fitted model if y is None."""
     schema = getattr(model, "schema_", None) if y is None else None
@@ -47,6 +64,8 @@ def one_column(y: Any) -> np.ndarray:
     """The labels as a vector. One column of a matrix is accepted with a warning."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning  # slow to import
+
         warn("A column-vector y was passed when a 1d array was expected.", DataConversionWarning)
         y = y.ravel()
     if y.ndim != 1:
@@ -77,6 +96,8 @@ def in_random_folds(cv: Any, inputs: Inputs, groups: Any, seed: Any = 0) -> Any:
 
     The folds of a table with a target column are random already.
     """
+    from verosim.folds.splits import number_of_folds, shuffled_folds  # a fit does not need it
+
     y, weights = inputs.y, inputs.sample_weight
     if number_of_folds(cv) is None or groups is not None or y is None or isinstance(y, str):
         return cv
@@ -89,6 +110,8 @@ def no_more_folds_than_rows(cv: Any, inputs: Inputs) -> Any:
 
     The folds of a table with a target column depend on a hash, so they are not reduced.
     """
+    from verosim.folds.splits import number_of_folds  # a fit does not need it
+
     count = number_of_folds(cv)
     if count is None or inputs.y is None or isinstance(inputs.y, str):
         return cv

@@ -13,9 +13,9 @@ from verosim.axes.codes import is_missing
 from verosim.data import as_weights, cells
 from verosim.data.adapters import is_stream, open_table
 from verosim.data.schema import Schema
-from verosim.data.tables import Rows, Table, taken_rows
+from verosim.data.tables import RowFilter, Rows, Table
 from verosim.errors import VerosimError
-from verosim.kinds.look import as_na
+from verosim.kinds.missing_marks import as_na
 from verosim.models import Inputs
 from verosim.models.settings import one_of
 
@@ -59,11 +59,15 @@ def _of_column(inputs: Inputs, target: str, na: frozenset[str]) -> Inputs:
             "weights.",
             "Give the weights as a column of the table.",
         )
-    step = OnlyLabelled(target, na)
+    kept_rows = replace(filtered(table, OnlyLabelled(target, na)), rows=rows)
+    return replace(inputs, X=kept_rows, sample_weight=weights)
+
+
+def filtered(table: Table, step: RowFilter) -> Table:
+    """The table without some rows. Of a table on a cluster, workers leave them out."""
     steps = table.steps if table.cluster is None else (*table.steps, step)
     before = table if table.cluster is None else replace(table, cluster=None)  # for the first rows
-    kept_rows = replace(_unread(table), read=partial(step, before), rows=rows, steps=steps)
-    return replace(inputs, X=kept_rows, sample_weight=weights)
+    return replace(_unread(table), read=partial(step, before), rows=None, steps=steps)
 
 
 def _unread(table: Table) -> Table:
@@ -85,7 +89,7 @@ class OnlyLabelled:
     def __call__(self, table: Table, columns: Iterable[str] | None) -> Iterator[Rows]:
         for rows in table.batches(None if columns is None else {*columns, self.target}):
             kept = np.flatnonzero(_has_label(rows, self.target, self.na))
-            yield rows if len(kept) == rows.batch.num_rows else taken_rows(rows, kept)
+            yield rows if len(kept) == len(rows) else rows.take(kept)
 
 
 def _has_label(rows: Rows, target: str, na: frozenset[str]) -> np.ndarray:
@@ -93,7 +97,7 @@ def _has_label(rows: Rows, target: str, na: frozenset[str]) -> np.ndarray:
     try:
         return ~cells.is_gone(*cells.keys(rows.batch.column(target), na, exact=True))
     except cells.Unreadable:  # reading the labels raises the error
-        return np.ones(rows.batch.num_rows, dtype=bool)
+        return np.ones(len(rows), dtype=bool)
 
 
 def _of_labels(inputs: Inputs) -> Inputs:
@@ -133,9 +137,9 @@ def _given_rows(table: Table, kept: np.ndarray, columns: Iterable[str] | None) -
     """The rows of a table with the given numbers, which are sorted."""
     first = 0
     for rows in table.batches(columns):
-        after = first + rows.batch.num_rows
+        after = first + len(rows)
         at = kept[(kept >= first) & (kept < after)] - first
-        yield taken_rows(rows, at)
+        yield rows.take(at)
         first = after
 
 

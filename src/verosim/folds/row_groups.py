@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,11 @@ from verosim.axes.groups import as_labels, plain_label, sorted_labels
 from verosim.data import cells
 from verosim.data.adapters import is_source, open_table
 from verosim.data.schema import Schema, check_in_table
-from verosim.data.stream import TableSource
+from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
+from verosim.engines import ChunkWork, reduce_chunks
 from verosim.errors import VerosimError
-from verosim.folds.holdout import HoldOut
+from verosim.folds.holdout import ColumnGroups, HoldOut
 from verosim.folds.labelled_rows import has_label
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.models import Inputs
@@ -32,11 +35,55 @@ def row_groups(by: Any, inputs: Inputs, labels: Any = None) -> tuple[np.ndarray,
     else:
         names, codes = _of_values(_kept(by, inputs, labels))
     if len(names) > MOST_ROW_GROUPS:
-        raise VerosimError(
-            f"by must have at most {MOST_ROW_GROUPS:,} different groups; got {len(names):,}.",
-            "Divide the values into ranges, and give the range of each row as an array.",
-        )
+        raise _too_many(f"{len(names):,}")
     return names, codes
+
+
+def _too_many(got: str) -> VerosimError:
+    return VerosimError(
+        f"by must have at most {MOST_ROW_GROUPS:,} different groups; got {got}.",
+        "Divide the values into ranges, and give the range of each row.",
+    )
+
+
+def groups_there(by: Any, rows: HoldOut) -> tuple[np.ndarray, np.ndarray]:
+    """(G,) the groups of rows on a cluster, sorted, and no numbers: workers find them by column.
+
+    The column is read once first, to find the groups.
+    """
+    source = rows.source
+    assert isinstance(source, TableSource)
+    assert source.table.cluster is not None
+    if not isinstance(by, str):
+        raise VerosimError(
+            f"The argument by is an array, but the rows are on {source.table.cluster.name}, where "
+            "they have no numbers.",
+            "Give by as the name of a column of the table.",
+        )
+    check_in_table(by, source.table.names, "column by")
+    na = source.reader.na
+    texts = reduce_chunks(_GroupTexts(by, na), source.only(by))
+    names, places = _in_order(list(range(len(texts))), texts, np.arange(len(texts)))
+    rows.by = ColumnGroups(by, na, dict(zip(texts, places.tolist(), strict=True)))
+    return names, np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class _GroupTexts(ChunkWork):
+    """The different texts of a column, None for a missing cell."""
+
+    column: str
+    na: frozenset[str]
+
+    def __call__(self, chunk: Chunk) -> list[str | None]:
+        index, texts = cells.keys(chunk.rows.batch.column(self.column), self.na)
+        return [texts[at] for at in np.unique(index).tolist()]
+
+    def joined(self, found: Sequence[list[str | None]]) -> list[str | None]:
+        out = list(dict.fromkeys(text for one in found for text in one))
+        if len(out) > MOST_ROW_GROUPS:
+            raise _too_many("more")
+        return out
 
 
 def check_lengths(codes: np.ndarray, rows: HoldOut | int) -> None:

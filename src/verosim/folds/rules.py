@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -17,9 +17,10 @@ import numpy as np
 
 from verosim.bayes.rule import Decision, spread, widened
 from verosim.bayes.stacked import log_posteriors, score_sums
+from verosim.cached import cached_property
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource
-from verosim.engines import one_blas_thread
+from verosim.engines import one_blas_thread, work_in_order
 from verosim.folds.holdout import HeldOutRows, HoldOut
 from verosim.models import Spec, derive_rules
 from verosim.stats import Statistic
@@ -115,6 +116,20 @@ def visits_by_sums(
             yield Visited.of(held, numbers, value)
         return
     least_count = min(spec.least_count for spec in specs)
+    if len(specs) <= AT_ONCE and holdout.has_small_folds:
+
+        def derived() -> Iterator[tuple[int, FoldRules]]:
+            for f, training in enumerate(holdout.trainings(least_count)):
+                rules = fold_rules(specs, holdout, training, keep_priors)
+                _ = rules.seen  # in this thread, because of its warnings
+                yield f, rules
+
+        def scored(one: tuple[int, FoldRules]) -> Visited:
+            held = holdout.held_out(one[0])
+            return Visited.of(held, numbers, visit(held, one[1]))
+
+        yield from work_in_order(scored, derived())
+        return
     for f, training in enumerate(holdout.trainings(least_count)):
         held = holdout.held_out(f)
         for at in range(0, len(specs), AT_ONCE):

@@ -9,6 +9,7 @@ rows of a whole fold.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,13 +63,16 @@ class Predictions:
     classes: np.ndarray  # (C,)
     # (m,) the row numbers; empty if they are not known
     numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    # (m,) the group of each row; empty if it follows from the row numbers
+    groups: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     def taken(self, at: np.ndarray) -> Predictions:
         """Some of these rows."""
-        weights, numbers = (
-            array[at] if len(array) else array for array in (self.weights, self.numbers)
+        weights, *rest = (
+            array[at] if len(array) else array
+            for array in (self.weights, self.numbers, self.groups)
         )
-        return Predictions(self.log_proba[at], self.codes[at], weights, self.classes, numbers)
+        return Predictions(self.log_proba[at], self.codes[at], weights, self.classes, *rest)
 
     @property
     def weight(self) -> float:
@@ -178,10 +182,12 @@ class ScikitScore(Score):
 
         if self.name in AVERAGES:
             return HistogramArea(self.name)
+        if needs_only_classes(self.scorer):
+            return ConfusionScore(self)
         raise VerosimError(
             f"scoring={self.name!r} needs the predictions of all rows in one process, but the rows "
             "are on a cluster.",
-            f"Use {listed([*MEANS, *AVERAGES], most=9)} there.",
+            f"Use {listed([*MEANS, 'f1_macro', *AVERAGES], most=9)} there.",
         )
 
     def value(self, parts: list[Any]) -> float:
@@ -191,7 +197,13 @@ class ScikitScore(Score):
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("log_proba", "codes", "weights")
         )
-        classes = _of_one_type(parts[0].classes)
+        return self.of(log_proba, codes, weights, parts[0].classes)
+
+    def of(
+        self, log_proba: np.ndarray, codes: np.ndarray, weights: np.ndarray, classes: np.ndarray
+    ) -> float:
+        """The score of these rows. Empty weights mean that all weights are 1."""
+        classes = _of_one_type(classes)
         stand_in = _WithProbabilities if self.probable else _WithScores
         given = {"sample_weight": weights} if len(weights) else {}
         rows = np.zeros((len(codes), 1))
@@ -205,6 +217,44 @@ class ScikitScore(Score):
                 "With several classes use 'roc_auc_ovr' or 'f1_macro', and turn a function into a "
                 "scorer with sklearn.metrics.make_scorer.",
             ) from None
+
+
+def needs_only_classes(scorer: Any) -> bool:
+    """Whether a scorer of scikit-learn needs only the predicted classes, and accepts weights.
+
+    A weighted median is left out, because a row of weight 2 is not two rows there.
+    """
+    if getattr(scorer, "_response_method", None) != "predict":
+        return False
+    function = getattr(scorer, "_score_func", scorer)
+    accepts = "sample_weight" in inspect.signature(function).parameters
+    return accepts and "median" not in getattr(function, "__name__", "")
+
+
+@dataclass(frozen=True)
+class ConfusionScore(Score):
+    """A score of predicted classes, such as F1, from the confusion matrix of the fold.
+
+    Each cell of the matrix is one row with the weight of the cell. A part is the matrix and the
+    classes.
+    """
+
+    score: ScikitScore
+
+    def part(self, rows: Predictions) -> list[Any]:
+        return [Confusion().of(rows).astype(np.float64), rows.classes.tolist()]
+
+    def joined(self, parts: Sequence[Any]) -> list[Any]:
+        return [np.sum([counts for counts, _ in parts], axis=0), parts[0][1]]
+
+    def value(self, parts: list[Any]) -> float:
+        if not parts:
+            return float("nan")
+        counts, classes = self.joined(parts)
+        codes, predicted = np.nonzero(counts)
+        log_proba = np.full((len(codes), len(classes)), -np.inf)
+        log_proba[np.arange(len(codes)), predicted] = 0.0
+        return self.score.of(log_proba, codes, counts[codes, predicted], np.array(classes))
 
 
 class _WithScores(ClassifierMixin, BaseEstimator):

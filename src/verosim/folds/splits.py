@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import ChunkWork, cluster_of, reduce_chunks
 from verosim.errors import VerosimError
 from verosim.folds.time_blocks import time_blocks, time_column
+from verosim.folds.time_cuts import blocks_there
 
 TrainTestPairs = list[tuple[np.ndarray, np.ndarray]]
 
@@ -233,8 +234,9 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
         return cv
     in_time = time_column(cv, names)
     if in_time is not None:
-        check_is_here(source.table, f"cv={cv!r}")
         _no_groups(groups)
+        if cluster_of(source) is not None:
+            return blocks_there(source, *in_time)
         weights = source.weights if source.weights is None else row_weights(source, 0)
         return time_blocks(source, *in_time, UNWEIGHTED if weights is None else weights)
     for name, what in ((cv, "column of folds"), (groups, "column of groups")):
@@ -246,7 +248,7 @@ def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any)
             raise VerosimError(f"{cv!r} is the target, so it cannot define the folds.", ASK)
         if cluster_of(source) is None:
             return column_folds(source.table, cv, na)
-        names = reduce_chunks(_FoldNames(cv, na), replace(source, keep=(cv,)))
+        names = reduce_chunks(_FoldNames(cv, na), source.only(cv))
         return folds_named(cv, names, na)
     count = number_of_folds(cv)
     if count is not None and isinstance(groups, str):

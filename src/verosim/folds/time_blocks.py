@@ -10,21 +10,20 @@ evaluation, Information Sciences 191, 192–213.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from verosim.data import cells
-from verosim.data.blocks import BlockFolds, blocks_in_order
+from verosim.data.blocks import RowBlocks, blocks_in_order
 from verosim.data.cell_formats import FORMATTED_ROLES, Read, by_format
 from verosim.data.libraries import pa
 from verosim.data.schema import Column, near
 from verosim.data.stream import TableSource
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
-from verosim.kinds.look import look
 
 IN_TIME = "time:"
 FOLDS_IN_TIME = 10
@@ -49,26 +48,35 @@ def time_column(cv: Any, names: tuple[str, ...]) -> tuple[str, int] | None:
     return column, count
 
 
-def time_blocks(source: TableSource, column: str, count: int, weights: np.ndarray) -> BlockFolds:
+def time_blocks(source: TableSource, column: str, count: int, weights: np.ndarray) -> RowBlocks:
     """The blocks of rows by the values of a column. Rows of weight zero do not move their edges.
 
     Dates and numbers are read by the format of the schema.
     """
-    table, na = source.table, source.reader.na
-    read = by_format(_column_of(source, column), _dates_or_numbers)
-    found = [_times(column, rows, read, na) for rows in table.batches({column})]
+    read = times_of(source, column)
+    found = [read(rows) for rows in source.table.batches({column})]
     times = np.concatenate(found) if found else np.empty(0)
     counted = times[weights > 0] if len(weights) == len(times) else times
     values, mass = np.unique(counted, return_counts=True)
-    if len(values) < 2:
-        raise VerosimError(
-            f"The column of time {column!r} must have at least 2 different values; got "
-            f"{len(values)}.",
-            "Use a column with several values, or give a number of folds.",
-        )
+    check_values(column, len(values))
     blocks = _blocks_of_values(mass, count + 1)
     at = np.minimum(np.searchsorted(values, times), len(values) - 1)
     return blocks_in_order(blocks[at], int(blocks[-1]) + 1)
+
+
+def times_of(source: TableSource, column: str) -> Callable[[Rows], np.ndarray]:
+    """A function that reads the times of some rows. It can be pickled."""
+    read = by_format(_column_of(source, column), _dates_or_numbers)
+    return partial(_times, column, read, source.reader.na)
+
+
+def check_values(column: str, count: int) -> None:
+    """Raise an error if the column of time has fewer than two values."""
+    if count < 2:
+        raise VerosimError(
+            f"The column of time {column!r} must have at least 2 different values; got {count}.",
+            "Use a column with several values, or give a number of folds.",
+        )
 
 
 def _blocks_of_values(mass: np.ndarray, count: int) -> np.ndarray:
@@ -91,15 +99,19 @@ def _column_of(source: TableSource, name: str) -> Column:
     table = source.table
     read = partial(_only, table, name)
     alone = Table((name,), read, native=table.native, typed=table.typed, coded=table.coded)
+    from verosim.kinds.look import look
+
     return look(alone, na=source.reader.na)[name]
 
 
 def _only(table: Table, name: str, columns: Iterable[str] | None) -> Iterator[Rows]:
     """The rows of a table with one column."""
+    if table.cluster is not None:  # the first rows
+        return table.read([name])
     return (rows.select([name]) for rows in table.batches({name}))
 
 
-def _times(column: str, rows: Rows, read: Read, na: frozenset[str]) -> np.ndarray:
+def _times(column: str, read: Read, na: frozenset[str], rows: Rows) -> np.ndarray:
     """(n,) the times of some rows as numbers."""
     array = cells.without_dictionary(rows.batch.column(column))
     try:

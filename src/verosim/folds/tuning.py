@@ -23,9 +23,7 @@ from verosim.engines.progress import Progress
 from verosim.folds.holdout import HeldOutRows, HoldOut, ReducingVisit
 from verosim.folds.rules import FoldRules, visits_by_sums
 from verosim.folds.scores import own_log_proba
-from verosim.models import Inputs, Spec, State, learn
-from verosim.models.learning import derived_from, summarise_rows
-from verosim.models.opening import open_rows
+from verosim.models import Inputs, Spec
 
 SHARES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 GRIDS: dict[str, tuple[float, ...]] = {
@@ -36,20 +34,6 @@ GRIDS: dict[str, tuple[float, ...]] = {
 }
 TEMPERATURES = 2.0 ** (np.arange(-6, 7) / 2)  # values of τ, from 1/8 to 8
 FOLDS = 10
-
-
-def fit(spec: Spec, inputs: Inputs) -> State:
-    """The state of all rows. Settings with the value "cv" are chosen first on held-out rows."""
-    if spec.learns_weights:
-        state: State = spec.learned(inputs)
-        return state
-    if not spec.open_settings:
-        return learn(spec, inputs)
-    tuned, holdout = tune(spec, inputs)
-    if spec.resolved(tuned).is_decomposable:
-        return derived_from(spec, holdout.total, holdout.schema, tuned)
-    opened = open_rows(spec, inputs)
-    return derived_from(spec, summarise_rows(spec, opened), opened.schema, tuned)
 
 
 def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:

@@ -21,6 +21,7 @@ from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts, joined_parts
 from verosim.data import Documents
 from verosim.data.adapters import opened_as
+from verosim.data.clusters import check_is_here
 from verosim.data.readers import Reader
 from verosim.data.sources import cells_per_row
 from verosim.data.stream import Chunk, TableSource
@@ -153,6 +154,7 @@ def explain(
     0.92 b: prior +0.00, rooms 5 +1.35, hue 'blue' +1.10
     0.56 a: prior +0.00, rooms 3 +0.26, hue missing +0.00
     """
+    check_is_here(X, "The function explain")
     model = fitted_classifier(model, "explain")
     if kind is not None:
         one_of("kind", kind, (SHAPLEY, CHAIN, LINEAR))

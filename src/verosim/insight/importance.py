@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.data.clusters import check_is_here
 from verosim.data.frames_of_results import pandas_frame
 from verosim.data.schema import near
 from verosim.errors import VerosimError
@@ -100,6 +101,7 @@ def importance(
     rooms  1.6047
     hue    1.0986
     """
+    check_is_here(X, "The function importance")
     model = fitted_classifier(model, "importance")
     if X is None:
         return _from_sums(model)

@@ -2,6 +2,7 @@ from verosim.kernels.cell_hashes import hash_cells as hash_cells
 from verosim.kernels.cells import encode_cells as encode_cells
 from verosim.kernels.cells import find_group_cells as find_group_cells
 from verosim.kernels.cells import find_number_cells as find_number_cells
+from verosim.kernels.clock import read_clock as read_clock
 from verosim.kernels.contexts import back_off as back_off
 from verosim.kernels.contexts import count_contexts as count_contexts
 from verosim.kernels.contexts import fill_key_slots as fill_key_slots
@@ -16,6 +17,7 @@ from verosim.kernels.counts import find_codes as find_codes
 from verosim.kernels.counts import tally_whole_numbers as tally_whole_numbers
 from verosim.kernels.counts import tally_words as tally_words
 from verosim.kernels.cuts import separate_cells as separate_cells
+from verosim.kernels.distances import squared_distances as squared_distances
 from verosim.kernels.dual import descend as descend
 from verosim.kernels.dual import rank_columns as rank_columns
 from verosim.kernels.dual import shuffle as shuffle
@@ -53,6 +55,7 @@ from verosim.kernels.perceptron import (
     perceptron_classes_epoch_sparse as perceptron_classes_epoch_sparse,
 )
 from verosim.kernels.perceptron import perceptron_epoch as perceptron_epoch
+from verosim.kernels.posteriors import first_largest as first_largest
 from verosim.kernels.posteriors import normalise as normalise
 from verosim.kernels.products import conjugate_step as conjugate_step
 from verosim.kernels.products import conjugate_turn as conjugate_turn
@@ -62,24 +65,24 @@ from verosim.kernels.products import gather_columns as gather_columns
 from verosim.kernels.products import gather_products as gather_products
 from verosim.kernels.products import line_loss as line_loss
 from verosim.kernels.products import loss_rows as loss_rows
+from verosim.kernels.row_scores import score_linear as score_linear
 from verosim.kernels.rows import add_rows_sparse as add_rows_sparse
 from verosim.kernels.rows import row_norms as row_norms
 from verosim.kernels.rows import row_products as row_products
-from verosim.kernels.scores import add_squares as add_squares
-from verosim.kernels.scores import centre_columns as centre_columns
 from verosim.kernels.scores import centre_rows as centre_rows
-from verosim.kernels.scores import score_codes as score_codes
 from verosim.kernels.scores import score_diagonal as score_diagonal
 from verosim.kernels.scores import score_diagonal_sparse as score_diagonal_sparse
-from verosim.kernels.scores import score_linear as score_linear
 from verosim.kernels.scores import score_sparse as score_sparse
 from verosim.kernels.scores import shifted_norms as shifted_norms
 from verosim.kernels.scores import sum_scores as sum_scores
 from verosim.kernels.shares import log_complement_shares as log_complement_shares
 from verosim.kernels.shares import log_contrast_shares as log_contrast_shares
+from verosim.kernels.shares import log_presence as log_presence
 from verosim.kernels.shares import log_shares as log_shares
+from verosim.kernels.shares import log_token_shares as log_token_shares
 from verosim.kernels.sparse_sums import add_sparse_rows as add_sparse_rows
 from verosim.kernels.sparse_sums import spread_sums as spread_sums
+from verosim.kernels.sparse_sums import stores_twice as stores_twice
 from verosim.kernels.stochastic import count_runs as count_runs
 from verosim.kernels.stochastic import hash_rows as hash_rows
 from verosim.kernels.stochastic import mix as mix
@@ -90,6 +93,9 @@ from verosim.kernels.stop_words import place_words as place_words
 from verosim.kernels.sums import add_block as add_block
 from verosim.kernels.sums import add_pairs as add_pairs
 from verosim.kernels.sums import subtract_pairs as subtract_pairs
+from verosim.kernels.tallies import score_codes as score_codes
+from verosim.kernels.tallies import score_integers as score_integers
+from verosim.kernels.tallies import tally_integers as tally_integers
 from verosim.kernels.temperature import temper as temper
 from verosim.kernels.text import count_terms as count_terms
 from verosim.kernels.text import count_texts as count_texts
@@ -100,3 +106,7 @@ from verosim.kernels.vocabulary import fill_slots as fill_slots
 from verosim.kernels.vocabulary import meet_tokens as meet_tokens
 from verosim.kernels.vocabulary import move_slots as move_slots
 from verosim.kernels.vocabulary import take_tokens as take_tokens
+from verosim.kernels.word_grams import count_grams as count_grams
+from verosim.kernels.word_grams import fill_grams as fill_grams
+from verosim.kernels.word_grams import meet_grams as meet_grams
+from verosim.kernels.word_grams import move_grams as move_grams

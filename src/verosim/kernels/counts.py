@@ -53,11 +53,11 @@ def tally_words(index, groups, weights, folds, tally, cells):
 
 
 @exact
-def tally_whole_numbers(X, low, offset, groups, start, tally):
+def tally_whole_numbers(X, low, offset, groups, start, rows, tally):
     """Count small whole numbers: tally (G, slots) += 1 at offset_j + x − low_j for every cell.
 
-    NaN is skipped. The loop stops before the first row that has a value outside the slots.
-    Returns the number of that row, or n.
+    rows (G,) counts the rows. NaN is skipped. The loop stops before the first row that has a value
+    outside the slots. Returns the number of that row, or n.
     """
     n, d = X.shape
     for i in range(start, n):
@@ -72,6 +72,7 @@ def tally_whole_numbers(X, low, offset, groups, start, tally):
                     if X[i, k] == X[i, k]:
                         row[offset[k] + int(X[i, k] - low[k])] -= 1
                 return i
+        rows[groups[i]] += 1
     return n
 
 

@@ -6,10 +6,22 @@ Each column is read in the order of its values, so that equal values and bins ar
 import numpy as np
 
 from verosim.kernels._compile import exact
+from verosim.kernels.constants import LANES
+from verosim.kernels.exponentials import exponential
+from verosim.kernels.lanes import (
+    aligned_zeros,
+    eight_of,
+    fused,
+    larger,
+    load_eight,
+    repeat,
+    store,
+)
 
 MOST_EDGES = 51  # of the largest number of bins that is compared, 50
 MOST_CLASSES = 100
 TRIED = (5, 10, 50)  # numbers of bins, in addition to the usual number
+VALUES_AT_ONCE = 64  # values: the product of so many numbers below MOST_CLASSES is finite
 
 
 @exact
@@ -43,22 +55,12 @@ def find_edges(distinct, reached, m, bins, edges):
 
 
 @exact
-def log_sum_of_classes(terms, C):
-    """log Σ_k exp terms_k."""
-    top = 0
-    for c in range(1, C):
-        if terms[c] > terms[top]:
-            top = c
-    total = 1.0
-    for c in range(C):
-        if c != top:
-            total += np.exp(terms[c] - terms[top])
-    return np.log(total) + terms[top]
+def fit_gaussians(x, y, w, n, C, total_weight, class_weight, weighted, terms):
+    """Σ w log p(class | x), with one Gaussian per class, from n values in any order.
 
-
-@exact
-def fit_gaussians(x, y, w, n, C, total_weight, class_weight):
-    """Σ w log p(class | x), with one Gaussian per class, from n values in any order."""
+    x has room for seven more values, and terms for (C + 2, 8) numbers. Without weights, the sums
+    Σ_k exp of several values are multiplied, and one logarithm is enough: each is between 1 and C.
+    """
     centre = 0.0
     for i in range(n):
         centre += w[i] * x[i]
@@ -79,13 +81,39 @@ def fit_gaussians(x, y, w, n, C, total_weight, class_weight):
     for c in range(C):
         variance[c] = max(variance[c] / class_weight[c], least)
         level[c] = np.log(class_weight[c] / total_weight) - 0.5 * np.log(variance[c])
-    terms = np.empty(C)
-    found = 0.0
-    for i in range(n):
+        variance[c] = -0.5 / variance[c]
+    top, total = C * LANES, (C + 1) * LANES
+    one, origin = eight_of(1.0), eight_of(centre)
+    found, product = 0.0, one
+    for start in range(0, n, LANES):
+        m = min(LANES, n - start)
+        z = load_eight(x, start) - origin
+        highest = eight_of(-np.inf)
         for c in range(C):
-            z = (x[i] - centre) - mean[c]
-            terms[c] = level[c] - 0.5 * (z * z) / variance[c]
-        found += w[i] * (terms[y[i]] - log_sum_of_classes(terms, C))
+            apart = z - repeat(mean, c)
+            term = fused(apart * apart, repeat(variance, c), repeat(level, c))
+            store(terms, c * LANES, term)
+            highest = larger(term, highest)
+        store(terms, top, highest)
+        for i in range(m):
+            found += w[start + i] * (terms[y[start + i] * LANES + i] - terms[top + i])
+        sums = eight_of(0.0)
+        for c in range(C):
+            sums = sums + exponential(load_eight(terms, c * LANES) - highest)
+        store(terms, total, sums)
+        if weighted:
+            for i in range(m):
+                found -= w[start + i] * np.log(terms[total + i])
+            continue
+        for i in range(m, LANES):  # there are no values after the last
+            terms[total + i] = 1.0
+        product = product * load_eight(terms, total)
+        if start % VALUES_AT_ONCE == VALUES_AT_ONCE - LANES or start + LANES >= n:
+            store(terms, total, product)
+            product, each = one, 1.0
+            for i in range(LANES):
+                each *= terms[total + i]
+            found -= np.log(each)
     return found
 
 
@@ -130,13 +158,14 @@ def look_at_numbers(X, order, labels, classes, weights, usual, least_rows, bins,
     the number of finite values, and whole (d,) whether all are whole numbers.
     """
     d, n = X.shape
-    x, w, mass = np.empty(n), np.empty(n), np.empty(n)
+    x, w, mass = np.zeros(n + LANES), np.empty(n), np.empty(n)
     y = np.empty(n, dtype=np.int64)
     place = np.empty(max(classes, 1), dtype=np.int64)
     class_weight = np.empty(max(classes, 1))
     compared = labels.size > 0
     count = np.empty((min(max(classes, 1), MOST_CLASSES), MOST_EDGES))
     trial = np.empty(MOST_EDGES + 1)
+    terms = aligned_zeros((len(count) + 2) * LANES)
     for j in range(d):
         values, kept, m = distinct[j], 0, 0
         is_whole = True
@@ -177,14 +206,17 @@ def look_at_numbers(X, order, labels, classes, weights, usual, least_rows, bins,
         for i in range(kept):
             y[i] = place[y[i]]
             class_weight[y[i]] += w[i]
-        base = fit_gaussians(x, y, w, kept, C, total, class_weight) - 2 * C
+        base = fit_gaussians(x, y, w, kept, C, total, class_weight, weights.size > 0, terms)
+        base -= 2 * C
         best = 0.0
         for k in range(4):  # 5, 10, 20 and 50 bins, in this order
             tried = usual if k == 2 else TRIED[min(k, 2)]
             size = find_edges(values, mass, m, tried, trial)
             made = max(size - 1, 1)
-            gain = fit_histograms(x, y, w, kept, C, total, trial, made, count)
-            gain -= C * (size - 2) + base
+            gain = -(C * (size - 2) + base)  # of histograms that separate the classes completely
+            if not gain > best + 1e-9 * total:
+                continue
+            gain += fit_histograms(x, y, w, kept, C, total, trial, made, count)
             if gain > best + 1e-9 * total:
                 best = gain
                 bins[j], sizes[j] = size - 1, size

@@ -1,7 +1,5 @@
 """Conversion of integer labels to class numbers without sorting the rows."""
 
-import numpy as np
-
 from verosim.kernels._compile import exact
 
 
@@ -20,17 +18,18 @@ def code_integers(labels, low, position, codes):
 
 
 @exact
-def first_rows(groups, folds, weights, share, rows, found):
+def first_rows(groups, folds, weights, share, least, rows, found):
     """Write the numbers of the first m rows of every class to rows (C, m).
 
     With weights, only rows with at least this share of the largest weight of their class count.
-    found (C,) counts the rows found. The loop stops as soon as every class has m rows.
+    least (C,) is zero before, and these weights after it. found (C,) counts the rows found. The
+    loop stops as soon as every class has m rows.
     """
     classes, most = rows.shape
-    least = np.zeros(classes)
     for i in range(weights.size):
         c = groups[i] // folds
-        least[c] = max(least[c], share * weights[i])
+        if share * weights[i] > least[c]:
+            least[c] = share * weights[i]
     missing = classes
     for i in range(groups.size):
         c = groups[i] // folds

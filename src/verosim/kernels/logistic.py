@@ -11,42 +11,10 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
+from verosim.kernels.exponentials import exponentials
 
-BLOCK = 32  # rows handled together: they fit in the first-level cache
+BLOCK = 32  # rows handled together, a multiple of eight: they fit in the first-level cache
 SERIES_BELOW = 1e-4  # below this value the series of log(1 + e) has full precision
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 6.93145751953125e-1, 1.42860682030941723212e-6
-LEAST_EXPONENT = -700.0  # the exp of a smaller number is practically zero
-
-
-@exact
-def _exponentials(x, bits, out):
-    """out = exp(x) for x ≤ 0, flat arrays, with an error of at most 2 units in the last place.
-
-    exp x = 2ᵏ exp f with |f| ≤ ½ ln 2, and exp f is its Taylor series. The compiler turns this loop
-    into vector instructions, which it cannot do with the exp of the C library.
-    """
-    for i in range(x.size):
-        v = max(x[i], LEAST_EXPONENT)
-        k = math.floor(v * LOG2_E + 0.5)
-        f = (v - k * LN2_HIGH) - k * LN2_LOW
-        p = 1.6059043836821613e-10
-        p = p * f + 2.08767569878681e-09
-        p = p * f + 2.505210838544172e-08
-        p = p * f + 2.755731922398589e-07
-        p = p * f + 2.7557319223985893e-06
-        p = p * f + 2.48015873015873e-05
-        p = p * f + 1.984126984126984e-04
-        p = p * f + 1.388888888888889e-03
-        p = p * f + 8.333333333333333e-03
-        p = p * f + 4.1666666666666664e-02
-        p = p * f + 1.6666666666666666e-01
-        p = p * f + 0.5
-        out[i] = (p * f * f + f) + 1.0
-        bits[i] = (np.int64(k) + 1023) << 52
-    powers = bits.view(np.float64)
-    for i in range(x.size):
-        out[i] *= powers[i]
 
 
 @loose
@@ -96,14 +64,14 @@ def logistic_pass(X, pivot, codes, weights, W, b, gradient, curvature):
     weighted = weights.size > 0
     curved = curvature.size > 0
     Z, S = np.zeros((BLOCK, d)), np.zeros((1, BLOCK))
-    x, e, bits = np.zeros(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    e = np.zeros(BLOCK)
     loss = 0.0
     for first in range(0, n, BLOCK):
         size = min(BLOCK, n - first)
         _scores(X, first, size, pivot, W, b, Z, S)
         for r in range(size):
-            x[r] = -abs(S[0, r])
-        _exponentials(x, bits, e)
+            e[r] = -abs(S[0, r])
+        exponentials(e, BLOCK)
         product = 1.0  # the product of all 1 + e: one logarithm per block is enough
         for r in range(size):
             weight = weights[first + r] if weighted else 1.0
@@ -139,7 +107,7 @@ def softmax_pass(X, pivot, codes, weights, W, b, gradient, shares):
     weighted = weights.size > 0
     kept = shares.shape[0] > 0
     Z, S = np.zeros((BLOCK, d)), np.zeros((K, BLOCK))
-    E, bits = np.zeros((K, BLOCK)), np.empty(K * BLOCK, np.int64)
+    E = np.zeros((K, BLOCK))
     top, total = np.empty(BLOCK), np.empty(BLOCK)
     loss = 0.0
     for first in range(0, n, BLOCK):
@@ -154,8 +122,8 @@ def softmax_pass(X, pivot, codes, weights, W, b, gradient, shares):
             loss += weight * (top[r] - S[codes[first + r], r])
         for c in range(K):
             for r in range(BLOCK):
-                S[c, r] -= top[r]
-        _exponentials(S.reshape(-1), bits, E.reshape(-1))
+                E[c, r] = S[c, r] - top[r]
+        exponentials(E.reshape(-1), K * BLOCK)
         total[:] = 0.0
         for c in range(K):
             for r in range(BLOCK):

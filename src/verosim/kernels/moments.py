@@ -9,7 +9,7 @@ cell.
 import numpy as np
 
 from verosim.kernels._compile import exact, loose
-from verosim.kernels.sums import accumulate
+from verosim.kernels.sums import accumulate, two_sum
 
 RUN = 512  # rows in one plain sum before a compensated addition
 TOO_LARGE = 1e150  # the squares of larger values overflow
@@ -75,46 +75,59 @@ def _all_finite(values):
 
 
 @exact
-def absorb_diagonal(
-    X, groups, weights, folds, pivot, rows, weight, cells, sums, sums_low, squares, squares_low
-):
-    """Add the rows of X (n, d) to the sums (G, d).
+def _clear(s, q, w):
+    """Set s and q, both (G, d), and w (G,) to zero."""
+    for g in range(w.size):
+        w[g] = 0.0
+        for j in range(s.shape[1]):
+            s[g, j] = 0.0
+            q[g, j] = 0.0
 
-    Returns the row and column of a value that is infinite or too large, or (−1, −1).
+
+@exact
+def absorb_diagonal(
+    X, start, groups, weights, folds, pivot, rows, weight, cells,
+    sums, sums_low, squares, squares_low, s, q, w, present,
+):  # fmt: skip
+    """Add the rows of X (n, d) from `start` on to the sums (G, d).
+
+    s and q (G, d), w (G,) and present (G, d) are working memory. If `present` is None, the loop
+    stops at the first run of rows with a cell that is not finite or has no pivot, and returns its
+    first row and −1. Otherwise it adds such a run cell by cell. Returns the row and column of a
+    value that is infinite or too large, or (−1, −1).
     """
     n, d = X.shape
     G = rows.size
-    run = max(RUN, 16 * G)
-    s = np.zeros((G, d))
-    q = np.zeros((G, d))
-    w = np.zeros(G)
-    present = np.zeros((G, d))
-    sums_flat, sums_low_flat = sums.reshape(-1), sums_low.reshape(-1)
-    squares_flat, squares_low_flat = squares.reshape(-1), squares_low.reshape(-1)
-    for i in range(n):
-        rows[groups[i]] += 1
-    for start in range(0, n, run):
-        stop = min(n, start + run)
-        s[:] = 0.0
-        q[:] = 0.0
-        w[:] = 0.0
-        _sum_run(X, groups, weights, start, stop, folds, pivot, s, q, w)
+    run = RUN if RUN > 16 * G else 16 * G
+    for first in range(start, n, run):
+        stop = first + run if first + run < n else n
+        _clear(s, q, w)
+        _sum_run(X, groups, weights, first, stop, folds, pivot, s, q, w)
         complete = _all_finite(q)
         if not complete:
-            s[:] = 0.0
-            q[:] = 0.0
-            present[:] = 0.0
-            i, j = _sum_run_carefully(X, groups, weights, start, stop, folds, pivot, s, q, present)
+            if present is None:
+                return first, -1
+            for g in range(G):
+                for j in range(d):
+                    s[g, j] = q[g, j] = present[g, j] = 0.0
+            i, j = _sum_run_carefully(X, groups, weights, first, stop, folds, pivot, s, q, present)
             if i >= 0:
                 return i, j
+        for i in range(first, stop):
+            rows[groups[i]] += 1
         for g in range(G):
             if w[g] == 0.0:
                 continue
             weight[g] += w[g]
             for j in range(d):
-                cells[g, j] += w[g] if complete else present[g, j]
-                accumulate(sums_flat, sums_low_flat, g * d + j, s[g, j])
-                accumulate(squares_flat, squares_low_flat, g * d + j, q[g, j])
+                if present is None:
+                    cells[g, j] += w[g]
+                else:
+                    cells[g, j] += w[g] if complete else present[g, j]
+                sums[g, j], low = two_sum(sums[g, j], s[g, j])
+                sums_low[g, j] += low
+                squares[g, j], low = two_sum(squares[g, j], q[g, j])
+                squares_low[g, j] += low
     return -1, -1
 
 
@@ -159,8 +172,6 @@ def absorb_diagonal_sparse(
             s[g, j] += u * z
             q[g, j] += u * z * z
             stored[g, j] += u
-    sums_flat, sums_low_flat = sums.reshape(-1), sums_low.reshape(-1)
-    squares_flat, squares_low_flat = squares.reshape(-1), squares_low.reshape(-1)
     for g in range(G):
         weight[g] += w[g]
         if w[g] == 0.0:
@@ -175,8 +186,10 @@ def absorb_diagonal_sparse(
                 at = g * d + j
                 zeros = max((w[g] - taken[at]) + (w_low[g] - taken_low[at]), 0.0)
             cells[g, j] += stored[g, j] + zeros
-            accumulate(sums_flat, sums_low_flat, g * d + j, s[g, j] - zeros * p)
-            accumulate(squares_flat, squares_low_flat, g * d + j, q[g, j] + zeros * p * p)
+            sums[g, j], low = two_sum(sums[g, j], s[g, j] - zeros * p)
+            sums_low[g, j] += low
+            squares[g, j], low = two_sum(squares[g, j], q[g, j] + zeros * p * p)
+            squares_low[g, j] += low
     return -1, -1
 
 
@@ -208,21 +221,20 @@ def _scatter_rows(X, groups, weights, folds, pivot, cursor, Z, V, s, cube, quart
 
 
 @exact
-def centre_groups(X, groups, weights, folds, pivot, starts, Z, V, s, cube, quartic, mass):
+def centre_groups(X, groups, weights, folds, pivot, starts, cursor, Z, V, s, cube, quartic, mass):
     """Sort the rows of a block by group and subtract the pivot of the class.
 
     Z (n, d) receives z = x − pivot, and V receives w z if there are weights. starts (G + 1,) are
-    the first rows of the groups. s = Σw z, cube = Σw‖z‖²z, quartic = Σw‖z‖⁴ and mass = Σw, each
-    (G, …), are set to zero before the rows are added.
+    the first rows of the groups; cursor (G,) is working memory. s = Σw z, cube = Σw‖z‖²z, quartic =
+    Σw‖z‖⁴ and mass = Σw, each (G, …), are set to zero before the rows are added.
     """
-    starts[:] = 0
+    for g in range(starts.size):
+        starts[g] = 0
     for i in range(groups.size):
         starts[groups[i] + 1] += 1
-    for g in range(starts.size - 1):
+    for g in range(cursor.size):
+        cursor[g] = starts[g]
         starts[g + 1] += starts[g]
-    cursor = starts[:-1].copy()
-    s[:] = 0.0
-    cube[:] = 0.0
-    quartic[:] = 0.0
-    mass[:] = 0.0
+        quartic[g] = 0.0
+    _clear(s, cube, mass)
     _scatter_rows(X, groups, weights, folds, pivot, cursor, Z, V, s, cube, quartic, mass)

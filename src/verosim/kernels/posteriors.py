@@ -1,66 +1,33 @@
-"""The step from discriminants to posteriors, for many rows at once.
-
-    exp x = 2ⁿ e^r,   n = round(x / log 2),   r = x − n log 2,   |r| ≤ ½ log 2
-
-e^r is the Taylor polynomial of degree 13, with a relative error below 10⁻¹⁷ before rounding. The
-loops have no branch and no call, so that one instruction computes several exponentials.
-Reference: Muller (2016), Elementary Functions, §11.
-"""
+"""The step from discriminants to posteriors, for eight rows at once."""
 
 import math
 
 import numpy as np
 
 from verosim.kernels._compile import exact
+from verosim.kernels.constants import IMPOSSIBLE, LANES, NOT_FINITE
+from verosim.kernels.exponentials import exponentials
+from verosim.kernels.lanes import (
+    aligned_zeros,
+    all_finite,
+    eight_of,
+    fused,
+    larger,
+    load_eight,
+    repeat,
+    store,
+)
+from verosim.kernels.turned_rows import read_turned, whole_lanes, write_turned
 
-TURNED_CELLS = 1024  # with its powers of two, 24 kB: these numbers stay in the fastest cache
-# x − n log 2 is exact to the last bits if log 2 has two parts, and the first has few digits.
-LOG2E, LOG2_HIGH, LOG2_LOW = math.log2(math.e), 0.693145751953125, 1.42860682030941723212e-6
-TO_WHOLE = 1.5 * 2.0**52  # a sum with this number is rounded to a whole number
-WHOLE_BITS = 0x4338000000000000  # its bits; the bits of TO_WHOLE + n are WHOLE_BITS + n
-ZERO_BELOW = -746.0  # exp of it is zero
-F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12, F13 = (1 / math.factorial(k) for k in range(2, 14))
-
-
-@exact
-def exponentials(x, count, first, second):
-    """x[i] = exp(x[i]) for i < count and x ≤ 0, with an error below one unit in the last place.
-
-    first and second are scratch arrays. 2ⁿ is the product of two powers of two, because a very
-    small result is below the smallest power that a normal number can store.
-    """
-    first_bits, second_bits = first.view(np.int64), second.view(np.int64)
-    for i in range(count):
-        v = x[i]
-        v = ZERO_BELOW if v < ZERO_BELOW else v
-        whole = v * LOG2E + TO_WHOLE
-        first[i] = whole
-        n = whole - TO_WHOLE
-        r = (v - n * LOG2_HIGH) - n * LOG2_LOW
-        q = r * r
-        s = q * q
-        a = (F2 + r * F3) + q * (F4 + r * F5)
-        b = (F6 + r * F7) + q * (F8 + r * F9)
-        c = (F10 + r * F11) + q * (F12 + r * F13)
-        x[i] = 1.0 + (r + q * (a + s * (b + s * c)))
-    for i in range(count):
-        power = first_bits[i] - WHOLE_BITS
-        half = power >> 1
-        first_bits[i] = (half + 1023) << 52  # the bits of 2^half
-        second_bits[i] = (power - half + 1023) << 52
-    for i in range(count):
-        x[i] = x[i] * first[i] * second[i]
+TURNED_CELLS = 1024  # 8 kB: these numbers stay in the fastest cache
 
 
 @exact
-def _write_impossible(joint, log_prior, mode, top, evidence):
-    """Rows with p(x|k) = 0 for every class: the posterior is the prior."""
-    for i in range(top.size):
-        if top[i] == -np.inf:
-            evidence[i] = -np.inf
-            if mode > 0:
-                for c in range(log_prior.size):
-                    joint[i, c] = log_prior[c] if mode % 2 else math.exp(log_prior[c])
+def _write_impossible(out, log_prior, mode):
+    """A row with p(x|k) = 0 for every class: the posterior is the prior."""
+    if mode > 0:
+        for c in range(log_prior.size):
+            out[c] = log_prior[c] if mode % 2 else math.exp(log_prior[c])
 
 
 @exact
@@ -72,60 +39,75 @@ def normalise(joint, log_prior, mode, evidence):
         4: posterior, without the evidence
 
     evidence (n,) = log p(x), except in the modes 3 and 4. It is −∞ in all modes for a row with
-    p(x|k) = 0 for every class. Returns whether there is such a row. The scores of several rows are
-    turned, so that the cells of one class are next to each other.
+    p(x|k) = 0 for every class. Returns `IMPOSSIBLE` if there is such a row, plus `NOT_FINITE` if
+    joint contained a number that is not finite.
     """
     n, C = joint.shape
-    step = max(8, TURNED_CELLS // max(C, 1) // 8 * 8)
-    s, first, second = np.empty(step * C), np.empty(step * C), np.empty(step * C)
-    top, total = np.empty(step), np.empty(step)
-    impossible = False
+    eight = C * LANES  # the scores of eight rows, class by class
+    step = max(1, TURNED_CELLS // eight) * LANES
+    s, scratch = aligned_zeros(step * C + LANES * LANES), aligned_zeros(LANES * LANES)
+    top, total = aligned_zeros(step), aligned_zeros(step)
+    odd, found = eight_of(0.0), 0
     for start in range(0, n, step):
         m = min(step, n - start)
-        part = joint[start : start + m]
-        for i in range(m):
-            top[i] = -np.inf
-        for c in range(C):
-            for i in range(m):
-                score = part[i, c] + log_prior[c]
-                s[c * m + i] = score
-                top[i] = score if score > top[i] else top[i]
-        lost = False
-        for i in range(m):
-            lost |= top[i] == -np.inf
-        if mode == 0 or mode == 3:
-            for c in range(C):
-                for i in range(m):
-                    part[i, c] = s[c * m + i]
+        for i in range(0, m, LANES):
+            read_turned(joint, start + i, min(LANES, m - i), s, i * C, scratch)
+            highest = eight_of(-np.inf)
+            for at in range(i * C, i * C + eight, LANES):
+                score = load_eight(s, at)
+                odd = odd + (score - score)  # zero, or NaN
+                score = score + repeat(log_prior, at // LANES - i // LANES * C)
+                store(s, at, score)
+                highest = larger(score, highest)
+            store(top, i, highest)
+            if mode == 0 or mode == 3:
+                write_turned(s, i * C, min(LANES, m - i), start + i, joint, scratch)
+            if mode != 3:
+                for at in range(i * C, i * C + eight, LANES):
+                    store(s, at, load_eight(s, at) - highest)
+                if mode == 1:  # the highest first: + log(total) would round the logarithm away
+                    write_turned(s, i * C, min(LANES, m - i), start + i, joint, scratch)
         if mode != 3:
-            for c in range(C):
-                for i in range(m):
-                    s[c * m + i] -= top[i]
-            if mode == 1:  # top first: top + log(total) would round the logarithm away
-                for c in range(C):
-                    for i in range(m):
-                        part[i, c] = s[c * m + i]
-            exponentials(s, m * C, first, second)
+            exponentials(s, whole_lanes(m) * C)
+            for i in range(0, m, LANES):
+                sums = eight_of(0.0)
+                for at in range(i * C, i * C + eight, LANES):
+                    sums = sums + load_eight(s, at)
+                store(total, i, sums)
+                if mode == 2 or mode == 4:
+                    # One division per row. The remainder e − q Σe corrects the rounding of q.
+                    inverse, opposite = eight_of(1.0) / sums, eight_of(0.0) - sums
+                    for at in range(i * C, i * C + eight, LANES):
+                        share = load_eight(s, at)
+                        quotient = share * inverse
+                        rest = fused(quotient, opposite, share)
+                        store(s, at, fused(rest, inverse, quotient))
+                    write_turned(s, i * C, min(LANES, m - i), start + i, joint, scratch)
+        if mode < 3:
             for i in range(m):
-                total[i] = 0.0
-            for c in range(C):
-                for i in range(m):
-                    total[i] += s[c * m + i]
-            if mode != 4:
-                for i in range(m):
-                    log_total = math.log(total[i])
-                    evidence[start + i] = top[i] + log_total
-                    if mode == 1:
-                        for c in range(C):
-                            part[i, c] -= log_total
-            if mode == 2 or mode == 4:
-                for c in range(C):
-                    for i in range(m):
-                        s[c * m + i] /= total[i]
-                for c in range(C):
-                    for i in range(m):
-                        part[i, c] = s[c * m + i]
-        if lost:
-            impossible = True
-            _write_impossible(part, log_prior, mode, top[:m], evidence[start : start + m])
-    return impossible
+                log_total = math.log(total[i])
+                evidence[start + i] = top[i] + log_total
+                if mode == 1:
+                    for c in range(C):
+                        joint[start + i, c] -= log_total
+        for i in range(0, m, LANES):
+            if not all_finite(load_eight(top, i)):
+                for r in range(i, min(m, i + LANES)):
+                    if top[r] == -np.inf:
+                        found = IMPOSSIBLE
+                        evidence[start + r] = -np.inf
+                        _write_impossible(joint[start + r], log_prior, mode)
+    return found if all_finite(odd) else found + NOT_FINITE
+
+
+@exact
+def first_largest(scores):
+    """(n,) the first class with the largest score, for scores (n, C)."""
+    out = np.empty(scores.shape[0], np.int64)
+    for i in range(out.size):
+        best, top = 0, scores[i, 0]
+        for c in range(1, scores.shape[1]):
+            if scores[i, c] > top:
+                best, top = c, scores[i, c]
+        out[i] = best
+    return out

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import IndexDataCacheFile
+from verosim.kernels._load import CodeFile
 
 FOLDER = Path(__file__).with_name("compiled")
 PROCESSORS = {  # from the newest to the oldest, with the features that a processor must have
@@ -52,7 +52,7 @@ def ready_code(base: str, stamp: bytes, key: tuple[Any, tuple[str, ...], Any]) -
     if level is None:
         return None
     types, (system, *_), code = key
-    file = IndexDataCacheFile(str(FOLDER / level), base, stamp)
+    file = CodeFile(str(FOLDER / level), base, stamp)
     return file.load((types, (system, level, ""), code))
 
 

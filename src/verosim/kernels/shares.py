@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.constants import STRETCH
+from verosim.kernels.constants import STRETCH, U1
 
 SMALL = 64  # whole counts below this number have their logarithm computed only once
 
@@ -31,6 +31,39 @@ def log_shares(count, alpha, out):
             x = max(count[k, c], 0.0)
             i = int(min(x, SMALL - 1.0))
             out[k, c] = (logs[np.uint64(i)] if i == x else math.log(x + alpha)) - total[c]
+
+
+@exact
+def log_token_shares(indptr, codes, sums, alpha, out, total):
+    """out (K, ≥ C) = `log_shares` of the sums of C classes, most of which are zero.
+
+    The sums of class c are at indptr[c] … indptr[c + 1], and total (C,) becomes their sum. The
+    columns of `out` from C on do not change.
+    """
+    K, C = out.shape[0], indptr.size - 1
+    norms = np.zeros(C)
+    for c in range(C):
+        part = raw = 0.0
+        first, last = np.uint64(indptr[c]), np.uint64(indptr[c + 1])
+        for t in range(first, last):
+            part += max(sums[t], 0.0)
+            raw += sums[t]
+            if t % STRETCH == STRETCH - 1 or t == last - U1:
+                norms[c] += part
+                total[c] += raw
+                part = raw = 0.0
+        norms[c] = math.log(norms[c] + alpha * K)
+    logs = np.log(np.arange(SMALL) + alpha)
+    for k in range(np.uint64(K)):
+        for c in range(np.uint64(C)):
+            out[k, c] = logs[0] - norms[c]
+    for c in range(np.uint64(C)):
+        norm = norms[c]
+        for t in range(np.uint64(indptr[c]), np.uint64(indptr[c + U1])):
+            x = max(sums[t], 0.0)
+            i = int(min(x, SMALL - 1.0))
+            log = logs[np.uint64(i)] if i == x else math.log(x + alpha)
+            out[np.uint64(codes[t]), c] = log - norm
 
 
 @exact
@@ -96,3 +129,36 @@ def log_contrast_shares(count, alpha, own, out):
                 i = int(min(x, SMALL - 1.0))
                 own[k, c] = (logs[np.uint64(i)] if i == x else math.log(x + alpha)) - total[c]
                 out[k, c] = own[k, c] - (math.log(max(every - x, 0.0) + alpha) - others[c])
+
+
+@exact
+def log_presence(count, seen, alpha, table, absent):
+    """The scores of columns that are present or absent: φ = (count + α) / (seen + 2α).
+
+        absent (d, C) = log (1 − φ),   table (d, C) = log φ − log (1 − φ)
+
+    count is (C, d), and seen is (C, d), or (C, 1) if all columns have the same number of rows. The
+    scores of small whole counts are computed once for each class.
+    """
+    C, d = count.shape
+    odds, gone = np.empty((C, SMALL)), np.empty((C, SMALL))
+    for c in range(C):
+        for n in range(SMALL):
+            odds[c, n], gone[c, n] = _log_odds(float(n), seen[c, 0], alpha)
+    for k in range(d):
+        at = k if seen.shape[1] > 1 else 0
+        for c in range(C):
+            n = max(count[c, k], 0.0)
+            i = int(min(n, SMALL - 1.0))
+            if i == n and seen[c, at] == seen[c, 0]:
+                table[k, c], absent[k, c] = odds[c, np.uint64(i)], gone[c, np.uint64(i)]
+            else:
+                table[k, c], absent[k, c] = _log_odds(n, seen[c, at], alpha)
+
+
+@exact
+def _log_odds(n, seen, alpha):
+    """log φ − log (1 − φ) and log (1 − φ) for n of `seen` rows."""
+    total = max(seen, 0.0) + 2 * alpha
+    absent = math.log((max(seen - n, 0.0) + alpha) / total)
+    return math.log((n + alpha) / total) - absent, absent

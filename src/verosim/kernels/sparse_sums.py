@@ -1,4 +1,6 @@
-"""Sums of sparse rows per group. A group is a list of codes and their sums, in any order.
+"""Sums of sparse rows per group, and a check of such rows.
+
+A group is a list of codes and their sums, in any order.
 
 out[g, k] = sums[g, k] + Σ x[r, k]   over the rows r of group g
 """
@@ -6,6 +8,8 @@ out[g, k] = sums[g, k] + Σ x[r, k]   over the rows r of group g
 import numpy as np
 
 from verosim.kernels._compile import exact
+from verosim.kernels.constants import AHEAD, U1, U6, U63
+from verosim.kernels.vocabulary import prefetch
 
 
 @exact
@@ -22,6 +26,7 @@ def add_sparse_rows(
     """
     n = 0
     weighed = amounts.size > 0
+    final = np.uint64(row_codes.size - 1)
     for g in range(indptr.size - 1):
         first = n
         for t in range(np.uint64(indptr[g]), np.uint64(indptr[g + 1])):
@@ -33,6 +38,7 @@ def add_sparse_rows(
             r = order[i]
             x = weights[r] if not weighed else 0.0
             for t in range(np.uint64(starts[r]), np.uint64(starts[r + 1])):
+                prefetch(place, np.uint64(row_codes[min(t + np.uint64(AHEAD), final)]))
                 k = np.uint64(row_codes[t])
                 if weighed:
                     x = amounts[t]
@@ -54,3 +60,24 @@ def spread_sums(indptr, codes, sums, out):
     for g in range(np.uint64(indptr.size - 1)):
         for t in range(np.uint64(indptr[g]), np.uint64(indptr[g + 1])):
             out[np.uint64(codes[t]), g] = sums[t]
+
+
+@exact
+def stores_twice(indptr, indices, seen):
+    """Whether a CSR row stores two cells of one column. seen (⌈d/64⌉,) has one bit per column.
+
+    The bits are zero before, and zero after each row.
+    """
+    for i in range(indptr.size - 1):
+        begin, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        again = np.uint64(0)
+        for t in range(begin, end):
+            k = np.uint64(indices[t])
+            bit = U1 << (k & U63)
+            again |= seen[k >> U6] & bit
+            seen[k >> U6] |= bit
+        if again:
+            return True
+        for t in range(begin, end):
+            seen[np.uint64(indices[t]) >> U6] = np.uint64(0)
+    return False

@@ -11,6 +11,7 @@ import numpy as np
 
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import (
+    AHEAD,
     DONE,
     ENTRIES,
     FULL_LOG,
@@ -29,7 +30,7 @@ from verosim.kernels.constants import (
     WHY,
 )
 from verosim.kernels.split import SPACE, split, split_characters
-from verosim.kernels.vocabulary import look_up
+from verosim.kernels.vocabulary import look_up, prefetch
 
 
 @exact
@@ -53,17 +54,25 @@ def _find_terms(
     """Find the n-grams of text[start:stop]: their hashes and their ids.
 
     With `characters`, the n-grams are those of the characters of each word, with a space before
-    and after the word. A word that is shorter than n is one n-gram. Returns the number of n-grams
-    and the reason for stopping.
+    and after the word. A word that is shorter than n is one n-gram. If `characters` is None, they
+    are those of words. gram_starts and gram_ends are None for single words. Returns the number of
+    n-grams and the reason for stopping.
     """
-    if characters:
-        found, why = split_characters(text, start, stop, ascii, points, scratch, starts, ends)
-    else:
+    if characters is None:
         found, why = split(text, start, stop, ascii, points, high > 1, scratch, starts, ends)
+    else:
+        found, why = split_characters(text, start, stop, ascii, points, scratch, starts, ends)
     if why != DONE:
         return 0, why
+    if gram_starts is None:
+        enough = look_up(
+            scratch, starts, ends, found, buckets, grows, arena, bounds, slots, state, hashes, ids
+        )
+        return found, (DONE if enough else NO_ROOM)
     m = 0
-    if characters:
+    if characters is None:
+        m = _list_grams(starts, ends, 0, found, low, high, gram_starts, gram_ends, m)
+    else:
         first = 0
         for t in range(1, found):
             if scratch[starts[t]] == SPACE:
@@ -74,13 +83,10 @@ def _find_terms(
                         gram_starts, gram_ends, m,
                     )  # fmt: skip
                 first = t
-    elif high == 1:
-        gram_starts, gram_ends, m = starts, ends, found
-    else:
-        m = _list_grams(starts, ends, 0, found, low, high, gram_starts, gram_ends, m)
     enough = look_up(
-        scratch, gram_starts, gram_ends, m, buckets, grows, arena, bounds, slots, state, hashes, ids
-    )
+        scratch, gram_starts, gram_ends, m, buckets, grows, arena, bounds, slots, state, hashes,
+        ids,
+    )  # fmt: skip
     return m, (DONE if enough else NO_ROOM)
 
 
@@ -132,6 +138,49 @@ def _weigh_terms(hashes, ids, m, weighting, slots, marks, amounts):
 
 
 @exact
+def log_terms(
+    m, hashes, ids, at, f, w, folds, weighting, buckets, slots, state, log_codes, log_amounts,
+    cells, stamps, marks, amounts,
+):  # fmt: skip
+    """Append the m n-grams of a document with weight w to a log; returns where the log ends then.
+
+    The document is in fold f. If the n-grams of a document are not weighed together, `marks` and
+    `amounts` are None. If the log is too short, nothing is changed and the result is −1.
+    """
+    if np.int64(at) + m > log_codes.size:
+        return np.int64(-1)
+    state[SERIAL] += 1
+    serial = state[SERIAL]
+    if marks is None:
+        F = np.uint64(folds)
+        for t in range(m):
+            ahead = ids[t + AHEAD if t + AHEAD < m else m - 1]
+            prefetch(cells, np.uint64(ahead if ahead > 0 else 0) * F + f)
+            if ids[t] < 0:
+                continue
+            k = np.uint64(ids[t])
+            if weighting == PRESENCE:
+                if stamps[k] == serial:
+                    continue
+                stamps[k] = serial
+            log_codes[at] = ids[t]
+            at += U1
+            cells[k, f] += 1
+    else:
+        for t in range(_weigh_terms(hashes, ids, m, weighting, slots, marks, amounts)):
+            if ids[t] >= 0:
+                k = np.uint64(ids[t])
+                log_codes[at] = ids[t]
+                log_amounts[at] = w * amounts[t]
+                at += U1
+                if buckets == 0 or stamps[k] != serial:  # several n-grams can have one bucket
+                    cells[k, f] += 1
+                if buckets > 0:
+                    stamps[k] = serial
+    return np.int64(at)
+
+
+@exact
 def count_texts(
     text, offsets, start, ascii, points, low, high, characters, groups, weights, folds, weighting,
     buckets, grows, arena, bounds, slots, state, log_codes, log_amounts, log_ends, cells, stamps,
@@ -144,46 +193,22 @@ def count_texts(
     each document. Returns the first document that was not counted, with the reason in state[WHY],
     or the number of documents.
     """
-    at = np.uint64(state[ENTRIES])
+    at = state[ENTRIES]
     for i in range(start, offsets.size - 1):
         m, why = _find_terms(
             text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, grows,
             arena, bounds, slots, state, scratch, starts, ends, gram_starts, gram_ends, hashes, ids,
         )  # fmt: skip
+        if why == DONE:
+            at = log_terms(
+                m, hashes, ids, np.uint64(at), np.uint64(groups[i] % folds), weights[i], folds,
+                weighting, buckets, slots, state, log_codes, log_amounts, cells, stamps, marks,
+                amounts,
+            )  # fmt: skip
+            why = FULL_LOG if at < 0 else DONE
         if why != DONE:
             state[WHY] = why
             return i
-        if np.int64(at) + m > log_codes.size:
-            state[WHY] = FULL_LOG
-            return i
-        f = np.uint64(groups[i] % folds)
-        w = weights[i]
-        state[SERIAL] += 1
-        serial = state[SERIAL]
-        if weighting >= L2:
-            for t in range(_weigh_terms(hashes, ids, m, weighting, slots, marks, amounts)):
-                if ids[t] >= 0:
-                    k = np.uint64(ids[t])
-                    log_codes[at] = ids[t]
-                    log_amounts[at] = w * amounts[t]
-                    at += U1
-                    if buckets == 0 or stamps[k] != serial:  # several n-grams can have one bucket
-                        cells[k, f] += 1
-                    if buckets > 0:
-                        stamps[k] = serial
-            log_ends[i] = at
-            continue
-        for t in range(m):
-            if ids[t] < 0:
-                continue
-            k = np.uint64(ids[t])
-            if weighting == PRESENCE:
-                if stamps[k] == serial:
-                    continue
-                stamps[k] = serial
-            log_codes[at] = ids[t]
-            at += U1
-            cells[k, f] += 1
         log_ends[i] = at
     state[WHY] = DONE
     return offsets.size - 1
@@ -192,20 +217,20 @@ def count_texts(
 @exact
 def score_texts(
     text, offsets, ascii, points, low, high, characters, weighting, buckets, places, arena, bounds,
-    slots, table, base, out, stamps, state, scratch, starts, ends, gram_starts, gram_ends, hashes,
-    ids, marks, amounts,
+    slots, table, base, out, lanes, stamps, state, scratch, starts, ends, gram_starts, gram_ends,
+    hashes, ids, marks, amounts,
 ):  # fmt: skip
     """out (n, C) = base + Σ amount · table[k] over the known n-grams of a document.
 
     places (buckets,) is the row of the table for each bucket, or −1 if it has none. places is empty
-    if bucket and row have the same number. Returns the first document that was not scored, with the
-    reason in state[WHY], or n.
+    if bucket and row have the same number. lanes (columns of the table,) is working memory. Returns
+    the first document that was not scored, with the reason in state[WHY], or n.
     """
     C, width = out.shape[1], np.uint64(table.shape[1])
-    lanes = np.zeros(table.shape[1])
+    grows = buckets < 0  # never: a variable, so that this is the code of `count_texts`
     for i in range(offsets.size - 1):
         m, why = _find_terms(
-            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, False,
+            text, offsets[i], offsets[i + 1], ascii, points, low, high, characters, buckets, grows,
             arena, bounds, slots, state, scratch, starts, ends, gram_starts, gram_ends, hashes, ids,
         )  # fmt: skip
         if why != DONE:
@@ -213,7 +238,7 @@ def score_texts(
             return i
         state[SERIAL] += 1
         serial = state[SERIAL]
-        if weighting == L2:
+        if marks is not None:
             m = _weigh_terms(hashes, ids, m, L2, slots, marks, amounts)
         known = 0
         for t in range(m):
@@ -222,28 +247,27 @@ def score_texts(
                 k = places[k]
             if k < 0:
                 continue
-            if weighting == PRESENCE:
+            if marks is not None:
+                amounts[known] = amounts[t]
+            elif weighting == PRESENCE:
                 if stamps[k] == serial:
                     continue
                 stamps[k] = serial
-            elif weighting == L2:
-                amounts[known] = amounts[t]
             ids[known] = k
             known += 1
-        lanes[:] = 0.0
-        if weighting == L2:
-            for t in range(known):
-                row = table[np.uint64(ids[t])]
+        for c in range(width):
+            lanes[c] = 0.0
+        for t in range(known):
+            row = table[np.uint64(ids[t])]
+            if marks is None:
+                for first in range(U0, width, U8):
+                    for c in range(U8):
+                        lanes[first + c] += row[first + c]
+            else:
                 x = amounts[t]
                 for first in range(U0, width, U8):
                     for c in range(U8):
                         lanes[first + c] += x * row[first + c]
-        else:
-            for t in range(known):
-                row = table[np.uint64(ids[t])]
-                for first in range(U0, width, U8):
-                    for c in range(U8):
-                        lanes[first + c] += row[first + c]
         for c in range(C):
             out[i, c] = base[c] + lanes[c]
     state[WHY] = DONE
@@ -308,13 +332,13 @@ def measure_texts(
     Returns the first document that was not read, with the reason in state[WHY], or n.
     """
     for i in range(offsets.size - 1):
-        if characters:
-            found, why = split_characters(
-                text, offsets[i], offsets[i + 1], ascii, points, scratch, starts, ends
-            )
-        else:
+        if characters is None:
             found, why = split(
                 text, offsets[i], offsets[i + 1], ascii, points, False, scratch, starts, ends
+            )
+        else:
+            found, why = split_characters(
+                text, offsets[i], offsets[i + 1], ascii, points, scratch, starts, ends
             )
         if why != DONE:
             state[WHY] = why

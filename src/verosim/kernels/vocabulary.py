@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import (
     BYTES,
+    GRAMS,
     KEY_WORDS,
     MORE_BYTES,
     MORE_TOKENS,
@@ -110,7 +111,7 @@ def slot_count(slots):
 
 
 @exact
-def _mixed(h, key):
+def mix_bits(h, key):
     """Mix the 64 bits of h; the function is one-to-one, because the factors are odd.
 
     Two multiplications by unknown numbers are needed. After one, a change of the highest bit is
@@ -134,16 +135,21 @@ def hash_head(data, at, n, key):
     first, both = min(size, np.uint64(8)), min(size, np.uint64(HEAD))
     h = ((word_at(data, at) & MASKS[first]) ^ (size * key[0])) * key[1]
     rest = (word_at(data, at + 8) & MASKS[both - first]) * key[2]
-    return _mixed(h ^ ((rest >> U32) | (rest << U32)), key)
+    return mix_bits(h ^ ((rest >> U32) | (rest << U32)), key)
+
+
+@exact
+def hash_tail(h, data, at, n, key):
+    """The hash of n bytes, where h is that of the first HEAD bytes."""
+    for i in range(HEAD, n, 8):
+        h = mix_bits(h ^ _masked(data, at + i, n - i), key)
+    return h
 
 
 @exact
 def hash_of(data, at, n, key):
     """A 64-bit hash of the n bytes at `at`; up to 15 bytes after them are read."""
-    h = hash_head(data, at, n, key)
-    for i in range(HEAD, n, 8):
-        h = _mixed(h ^ _masked(data, at + i, n - i), key)
-    return h
+    return hash_tail(hash_head(data, at, n, key), data, at, n, key)
 
 
 @exact
@@ -173,7 +179,7 @@ def find(slots, arena, bounds, data, at, n, h):
 
 
 @exact
-def _enter(slots, slot, n, h, k):
+def put(slots, slot, n, h, k):
     """Write token k, with n bytes and hash h, into a slot."""
     slots[2 * slot] = h
     slots[2 * slot + 1] = (np.uint64(n) << U32) | np.uint64(k + 1)
@@ -183,7 +189,9 @@ def _enter(slots, slot, n, h, k):
 def has_room(arena, bounds, slots, state, n):
     """Whether one more token of n bytes fits; at least half of the table stays empty."""
     k = state[TOKENS] + 1
-    return k < bounds.size and 2 * k <= slot_count(slots) and state[BYTES] + n + SLACK <= arena.size
+    entries = k - state[GRAMS]  # n-grams of words have a table of their own
+    fits = k < bounds.size and state[BYTES] + n + SLACK <= arena.size
+    return fits and 2 * entries <= slot_count(slots)
 
 
 @exact
@@ -191,7 +199,7 @@ def insert(slots, slot, arena, bounds, state, data, at, n, h):
     """Append a token and return its number; the caller must check that there is enough room."""
     k = state[TOKENS]
     used = state[BYTES]
-    _enter(slots, slot, n, h, k)
+    put(slots, slot, n, h, k)
     for i in range(0, n, 8):  # up to 7 more bytes are written, which the next token replaces
         write_word(word_at(data, at + i), arena, np.uint64(used + i))
     bounds[k + 1] = used + n
@@ -213,7 +221,7 @@ def fill_slots(arena, bounds, slots):
         slot = find(slots, arena, bounds, arena, at, n, h)
         if slot >= 0:
             return k
-        _enter(slots, -1 - slot, n, h, k)
+        put(slots, -1 - slot, n, h, k)
     return -1
 
 
@@ -237,10 +245,10 @@ def move_slots(old, slots):
 def look_up(data, starts, ends, m, buckets, grows, arena, bounds, slots, state, hashes, ids):
     """Find the ids of m tokens or n-grams: numbers in the table, or −1 for unknown ones.
 
-    Token t is data[starts[t]:ends[t]], and hashes (m,) becomes its hash. If buckets > 0, the id is
-    hash & (buckets − 1) instead. If the table `grows`, unknown tokens are appended. Returns whether
-    there was enough room for new ones. If not, the caller must make room and look all of them up
-    again.
+    Token t is data[starts[t]:ends[t]], and hashes[t] becomes its hash. The words of `hashes` from m
+    to 2 m are working memory. If buckets > 0, the id is hash & (buckets − 1) instead. If the table
+    `grows`, unknown tokens are appended. Returns whether there was enough room for new ones. If
+    not, the caller must make room and look all of them up again.
 
     The work is done in short loops over all tokens. Each loop requests the memory that the next
     one reads, so that many cache misses overlap.
@@ -248,60 +256,55 @@ def look_up(data, starts, ends, m, buckets, grows, arena, bounds, slots, state, 
     count = np.uint64(m)
     key = key_of(slots)
     last = np.uint64((buckets if buckets > 0 else slot_count(slots)) - 1)
-    longest = 0
     for t in range(count):
         size = ends[t] - starts[t]
-        longest = max(longest, size)
         h = hash_head(data, starts[t], size, key)
+        if size > HEAD:
+            h = hash_tail(h, data, starts[t], size, key)
         hashes[t] = h
         if buckets == 0:
             s = h & last
             prefetch(slots, s + s)
-    if longest > HEAD:
-        for t in range(count):
-            size = ends[t] - starts[t]
-            if size > HEAD:
-                hashes[t] = hash_of(data, starts[t], size, key)
-                if buckets == 0:
-                    s = hashes[t] & last
-                    prefetch(slots, s + s)
     if buckets > 0:
         for t in range(count):
             ids[t] = np.int64(hashes[t] & last)
         return True
+    left = count  # from here on: tokens that are long, new, or not in their first slot
     for t in range(count):
         h = hashes[t]
         s = h & last
         entry = slots[s + s + U1]
-        size = np.uint64(ends[t] - starts[t]) & LOW_32
-        there = (slots[s + s] == h) & (entry >> U32 == size)
+        n = np.uint64(ends[t] - starts[t])
+        # The hash of an empty text is zero, as that of an empty slot.
+        there = (slots[s + s] == h) & (entry >> U32 == n & LOW_32) & (entry != U0)
         k = (entry & LOW_32) - U1 if there else U0
         ids[t] = np.int64(k) if there else -1
-        if longest > CERTAIN:
-            prefetch(bounds, k)
-    if longest > CERTAIN:
-        for t in range(count):
-            prefetch(arena, np.uint64(bounds[np.uint64(max(ids[t], 0))]))
-    for t in range(count):
+        hashes[left] = t
+        certain = there & (n <= CERTAIN)
+        left += U0 if certain else U1
+        prefetch(bounds, U0 if certain else k)
+    for i in range(count, left):
+        k = ids[hashes[i]]
+        prefetch(arena, np.uint64(bounds[np.uint64(k if k > 0 else 0)]))
+    for i in range(count, left):
+        t = hashes[i]
         at, size = starts[t], ends[t] - starts[t]
         k = ids[t]
         if k >= 0:
-            i = np.uint64(k)
-            if size <= CERTAIN or equal(
-                arena, bounds[i], data, at, size, bounds[i + U1] - bounds[i]
-            ):
+            j = np.uint64(k)
+            if equal(arena, bounds[j], data, at, size, bounds[j + U1] - bounds[j]):
                 continue
         k = find(slots, arena, bounds, data, at, size, hashes[t])
         if k < 0 and grows:
             if not has_room(arena, bounds, slots, state, size):
                 state[MORE_TOKENS] = m - np.int64(t)
                 more = 0
-                for i in range(t, count):
-                    more += ends[i] - starts[i]
+                for j in range(t, count):
+                    more += ends[j] - starts[j]
                 state[MORE_BYTES] = more
                 return False
             k = insert(slots, -1 - k, arena, bounds, state, data, at, size, hashes[t])
-        ids[t] = max(k, -1)
+        ids[t] = k if k > -1 else -1
     return True
 
 
@@ -312,8 +315,9 @@ def meet_tokens(others, starts, ends, begin, grows, arena, bounds, slots, state,
     If the table `grows`, new tokens are appended. If there is not enough room, the loop stops and
     returns the first token that is not done. Otherwise it returns the number of tokens.
     """
-    for at in range(begin, ids.size, hashes.size):
-        upto = min(at + hashes.size, ids.size)
+    step = hashes.size // 2
+    for at in range(begin, ids.size, step):
+        upto = min(at + step, ids.size)
         enough = look_up(
             others, starts[at:upto], ends[at:upto], upto - at, 0, grows, arena, bounds, slots,
             state, hashes, ids[at:upto],

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Axes
+from verosim.cached import cached_property
 from verosim.data.cell_formats import Read
 from verosim.data.column_kinds import KindDescription
 from verosim.data.libraries import pa
@@ -44,7 +45,14 @@ class Member:
     names: tuple[str, ...]
     read: Read | None  # None if the part is made from the blocks of other parts
     in_pieces: bool = False  # if True, `read` gives the cells of every piece
-    readings: tuple[CellReading, ...] | None = None  # one per name; None if the kind has none
+    view: View | None = None
+
+    @property
+    def readings(self) -> tuple[CellReading, ...] | None:
+        """How typed cells become the cells of each name, for a program. The kind may have none."""
+        if self.view is None or self.view.readings is None:
+            return None
+        return self.view.readings(self.column.name)
 
 
 @dataclass(frozen=True)
@@ -55,12 +63,12 @@ class Part:
     kind: PartKind
     members: tuple[Member, ...]
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns of the block."""
         return tuple(name for member in self.members for name in member.names)
 
-    @property
+    @cached_property
     def owners(self) -> tuple[str, ...]:
         """The column of the table for each column of the block."""
         return tuple(member.column.name for member in self.members for _ in member.names)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from verosim import kernels
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.axes.value_hashes import ValueIndex
+from verosim.cached import cached_property
 from verosim.data.cell_columns import CellColumn
 from verosim.data.code_readings import BinReading, PlaceReading, WhichReading
 from verosim.data.readings import CellReading

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data.column_kinds import IGNORE
 from verosim.data.readers import Reader, Watch
 from verosim.data.schema import Schema
@@ -32,7 +32,7 @@ class ConvertedReader(Reader):
         """The reader of the parts."""
         return without_texts(self.schema)
 
-    def watched(self, watch: Watch) -> Self:
+    def watched(self, watch: Watch | None) -> Self:
         self.mixed.watched(watch)
         return super().watched(watch)
 
@@ -40,7 +40,7 @@ class ConvertedReader(Reader):
         return self.mixed.other_way(column)
 
     def block(self, rows: Rows) -> np.ndarray:
-        out = self.room(rows.batch.num_rows)
+        out = self.room(len(rows))
         self.convert(self.parts_of(rows), out)
         return out
 

@@ -12,6 +12,7 @@ from verosim.data import cells
 from verosim.data.libraries import pa
 from verosim.data.readings import ClockReading, DaysReading
 from verosim.data.schema import Column
+from verosim.kernels.constants import DAY
 from verosim.kinds.arrow import cast
 from verosim.kinds.base import Kind, View
 from verosim.kinds.category import CATEGORIES
@@ -48,7 +49,7 @@ def sample_clock(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> 
 
 def sample_moment(column: Column, drawn: np.ndarray, gone: np.ndarray | None) -> pa.Array:
     """Sampled dates, from days since 1970."""
-    moments = pa.array((drawn * cells.DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
+    moments = pa.array((drawn * DAY).astype(np.int64), pa.timestamp("us"), mask=gone)
     return cast(moments, column.type)
 
 

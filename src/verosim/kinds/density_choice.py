@@ -11,13 +11,14 @@ Reference: Akaike (1974), A new look at the statistical model identification.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from verosim import kernels
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.histogram import HISTOGRAM
+from verosim.kinds.missing_marks import LEAST_SENTINEL
 
 NUMBER_KINDS = (GAUSSIAN.name, HISTOGRAM.name)  # the kinds that any number can have
 DEFAULT_BINS = 20  # the number of bins if nothing was compared
@@ -26,22 +27,34 @@ LEAST_ROWS_TO_CHOOSE = 20  # with fewer rows per class, the kind is a Gaussian
 CELLS_AT_ONCE = 1 << 21  # so that the sorted columns fit in memory
 
 
-@dataclass(frozen=True, eq=False)
-class NumbersSeen:
+class NumbersSeen(NamedTuple):
     """The values of a column of numbers in the first rows, and the density that fits them."""
 
-    x: np.ndarray  # (n,) NaN if missing
-    count: int  # of the finite values
-    distinct: np.ndarray  # the different finite values, sorted
+    columns: np.ndarray  # (d, n) all columns, NaN if missing
+    in_order: np.ndarray  # (d, n) the different finite values of each column first, sorted
+    number: int  # the number of this column
+    finite: int  # the number of its finite values
+    different: int  # the number of its different finite values
     whole: bool  # whether all are whole numbers
+    small: bool  # whether all are below LEAST_SENTINEL, without the sign
     density: str
     edges: tuple[float, ...]
     reason: str
 
     @property
+    def x(self) -> np.ndarray:
+        """(n,) the values, NaN if missing."""
+        return self.columns[self.number]
+
+    @property
+    def distinct(self) -> np.ndarray:
+        """The different finite values, sorted."""
+        return self.in_order[self.number, : self.different]
+
+    @property
     def values(self) -> np.ndarray:
         """The finite values, in the order of the rows."""
-        return self.x if self.count == len(self.x) else self.x[np.isfinite(self.x)]
+        return self.x if self.finite == len(self.x) else self.x[np.isfinite(self.x)]
 
 
 def see_numbers(
@@ -66,21 +79,27 @@ def _see(
     bins, sizes, counts, seen = np.empty((4, d), dtype=np.int64)
     edges, distinct, whole = (
         np.empty((d, MOST_BINS_TRIED + 2)),
-        np.empty((d, n)),
+        np.zeros((d, n)),
         np.empty(d, dtype=bool),
     )
     kernels.look_at_numbers(
         columns, np.argsort(columns, axis=1), y, classes, weights, DEFAULT_BINS,
         LEAST_ROWS_TO_CHOOSE, bins, edges, sizes, distinct, counts, seen, whole,
     )  # fmt: skip
-    facts = zip(*(one.tolist() for one in (bins, sizes, counts, seen, whole)), strict=True)
-    for j, (made, size, different, there, is_whole) in enumerate(facts):
-        reason = "numbers"
+    with np.errstate(invalid="ignore"):  # a column without values has no largest value
+        last = distinct[np.arange(d), np.maximum(counts - 1, 0)]
+        small = np.maximum(-distinct[:, 0], last) < LEAST_SENTINEL
+    facts = (bins, sizes, seen, counts, whole, small, edges)
+    for j, (made, size, count, different, is_whole, is_small, cuts) in enumerate(
+        zip(*(one.tolist() for one in facts), strict=True)
+    ):
+        name, reason = GAUSSIAN.name, "numbers"
         if made:
+            name = HISTOGRAM.name
             reason = f"numbers; {made} bins separate the classes better than a Gaussian"
         yield NumbersSeen(
-            columns[j], there, distinct[j, :different], is_whole,
-            HISTOGRAM.name if made else GAUSSIAN.name, tuple(edges[j, :size].tolist()), reason,
+            columns, distinct, j, count, different, is_whole, is_small, name, tuple(cuts[:size]),
+            reason,
         )  # fmt: skip
 
 

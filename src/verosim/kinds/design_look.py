@@ -21,6 +21,7 @@ from verosim.data.design_columns import (
     NUMBER_COLUMN,
     DesignColumn,
 )
+from verosim.data.folds import row_hashes, smallest_copies, with_weights
 from verosim.data.readers import no_columns
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
@@ -109,10 +110,13 @@ def _median_distance(
     blocks: Sequence[Parts],
     weight: np.ndarray,
 ) -> float:
-    """The median squared distance between two different rows, from 500 rows at equal steps."""
+    """The median squared distance between two different rows, from 500 rows.
+
+    They are those with the smallest hashes, so the order of the rows does not matter.
+    """
     at = np.flatnonzero(weight > 0)
     if len(at) > ROWS_FOR_DISTANCE:
-        at = at[np.linspace(0, len(at) - 1, ROWS_FOR_DISTANCE).astype(np.intp)]
+        at = _some_rows(blocks, at, weight)
     parts, first = [], 0
     for block in blocks:
         n = block.shape[0]
@@ -125,6 +129,13 @@ def _median_distance(
     squares = both - 2 * (Z @ Z.T)  # every pair of rows is there twice
     apart = squares > 1e-9 * both
     return _weighted_median(squares[apart], np.outer(w, w)[apart]) if apart.any() else 1.0
+
+
+def _some_rows(blocks: Sequence[Parts], at: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The positions of 500 rows with small hashes. The copies of a row have different hashes."""
+    hashes = np.concatenate([row_hashes([block], block.shape[0], 0) for block in blocks])[at]
+    found = smallest_copies(with_weights(hashes, weight[at]), ROWS_FOR_DISTANCE)
+    return np.sort(at[found])
 
 
 def _weighted_median(x: np.ndarray, weight: np.ndarray) -> float:

@@ -8,7 +8,6 @@ and a month. Texts are not read. A missing number is 0, which is its mean.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from verosim.axes import Columns
 from verosim.axes.capped_categories import CodedColumns
 from verosim.axes.value_hashes import ValueIndex
+from verosim.cached import cached_property
 from verosim.data.design_columns import FLAG_COLUMN, NUMBER_COLUMN, SCORE, STANDARD, DesignColumn
 from verosim.data.readings import CellReading
 from verosim.data.schema import Schema

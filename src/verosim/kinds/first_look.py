@@ -7,7 +7,7 @@ classes better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.date import DATE
 from verosim.kinds.density_choice import DEFAULT_BINS, NumbersSeen, see_numbers
+from verosim.kinds.first_numbers import padded_texts
 from verosim.kinds.format_notes import (
     almost_numbers,
     cells_not_read,
@@ -151,15 +152,19 @@ class FirstLook:
     ) -> Iterator[Column]:
         """The entries of columns of numbers (n, d), with the names of their types in the source."""
         seen = see_numbers(X, self.labels, self.weights)
+        short = {type_: _short(type_) for type_ in set(types)}
         for name, type_, found in zip(names, types, seen, strict=True):
-            yield self._seen_number(name, found, _short(type_))
+            yield self._seen_number(name, found, short[type_])
 
     def _number(self, name: str, array: pa.Array) -> Column:
         x = cells.numbers(array, self.na)
         return self._seen_number(name, next(see_numbers(x[:, None], self.labels, self.weights)))
 
     def _seen_number(self, name: str, found: NumbersSeen, type_: str = "") -> Column:
-        x, n, distinct, whole = found.x, found.count, found.distinct, found.whole
+        n, whole = found.finite, found.whole
+        if found.small and not whole and found.different > 1:  # there is nothing to say
+            return Column(name, found.density, type_, found.reason, edges=found.edges)
+        x, distinct = found.x, found.distinct
         if not n:
             return Column(name, IGNORE.name, type_, f"{ALL_MISSING} {len(x):,} rows")
         if whole and n >= LEAST_ROWS_FOR_IDENTIFIER and len(distinct) == n == len(x):
@@ -247,26 +252,25 @@ class FirstLook:
         Numbers, dates and truth values with such words are a column with missing values. The type
         of a data frame does not matter here: the words are the reason why it is text.
         """
-        array = as_dictionary(array)  # the texts are counted once
-        words = words_of(array, self.na)
+        array = as_dictionary(array)
+        texts = self._texts(array)  # they are counted once
+        words = words_of(texts)
         if (words or has_any(array, self.na)) and name not in self.declared:
             without = replace(self, na=self.na | set(words), typed=False)
-            rest = without._text(name, array)
+            rest = without._text(name, array, without._texts(array))
             if rest.role in ROLES_WITH_HOLES and len(without._seen(array)) > 1:
                 note = " ".join(filter(None, (holes_note(words), rest.note)))
                 return replace(rest, note=note, missing=(*words, *rest.missing))
-        found = self._text(name, array)
+        found = self._text(name, array, texts)
         if words and found.role == CATEGORY.role:
             found = replace(found, note=words_note(words))
         return found
 
-    def _text(self, name: str, array: pa.Array) -> Column:
-        texts = self._texts(array)
+    def _text(self, name: str, array: pa.Array, texts: dict[str, int]) -> Column:
         if not texts:
             return Column(name, IGNORE.name, reason=f"{ALL_MISSING} {len(array):,} rows")
         if not self.typed:
-            padded = any(cells.PADDED_PATTERN.match(in_ascii_digits(text)) for text in texts)
-            if not padded and all(cells.NUMBER_PATTERN.fullmatch(text) for text in texts):
+            if _are_numbers(texts):
                 found = self._number(name, array)
                 return replace(found, note=dots_of_thousands(name, texts) or found.note)
             if len(texts) <= 4 and all(text.lower() in cells.TRUTHS for text in texts):
@@ -365,3 +369,13 @@ def _plural(type_: pa.DataType) -> str:
         return "times of day"
     plain = short.split("<")[0].split("[")[0]
     return f"{plain}s" if plain.isalpha() else f"cells of the type {short}"
+
+
+def _are_numbers(texts: Collection[str]) -> bool:
+    """Whether all texts are numbers, and none is a code such as 007."""
+    array = pa.array(list(texts), pa.large_string())
+    if cells.plain_numbers(array) is not None:
+        return not padded_texts(array).any()
+    return all(cells.NUMBER_PATTERN.fullmatch(text) for text in texts) and not any(
+        cells.PADDED_PATTERN.match(in_ascii_digits(text)) for text in texts
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verosim.data.libraries import pa
-from verosim.data.number_blocks import MANY_TEXTS, number_block
+from verosim.data.number_blocks import MANY_TEXTS
 from verosim.data.tables import Rows
 
 
@@ -36,31 +36,41 @@ def numbers_at_once(
     The cells of a CSV file are texts. Columns of a CSV file are included only if there are many,
     and if no cell needs a closer look.
     """
-    batches = [part.batch for part in sample]
-    types = _types(batches[0])
-    for batch in batches[1:]:  # slices of a frame of objects may have several types
-        types = {name: type_ for name, type_ in _types(batch).items() if types.get(name) == type_}
+    types = sample[0].types
+    for part in sample[1:]:  # slices of a frame of objects may have several types
+        types = {name: type_ for name, type_ in part.types.items() if types.get(name) == type_}
     shown = {type_.id: str(type_) for type_ in types.values()}  # one name per plain type
     names = [name for name in names if name in types]
     if not typed and len(names) < MANY_TEXTS:
         names = []
     kept = np.arange(len(names))
     found = []
-    for batch in batches:
-        at, X = number_block(batch, names, na)
-        kept = kept[np.isin(kept, at)]
-        found.append((at, X))
-    X = np.concatenate([X[:, np.searchsorted(at, kept)] for at, X in found])[:rows]
+    for part in sample:
+        at, block = part.number_block(names, na)
+        kept = kept if len(at) == len(names) else kept[np.isin(kept, at)]
+        found.append((at, block))
+        del block
+    X = _stacked(found, kept)[:rows]
     if not typed and len(kept):
-        closer = _needs_a_closer_look(batches, [names[i] for i in kept.tolist()], X)
+        closer = _needs_a_closer_look(
+            [part.batch for part in sample], [names[i] for i in kept.tolist()], X
+        )
         kept, X = kept[~closer], X[:, ~closer]
     chosen = [names[i] for i in kept.tolist()]
     place = {name: j for j, name in enumerate(chosen)}
     return FirstNumbers(place, [shown[types[n].id] if typed else "text" for n in chosen], X)
 
 
-def _types(batch: pa.RecordBatch) -> dict[str, pa.DataType]:
-    return dict(zip(batch.schema.names, batch.schema.types, strict=True))
+def _stacked(found: list[tuple[np.ndarray, np.ndarray]], kept: np.ndarray) -> np.ndarray:
+    """The rows of all matrices, with the columns `kept`. The list is emptied to save memory."""
+    out = np.empty((sum(len(X) for _, X in found), len(kept)))
+    stop = len(out)
+    while found:
+        at, X = found.pop()
+        start = stop - len(X)
+        out[start:stop] = X if len(at) == len(kept) else X[:, np.searchsorted(at, kept)]
+        stop = start
+    return out
 
 
 def _needs_a_closer_look(
@@ -74,11 +84,11 @@ def _needs_a_closer_look(
     closer: np.ndarray = (small | missing).all(axis=0) & ~(whole | missing).all(axis=0)
     for batch in batches:
         texts = pa.concat_arrays([batch.column(name) for name in names])
-        closer |= _padded(texts).reshape(len(names), -1).any(axis=1)
+        closer |= padded_texts(texts).reshape(len(names), -1).any(axis=1)
     return closer
 
 
-def _padded(texts: pa.Array) -> np.ndarray:
+def padded_texts(texts: pa.Array) -> np.ndarray:
     """(n,) whether each text is like 007 or -01, which is a code and not a number."""
     size = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     _, offsets, data = texts.buffers()

@@ -11,9 +11,8 @@ from verosim.axes.capped_categories import CodedColumns
 from verosim.data.schema import Column, Schema
 from verosim.data.sources import Parts
 from verosim.data.stream import weights_of
-from verosim.data.tables import Table
+from verosim.data.tables import FIRST_LOOK_ROWS, Table
 from verosim.kinds.converted_reader import without_texts
-from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.kinds.reader import MixedReader
 
 
@@ -36,7 +35,11 @@ class FirstRows:
         weight: list[np.ndarray] = []
         done = 0
         for rows in self.table.head(FIRST_LOOK_ROWS):
-            n, given = rows.batch.num_rows, self.given
+            # Batches differ between engines, so the last one is cut at the same row.
+            rows = rows.first(FIRST_LOOK_ROWS - done)
+            n, given = len(rows), self.given
+            if done and not n:
+                break
             given = given[done : done + n] if isinstance(given, np.ndarray) else given
             found = weights_of(given, rows)
             weight.append(found if len(found) else np.ones(n))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data import cells
 from verosim.data.libraries import pa
 from verosim.errors import VerosimWarning, listed, warn
@@ -26,9 +27,9 @@ class LabelLeaks:
     def __init__(self, labels: np.ndarray, na: frozenset[str]) -> None:
         self.labels, self.na = labels, na
         self.some = range(len(labels))[_spread(len(labels))]
-        self.pairs = self._pairs()
 
-    def _pairs(self) -> list[tuple[int, int]]:
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
         """A few pairs of rows with the same label: other values there refute most columns."""
         last: dict[Any, int] = {}
         found = []
@@ -66,11 +67,25 @@ def columns_that_give_label_away(X: Any, codes: np.ndarray) -> list[int]:
     if n < LEAST_ROWS_OF_LEAK or not isinstance(X, np.ndarray) or X.ndim != 2:
         return []
     rows, labels = X[_spread(n)], codes[_spread(n)]
+    if not _could_agree(rows, labels):
+        return []
     two = (rows[labels == k] for k in (labels[0], labels[np.argmax(labels != labels[0])]))
     (low, high), (least, most) = map(_limits, two)
     found = np.flatnonzero((low == high) & (least == most) & (low != least)).tolist()
     present = {j: X[:, j] == X[:, j] for j in found}
     return [j for j in found if one_to_one(X[present[j], j], codes[present[j]])]
+
+
+def _could_agree(rows: np.ndarray, labels: np.ndarray) -> bool:
+    """Whether two rows of one class have the same value in some column, or one without a value.
+
+    Two rows of numbers refute nearly all columns at once.
+    """
+    same = (labels == labels[0]).nonzero()[0]
+    if rows.dtype.kind not in "fiub" or len(same) < 2:
+        return True
+    one, other = rows[same[0]], rows[same[-1]]
+    return bool(((one == other) | (one != one) | (other != other)).any())
 
 
 def _limits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

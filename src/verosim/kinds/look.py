@@ -13,24 +13,23 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table, opened_as
+from verosim.data.clusters import is_on_cluster
 from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
-from verosim.data.files import can_rewind
 from verosim.data.libraries import pa
 from verosim.data.schema import Column, Schema, as_kind, check_in_table, near, over_cap_only
 from verosim.data.stream import LABEL_HINT, weights_of
-from verosim.data.tables import Rows, Table
+from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table, can_rewind
 from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.first_look import FirstLook
 from verosim.kinds.first_numbers import FirstNumbers, numbers_at_once
 from verosim.kinds.leaks import GIVES_LABEL_AWAY, LabelLeaks, columns_that_give_label_away
+from verosim.kinds.missing_marks import as_na
 
 if TYPE_CHECKING:
     from verosim.typing import ColumnKind, FileOptions, MissingMarks, Source, Weights
-
-FIRST_LOOK_ROWS = 50_000  # rows
 
 
 def look(
@@ -155,9 +154,9 @@ def full_look(
 
     A fit needs them: a column that has few values in the first rows may have many later.
     """
-    if (isinstance(source, Iterator) and not can_rewind(source)) or hasattr(
-        source, "read_next_batch"
-    ):
+    # A frame of Spark Connect has an attribute of every name.
+    once = not is_on_cluster(source) and hasattr(source, "read_next_batch")
+    if once or (isinstance(source, Iterator) and not can_rewind(source)):
         raise VerosimError(
             "This source can be read only once, so look would use up its first rows.",
             "Give a file, a table, or the first batch of the stream.",
@@ -175,15 +174,17 @@ def full_look(
             "spread=True needs labels and weights in columns of the table; got an array.",
             "Add the array to the table as a column.",
         )
+    given = {} if isinstance(columns, str) else dict(columns)
+    if table.cluster is not None:
+        table.cluster.check_looked([n for n in table.names if given.get(n) != IGNORE.name])
     sample = table.spread(rows) if spread else table.head(rows)
-    looked = min(sum(part.batch.num_rows for part in sample), rows)
+    looked = min(sum(map(len, sample)), rows)
     if not looked:
         raise VerosimError(
             "The table has no rows.", "Check the source; a reader can be read only once."
         )
     weights = _weights(sample_weight, table, sample)[:looked]
     counted = np.flatnonzero(weights > 0)  # rows of zero weight are left out
-    given = {} if isinstance(columns, str) else dict(columns)
     apart = {*given, target, weight}
     unset = [name for name in table.names if name not in apart]
     numbers = numbers_at_once(sample, unset, table.typed, frozenset(marks), rows)
@@ -206,8 +207,8 @@ def full_look(
     declared = {
         name
         for part in sample
-        for name, type_ in zip(part.batch.schema.names, part.batch.schema.types, strict=True)
-        if _declared(type_, table.coded)
+        for name, type_ in part.types.items()
+        if name not in numbers.place and _declared(type_, table.coded)
     }
     classes = labels
     if columns == "gaussian":
@@ -263,20 +264,6 @@ def _weights(sample_weight: Any, table: Table, sample: list[Rows]) -> np.ndarray
 def _declared(type_: pa.DataType, coded: bool) -> bool:
     """Whether the type of the column is categorical."""
     return pa.types.is_dictionary(type_) and not (coded and cells.is_text(type_))
-
-
-def as_na(na: Any) -> tuple[str, ...]:
-    """The texts that mean missing, from one value or several."""
-    if isinstance(na, str | int | float | np.number):
-        na = (na,)
-    if isinstance(na, Mapping):
-        raise VerosimError(
-            "na must be a list of texts for the whole table, not a dict.",
-            "Use na=['?', 'unknown'].",
-        )
-    plain = [mark.item() if isinstance(mark, np.generic) else mark for mark in na or ()]
-    forms = [form for mark in plain for form in (str(mark), cells.text_of(mark)) if form]
-    return tuple(dict.fromkeys(forms))
 
 
 def check_columns(

@@ -7,18 +7,22 @@ numbers, dates or truth values, the words are missing values of this column.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from verosim.data import cells
 from verosim.data.dictionaries import dictionary_encoded
 from verosim.data.libraries import pa, pc
+from verosim.errors import VerosimError
 
 MISSING_WORDS = (
     "NA", "na", "N/A", "n/a", "N.A.", "n.a.", "n/d", "N/D", "s/d", "S/D", "#N/A", "#NA", "<NA>",
     "NaN", "nan", "NAN", "NaT", "NULL", "null", "Null", "None", "?", "??", "-", "--", "---", ".",
     "..", "...", "\\N", "#VALUE!", "#REF!", "#DIV/0!", "#NULL!", "#NUM!", "#NAME?",
 )  # fmt: skip
+KNOWN_WORDS, ASCII_SPACES = frozenset(MISSING_WORDS), " \t\n\r\v\f"
 # Labels such as '-' and 'None' are often classes.
 LABEL_MARKS = frozenset(
     m for m in MISSING_WORDS if m != "None" and any(c.isalpha() or c == "?" for c in m)
@@ -27,22 +31,26 @@ LEAST_SENTINEL = 99
 SENTINEL_PATTERN = re.compile(r"-?9{2,}(\.9+)?")  # 99, -999, 9999, -999.9
 
 
-def words_of(array: pa.Array, na: frozenset[str]) -> dict[str, int]:
-    """How many times each word that often means missing occurs, without the texts in `na`.
+def as_na(na: Any) -> tuple[str, ...]:
+    """The texts that mean missing, from one value or several."""
+    if isinstance(na, tuple) and not na:
+        return ()
+    if isinstance(na, str | int | float | np.number):
+        na = (na,)
+    if isinstance(na, Mapping):
+        raise VerosimError(
+            "na must be a list of texts for the whole table, not a dict.",
+            "Use na=['?', 'unknown'].",
+        )
+    plain = [mark.item() if isinstance(mark, np.generic) else mark for mark in na or ()]
+    forms = [form for mark in plain for form in (str(mark), cells.text_of(mark)) if form]
+    return tuple(dict.fromkeys(forms))
 
-    `array` is a dictionary array of texts.
-    """
-    words = array.dictionary
-    trimmed = pc.ascii_trim_whitespace(words)  # no check of the encoding
-    found = pc.is_in(trimmed, value_set=pa.array(MISSING_WORDS, trimmed.type))
-    if not pc.any(found).as_py():
-        return {}
-    at = np.flatnonzero(found.to_numpy(zero_copy_only=False))
-    index = array.indices.drop_null().to_numpy()
-    count = np.bincount(index, minlength=len(words))
-    kept = {words[i].as_py(): int(count[i]) for i in at.tolist() if count[i]}
-    ranked = sorted(kept, key=lambda text: (-kept[text], text))
-    return {text: kept[text] for text in ranked if text not in na}
+
+def words_of(texts: Mapping[str, int]) -> dict[str, int]:
+    """How many times each word that often means missing occurs, from the counts of all texts."""
+    kept = [text for text in texts if text.strip(ASCII_SPACES) in KNOWN_WORDS]
+    return {text: texts[text] for text in sorted(kept, key=lambda text: (-texts[text], text))}
 
 
 def has_any(array: pa.Array, texts: frozenset[str]) -> bool:

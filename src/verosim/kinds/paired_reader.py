@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
+from verosim.cached import cached_property
 from verosim.data.sources import CELLS_PART, Parts
 from verosim.data.tables import Rows
 from verosim.kinds.cell_reader import CellFinder
@@ -21,5 +20,5 @@ class PairedReader(MixedReader):
 
     def block(self, rows: Rows) -> Parts:
         out = super().block(rows)
-        out[CELLS_PART] = self._finder.cells(out, rows.batch.num_rows)
+        out[CELLS_PART] = self._finder.cells(out, len(rows))
         return out

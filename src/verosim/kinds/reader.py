@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
+from verosim.cached import cached_property
 from verosim.data.cell_formats import by_format
 from verosim.data.nodes import no_program
 from verosim.data.readers import Reader, as_numbers
@@ -17,6 +17,8 @@ from verosim.kinds.base import Member, Part, PartKind, View
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.missing import MISSING
 from verosim.kinds.registry import column_kinds, part_kinds
+
+KEPT_PARTS = "parts of its readers"  # an entry of the dict of a schema, in no file and no pickle
 
 
 class MixedReader(Reader):
@@ -39,11 +41,29 @@ class MixedReader(Reader):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The parts of a block, in order."""
+        # They are kept with the schema, which does not change, for the next reader.
+        known: dict[bool, Any] = vars(self.schema).setdefault(KEPT_PARTS, {})
+        kinds = column_kinds()  # the same object, unless a kind was registered since
+        found = known.get(self.gaps)
+        if found is None or found[0] is not kinds:
+            known[self.gaps] = found = kinds, self._all_parts()
+        parts: tuple[Part, ...] = found[1]
+        return parts
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a worker, which makes the parts from the schema: a kind cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "parts"}
+
+    def _all_parts(self) -> tuple[Part, ...]:
         found = [part for kind in part_kinds() for part in self._parts(kind)]
         if self.gaps:
             members = tuple(Member(c, (c.name,), None) for c in self.schema.used)
             found.append(Part(MISSING.name, MISSING, members))
         return tuple(found)
+
+    @property
+    def reads_only_numbers(self) -> bool:  # type: ignore[override]
+        return all(part.kind.block is as_numbers for part in self.parts)
 
     @property
     def owners(self) -> tuple[str, ...]:
@@ -58,8 +78,8 @@ class MixedReader(Reader):
             self._member(column, view)
             for column_kind in column_kinds()
             for view in column_kind.views
-            if view.part == kind
-            for column in self.schema.of(column_kind.name)
+            if view.part is kind
+            for column in self._by_density.get(column_kind.name, ())
         )
         if kind.alone:
             yield from (Part(f"{kind.name} {m.column.name}", kind, (m,)) for m in members)
@@ -68,16 +88,22 @@ class MixedReader(Reader):
 
     def _member(self, column: Column, view: View) -> Member:
         read = by_format(column, view.read)
-        readings = None if view.readings is None else view.readings(column.name)
         if not view.pieces:
-            return Member(column, (column.name,), read, readings=readings)
+            return Member(column, (column.name,), read, view=view)
         names = tuple(self._piece(column.name, piece) for piece in view.pieces)
-        return Member(column, names, read, in_pieces=True, readings=readings)
+        return Member(column, names, read, in_pieces=True, view=view)
 
     def _piece(self, name: str, piece: str) -> str:
         """'when.hour', or another name if the table has a column with that name."""
         made = f"{name}.{piece}"
         return made if made not in self._taken else f"{made} of {name}"
+
+    @cached_property
+    def _by_density(self) -> dict[str, list[Column]]:
+        found: dict[str, list[Column]] = {}
+        for column in self.schema.columns:
+            found.setdefault(column.density, []).append(column)
+        return found
 
     @cached_property
     def _taken(self) -> frozenset[str]:
@@ -104,14 +130,13 @@ class MixedReader(Reader):
         return tuple(out)
 
     def block(self, rows: Rows) -> Parts:
-        n = rows.batch.num_rows
+        n = len(rows)
         blocks: dict[str, Any] = {}
         for part in self.parts:
             if part.kind == MISSING:
                 blocks[part.name] = part.kind.block(self._gaps(blocks), n)
             elif part.kind.block is as_numbers:
-                found = [(member.column, member.read) for member in part.members]
-                blocks[part.name] = self.numbers_of(rows, found)
+                blocks[part.name] = self.numbers_of(rows, part.members)
             else:
                 cells = [cell for member in part.members for cell in self._cells(rows, member)]
                 blocks[part.name] = part.kind.block(cells, n)

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from verosim.axes import Columns
-from verosim.data.column_kinds import known_kinds, register, unregister
+from verosim.data.column_kinds import KindDescription, known_kinds, register, unregister
 from verosim.data.schema import Schema, with_trends
 from verosim.densities import Params
 from verosim.kinds.base import Kind, PartKind
@@ -28,14 +28,28 @@ for _kind in KINDS:
     register(_kind)
 
 
+# The last result of `known_kinds`, and the kinds of columns and of parts among them.
+_listed: tuple[tuple[KindDescription, ...], tuple[Kind, ...], tuple[PartKind, ...]] = (), (), ()
+
+
 def column_kinds() -> tuple[Kind, ...]:
     """The kinds that a column can have, in the order of the list."""
-    return tuple(kind for kind in known_kinds() if isinstance(kind, Kind))
+    return _all_kinds()[1]
 
 
 def part_kinds() -> tuple[PartKind, ...]:
     """The kinds of parts of all kinds of columns, without duplicates."""
-    return tuple(dict.fromkeys(view.part for kind in column_kinds() for view in kind.views))
+    return _all_kinds()[2]
+
+
+def _all_kinds() -> tuple[tuple[KindDescription, ...], tuple[Kind, ...], tuple[PartKind, ...]]:
+    global _listed
+    known, found = known_kinds(), _listed
+    if found[0] is not known:
+        kinds = tuple(kind for kind in known if isinstance(kind, Kind))
+        parts = dict.fromkeys(view.part for kind in kinds for view in kind.views)
+        _listed = found = known, kinds, tuple(parts)
+    return found
 
 
 def column_labels(params: Params, columns: Columns) -> tuple[str, ...]:

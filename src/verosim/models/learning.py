@@ -18,23 +18,16 @@ from typing import Any
 import numpy as np
 
 from verosim.axes.groups import plain_label
+from verosim.data import ArraySource
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
-from verosim.kinds.forgotten_values import (
-    has_hashes,
-    has_values,
-    joined_schema,
-    new_names,
-    without_forgotten,
-)
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
 from verosim.models.settings import finite
 from verosim.models.spec import Spec
 from verosim.models.state import State, derive
-from verosim.models.stream_start import warn_of_few_rows, warn_of_fixed
 from verosim.stats import Statistic
 
 FEW_DIGITS = 8  # with fewer correct digits of a variance, forgetting issues a warning
@@ -43,9 +36,9 @@ FEW_DIGITS = 8  # with fewer correct digits of a variance, forgetting issues a w
 def learn(spec: Spec, inputs: Inputs) -> State:
     """Fit to rows. Earlier rows are not used. Most models need one pass."""
     opened = open_rows(spec, inputs)
-    opened = replace(opened, source=spec.counted_rows(opened.source, opened.plan.axes.groups))
-    statistic = summed(opened)
-    found = spec.found_in_rows(opened.source, statistic)
+    source = spec.counted_rows(opened.source, opened.plan.axes.groups)
+    statistic = summed(source, opened.plan)
+    found = spec.found_in_rows(source, statistic)
     return derived_from(spec, statistic, opened.schema, found)
 
 
@@ -61,13 +54,12 @@ def derived_from(
 
 def summarise_rows(spec: Spec, opened: Opened) -> Statistic:
     """The statistic of the rows with positive weight."""
-    source = spec.counted_rows(opened.source, opened.plan.axes.groups)
-    return summed(replace(opened, source=source))
+    return summed(spec.counted_rows(opened.source, opened.plan.axes.groups), opened.plan)
 
 
-def summed(opened: Opened) -> Statistic:
+def summed(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
     """The statistic of rows. There must be at least one row with positive weight."""
-    statistic = summarise(opened.source, opened.plan)
+    statistic = summarise(source, plan)
     if not statistic.rows.any():
         raise no_weighted_rows()
     return statistic
@@ -119,6 +111,8 @@ def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = Non
     tuned = spec.updated(state.tuned, float(part.weight.sum()))
     total = (known + part).recentred()
     if opened.schema is not None and isinstance(opened.source, TableSource):
+        from verosim.models.stream_start import warn_of_few_rows, warn_of_fixed
+
         warn_of_fixed(opened.schema, opened.source)
         warn_of_few_rows(spec, opened.schema, known, total)
     return derive(spec, total, opened.schema, tuned, streaming=True)
@@ -149,12 +143,16 @@ def forget_rows(spec: Spec, state: State, inputs: Inputs) -> State:
     tuned = spec.for_classes(tuned, rest.axes.groups.classes)
     schema = opened.schema
     if schema is not None:
+        from verosim.kinds.forgotten_values import without_forgotten
+
         schema, rest = without_forgotten(schema, rest)
     return derive(spec, rest, schema, tuned, streaming=True)
 
 
 def prune(spec: Spec, state: State, min_count: float) -> State:
     """The state without categories and tokens that have a smaller count."""
+    from verosim.kinds.forgotten_values import has_values, without_forgotten
+
     schema, statistic = state.schema, state.statistic
     finite("min_count", min_count, least=0)
     in_schema = schema is not None and has_values(schema)
@@ -196,11 +194,13 @@ def merge(spec: Spec, state: State, other: State) -> State:
     first, second = state.current, spec.view(other.statistic)
     if mine is None or theirs is None:
         return derive(spec, first + second, None, tuned, streaming=True)
-    schema = joined_schema(mine, theirs)
-    first = first.renamed(new_names(mine, schema))
-    total = first + second.renamed(new_names(theirs, schema))
-    if has_hashes(mine) or has_hashes(theirs):  # a value that no row has gets no name again
-        schema, total = without_forgotten(schema, total.without_traces())
+    from verosim.kinds import forgotten_values
+
+    schema = forgotten_values.joined_schema(mine, theirs)
+    first = first.renamed(forgotten_values.new_names(mine, schema))
+    total = first + second.renamed(forgotten_values.new_names(theirs, schema))
+    if any(map(forgotten_values.has_hashes, (mine, theirs))):  # a lost value gets no name again
+        schema, total = forgotten_values.without_forgotten(schema, total.without_traces())
     return derive(spec, total, schema, tuned, streaming=True)
 
 

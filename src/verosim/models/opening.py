@@ -22,15 +22,13 @@ from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
 from verosim.data.sources import Parts
 from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_of_labels
-from verosim.data.tables import Table
+from verosim.data.tables import BATCH_ROWS, NumberRows, Table
 from verosim.errors import VerosimError
 from verosim.kinds.leaks import GIVES_LABEL_AWAY, columns_that_give_label_away, warn_of_leaks
-from verosim.kinds.look import as_na, check_columns, target_type
+from verosim.kinds.missing_marks import as_na
 from verosim.linalg import one_blas_thread
-from verosim.models.absent_columns import check_present
 from verosim.models.spec import LabelledTable, Spec
 from verosim.models.state import State
-from verosim.models.unseen_values import UnseenValues
 from verosim.stats import Statistic
 
 
@@ -117,6 +115,8 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     weights = as_weights(inputs.sample_weight, n)
     codes, labels = encode_counted(y, weights, None if state is None else state.classes, classes)
     source = ArraySource(rows, codes, weights, raw=spec.reads_values)
+    if state is not None and labels is state.classes:  # no class is new
+        return Opened(source, state.statistic.zero(), None)
     groups = Groups(labels)
     if state is None:
         columns = Columns(d, None if names is None else tuple(names.tolist()))
@@ -132,25 +132,62 @@ def _open_arrays_there(
     spec: Spec, inputs: Inputs, arrays: ArraysThere, state: State | None, classes: Any
 ) -> Opened:
     """Open arrays on a cluster. The model is that of arrays here: its columns have no names."""
-    fitted_on_table = state is not None and state.schema is not None
-    if spec.reads_only_tables or spec.reads_values or fitted_on_table or inputs.schema is not None:
+    known = None if state is None else state.schema
+    named = known is not None and (known.named or known.target is not None)
+    if spec.reads_texts or named or inputs.schema is not None:
         raise VerosimError(
             f"{spec.name} cannot read arrays of {arrays.cluster.name} here.",
             "Give a data frame with named columns and the name of its target.",
         )
     if len(as_na(inputs.na)):
         raise array_with_marks()
+    declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
+    if spec.reads_only_tables or known is not None:
+        return _open_mixed_arrays_there(spec, arrays, state, declared)
     columns = Columns(len(arrays.names)) if state is None else state.statistic.axes.columns
     if columns.size != len(arrays.names):
         raise wrong_width(spec, len(arrays.names), columns.size)
     schema = schema_of_arrays(Columns(columns.size), arrays.names)
     schema = replace(schema, target=arrays.target, target_type=arrays.target_type)
     source = TableSource(arrays.table, spec.reader_of_arrays(schema), arrays.target, arrays.weight)
-    declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
     if state is None:
         return Opened(source, spec.plan(Axes(declared, columns), source), None)
     plan = state.statistic.zero()
     return Opened(source, plan.align(plan.axes.with_groups(plan.axes.groups.union(declared))), None)
+
+
+def _open_mixed_arrays_there(
+    spec: Spec, arrays: ArraysThere, state: State | None, declared: Groups
+) -> Opened:
+    """Open arrays on a cluster for a model that finds the kinds of its columns."""
+    weight = arrays.weight
+    rows = LabelledTable(arrays.table, arrays.target, weight)
+    if state is None:
+        found = spec.look(arrays.table, arrays.target, sample_weight=weight)
+        warn_of_leaks([c.name for c in found.used if c.note.startswith(GIVES_LABEL_AWAY)])
+        known = there = spec.settled(found, rows)
+    else:
+        assert state.schema is not None
+        known = state.schema
+        if known.names != arrays.names:
+            raise wrong_width(spec, len(arrays.names), len(known.names))
+        there = replace(known, target=arrays.target, target_type=arrays.target_type, weight=weight)
+    source = TableSource(arrays.table, spec.reader(there), arrays.target, weight)
+    if state is None:
+        plan = spec.plan(Axes(declared, source.reader.columns), source)
+        kept = replace(  # the schema of arrays in this process
+            source.reader.schema,
+            target=None,
+            target_type="text",
+            weight=None,
+            named=False,
+            native="array",
+        )
+        return Opened(source, plan, kept)
+    plan = state.statistic.zero()
+    return Opened(
+        source, plan.align(plan.axes.with_groups(plan.axes.groups.union(declared))), known
+    )
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -166,6 +203,9 @@ def _open_table(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     rows = LabelledTable(table, _labels(inputs.y, weights, table, state, classes), weights)
     reader = spec.reader(_schema(spec, inputs, rows, state))
     source = TableSource(table, reader, rows.labels, weights, ready=tuple(rows.ready))
+    if state is None and isinstance(rows.labels, EncodedLabels):  # all classes are known
+        plan = spec.plan(Axes(Groups(rows.labels.labels), reader.columns), source)
+        return Opened(source, plan, reader.schema)
     declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
     if state is None:
         plan = spec.plan(Axes(declared, reader.columns), source)
@@ -181,12 +221,15 @@ def _as_table(spec: Spec, X: Any, known: Schema | None) -> Table:
     if is_source(X):
         return open_table(X)
     rows = spec.value_matrix(X)
-    names = None
-    if known is not None:
-        names = known.names if known.target is None else tuple(c.name for c in known.used)
-    if names is not None and len(names) != rows.shape[1]:
+    return array_table(rows, None if known is None else _names_of_array(spec, rows, known))
+
+
+def _names_of_array(spec: Spec, rows: np.ndarray, known: Schema) -> tuple[str, ...]:
+    """The names of the columns of an array: those of the model, in order."""
+    names = known.names if known.target is None else known.used_names
+    if len(names) != rows.shape[1]:
         raise wrong_width(spec, rows.shape[1], len(names))
-    return array_table(rows, names)
+    return names
 
 
 def wrong_width(spec: Spec, given: int, wanted: int) -> VerosimError:
@@ -222,6 +265,8 @@ def _check_inputs(inputs: Inputs, table: Table, state: State | None) -> None:
             "The arguments na and schema cannot be used together.",
             "Use verosim.look(…, na=…) to create the schema.",
         )
+    from verosim.kinds.look import check_columns  # a model of arrays does not need it
+
     check_columns(table.names, target, weight, "auto")
 
 
@@ -276,10 +321,12 @@ def _schema(spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None
             table, target, sample_weight=rows.weights, na=inputs.na,
             labels=None if target else rows.labels.codes,
         )  # fmt: skip
-        warn_of_leaks([c.name for c in schema.used if c.note.startswith(GIVES_LABEL_AWAY)])
+        warn_of_leaks([c.name for c in schema if c.note.startswith(GIVES_LABEL_AWAY)])
     else:
         schema = for_table(given, table.names, target, rows.weight)
         if target is not None and target != given.target:
+            from verosim.kinds.look import target_type
+
             kind = target_type(table, target, frozenset(schema.na))
             kind = kind if state is None else kind_of_labels(state.classes)
             schema = replace(schema, target_type=kind)
@@ -299,6 +346,23 @@ def open_to_score(state: State, X: Any) -> Any:
     return state.spec.matrix(X, state.statistic.axes.columns.names)
 
 
+def few_numbers_to_score(state: State, X: Any) -> Any:
+    """The rows of an array as a model of tables reads them, if all are numbers and few, or None.
+
+    They are scored at once, without the steps that read a table in pieces.
+    """
+    schema = state.schema
+    if schema is None or type(X) is not np.ndarray or X.dtype.kind not in "iuf":
+        return None
+    if len(X) > BATCH_ROWS:
+        return None
+    reader = state.spec.reader(schema)
+    if not reader.reads_only_numbers:
+        return None
+    rows = state.spec.value_matrix(X)
+    return reader.block(NumberRows(rows, _names_of_array(state.spec, rows, schema), 0))
+
+
 def open_table_to_score(
     state: State, X: Any, target: Any = None, weights: Any = None
 ) -> TableSource:
@@ -312,9 +376,11 @@ def open_table_to_score(
         given = target if isinstance(target, str) else None
         reader = spec.reader(_with_marks_of(table, schema))
         known = (*schema.names, schema.target, schema.weight, given)
+        from verosim.models.absent_columns import check_present  # arrays do not need them
+        from verosim.models.unseen_values import UnseenValues
+
         check_present(spec, table, reader.names, known)
-        if table.cluster is None:  # workers would not report what they count
-            reader = reader.watched(UnseenValues(state))
+        reader = reader.watched(UnseenValues(state))
     return TableSource(table, reader, target, weights)
 
 

@@ -58,7 +58,7 @@ def typed_rows(state: State, program: Program, X: Any) -> Any:
     for rows in opened.table.read(None):
         for name, type_ in program.inputs.items():
             at = rows.batch.schema.get_field_index(name)
-            array = pa.nulls(rows.batch.num_rows) if at < 0 else rows.batch.column(at)
+            array = pa.nulls(len(rows)) if at < 0 else rows.batch.column(at)
             found[name].append(typed_cells(known[name], type_, array, na))
     return {name: np.concatenate(parts) for name, parts in found.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
 def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
     """Check a setting that must be a finite number within bounds."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or not least <= value <= most:
+    if not number or not math.isfinite(value) or not least <= value <= most:
         raise _wrong_number(name, value, "finite", least, most)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,21 +20,30 @@ from verosim.axes import Axes, Columns, Groups
 from verosim.bayes.class_weights import class_factors
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
+from verosim.cached import cached_property
 from verosim.data import ArraySource, as_matrix
-from verosim.data.readers import NumberReader, Reader
-from verosim.data.readings import CellReading, NumberReading, ValueReading
 from verosim.data.schema import Schema
 from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
-from verosim.kinds.first_rows import FirstRows
-from verosim.kinds.look import full_look
 from verosim.models.settings import finite, same
 from verosim.stats import Statistic
 
+if TYPE_CHECKING:
+    from verosim.data.readers import Reader
+    from verosim.data.readings import CellReading
+    from verosim.kinds.first_rows import FirstRows
+
 CHOSEN = "cv"  # with this value, `fit` chooses the setting on held-out rows
 TUNABLE = ("shrinkage", "pooling", "alpha", "penalty")
+
+
+@cache
+def _tunable(spec: type[Spec]) -> tuple[str, ...]:
+    """The settings of a class of specs that can have the value "cv"."""
+    names = {field.name for field in fields(spec)}
+    return tuple(name for name in TUNABLE if name in names)
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,8 @@ class LabelledTable:
     @cached_property
     def first(self) -> FirstRows:
         """The first rows, which are read once for all choices without labels."""
+        from verosim.kinds.first_rows import FirstRows  # a model of arrays does not need it
+
         return FirstRows(self.table, self.weights)
 
     @property
@@ -72,6 +83,8 @@ class Spec(ABC):
     reads_values: ClassVar[bool] = False  # whether cells may have any values, not only numbers
     reads_sparse: ClassVar[bool] = False
     reads_only_tables: ClassVar[bool] = False
+    reads_texts: ClassVar[bool] = False  # whether a row of an array is one text
+    may_wait: ClassVar[bool] = False  # whether the density may be estimated at its first use
     widest: ClassVar[bool] = True  # whether its statistic can be used by every spec of its family
 
     @property
@@ -93,6 +106,8 @@ class Spec(ABC):
 
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         """Look at the first rows of a table, if no schema is given."""
+        from verosim.kinds.look import full_look  # a model of arrays does not need it
+
         return full_look(table, target, **given)
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
@@ -127,6 +142,8 @@ class Spec(ABC):
 
     def reader(self, schema: Schema) -> Reader:
         """The reader of the rows of a table."""
+        from verosim.data.readers import NumberReader  # a model of arrays does not need it
+
         return NumberReader(schema, self.name)
 
     def columns_read(self, schema: Schema) -> set[str]:
@@ -139,6 +156,8 @@ class Spec(ABC):
 
     def array_readings(self, columns: Columns) -> tuple[CellReading, ...]:
         """How the cells of an array are read by a program, one reading per column."""
+        from verosim.data.readings import NumberReading, ValueReading  # only for programs
+
         reading = ValueReading if self.reads_values else NumberReading
         return tuple(reading(name) for name in columns)
 
@@ -156,6 +175,13 @@ class Spec(ABC):
     def estimate(self, statistic: Statistic) -> Any:
         """The parameters of the density."""
         return self.density.estimate(statistic)
+
+    def estimates_later(self, statistic: Statistic, streaming: bool) -> bool:
+        """Check the settings and the sums. True if `estimate` can then neither fail nor warn."""
+        if not self.may_wait or not self.density.checks(statistic):
+            return False
+        self.prior_of(statistic, streaming)
+        return True
 
     def estimate_quietly(self, statistic: Statistic) -> Any:
         """The parameters, without warnings about singular covariances."""
@@ -200,9 +226,12 @@ class Spec(ABC):
 
     def rule(self, params: Any, statistic: Statistic, streaming: bool = False) -> Decision:
         """The decision rule: Bayes' rule."""
+        return Rule(self.prior_of(statistic, streaming), params, statistic.axes.columns)
+
+    def prior_of(self, statistic: Statistic, streaming: bool) -> np.ndarray:
+        """(C,) log π_k, from the weights of the classes."""
         weight, rows = statistic.weight[:, 0], statistic.rows[:, 0]
-        return Rule(self.log_prior(statistic.axes.groups.classes, weight, rows, streaming), params,
-                    statistic.axes.columns)  # fmt: skip
+        return self.log_prior(statistic.axes.groups.classes, weight, rows, streaming)
 
     def log_prior(
         self, classes: np.ndarray, weight: np.ndarray, rows: np.ndarray, streaming: bool
@@ -238,8 +267,7 @@ class Spec(ABC):
     @property
     def open_settings(self) -> list[str]:
         """The names of the settings that `fit` has to choose."""
-        names = {field.name for field in fields(self)}
-        return [n for n in TUNABLE if n in names and str(getattr(self, n)) == CHOSEN]
+        return [n for n in _tunable(type(self)) if str(getattr(self, n)) == CHOSEN]
 
     @property
     def least_count(self) -> float:

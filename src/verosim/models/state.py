@@ -3,24 +3,30 @@
     derive(spec, statistic, schema) → State
 
 The model learns only the statistic. The decision rule follows from the statistic and the settings.
-It is computed at fit and when a setting changes, never at predict.
+It is computed at fit and when a setting changes. If nothing can be wrong with it, it is computed
+when it is first used, so that a stream of small updates computes only the sums. The table of the
+scores of tokens is always made when it is first used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from verosim.axes import CappedCategories
 from verosim.bayes.rule import Decision
+from verosim.cached import cached_property
 from verosim.data.schema import Column, Schema, over_cap_only
 from verosim.densities import estimate_all
 from verosim.models.settings import same
 from verosim.models.spec import Spec
 from verosim.stats import Statistic
+
+UNCHANGING = {type(None), bool, int, float, str}  # values of these types never change
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +36,18 @@ class State:
     spec: Spec  # with the values that were chosen for "cv"
     statistic: Statistic
     schema: Schema | None  # None if the rows were given as an array
-    rule: Any  # a Decision, or a Rule if the model has densities
+    made: Any  # the rule, or None if it is computed when it is first used
     # The values that were chosen for "cv", and fitted values that are not functions of sums.
     tuned: Mapping[str, Any] = field(default_factory=dict)
+    streaming: bool = False  # whether classes may have no rows
+
+    @cached_property
+    def rule(self) -> Any:
+        """The decision rule: a Decision, or a Rule if the model has densities."""
+        if self.made is not None:
+            return self.made
+        seen = self.spec.with_class_weights(self.current, self.streaming)
+        return self.spec.rule(self.spec.estimate(seen), seen, self.streaming)
 
     @property
     def params(self) -> Any:
@@ -77,6 +92,19 @@ class State:
         """The number of columns of X."""
         return len(self.statistic.axes.columns if self.schema is None else self.columns_in)
 
+    def was_checked_for(self, settings: tuple[Any, ...]) -> bool:
+        """Whether `note_checked` was called with exactly these settings."""
+        known = vars(self).get("checked_for", ())
+        return len(known) == len(settings) > 0 and all(map(is_, known, settings))
+
+    def note_checked(self, settings: tuple[Any, ...]) -> None:
+        """Remember settings that fit the statistic, so that no prediction compares them again."""
+        if all(type(value) in UNCHANGING for value in settings):
+            vars(self)["checked_for"] = settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "checked_for"}
+
     def stale(self, spec: Spec) -> list[str]:
         """The settings that change the statistic and have changed since the rows were read."""
         wanted, used = spec.statistic_settings, self.spec.statistic_settings
@@ -99,10 +127,12 @@ def derive(
     tuned = {} if tuned is None else tuned
     spec = spec.resolved(tuned)
     seen = spec.with_class_weights(spec.view(statistic), streaming)
-    params = spec.estimate_quietly(seen) if quiet else spec.estimate(seen)
-    rule = spec.rule(params, seen, streaming)
+    rule = None
+    if not spec.estimates_later(seen, streaming):
+        params = spec.estimate_quietly(seen) if quiet else spec.estimate(seen)
+        rule = spec.rule(params, seen, streaming)
     schema = None if schema is None else over_cap_only(schema, _overflown(statistic))
-    return State(spec, statistic, schema, rule, tuned)
+    return State(spec, statistic, schema, rule, tuned, streaming)
 
 
 def _overflown(statistic: Statistic) -> dict[str, tuple[int, ...]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
 from math import prod
 from typing import Any
@@ -19,14 +18,15 @@ import numpy as np
 
 from verosim.axes import Axes, CellCodes, Groups
 from verosim.axes.cell_codes import CELLS
+from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.cell_columns import CellColumn, Structure
 from verosim.data.stream import TableSource
+from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.densities.dependence import Information, Parents, information
 from verosim.engines import map_chunks, summarise
 from verosim.errors import VerosimError
 from verosim.kinds.discretise import equal_bins, separating_bins
-from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.stats import Counts, Pairs, Several
 from verosim.stats.pairs import PAIR_BUDGET
 

@@ -13,7 +13,7 @@ q log(q/p) + (1 − q) log((1 − q)/(1 − p)) gives Chernoff's bound of the pr
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from math import log
 from typing import Any
 
@@ -35,6 +35,8 @@ EXAMPLES = 3
 class UnseenValues:
     """Counts unseen values by column. Readers call `see`, possibly in several threads."""
 
+    state: State | None  # None on a worker of a cluster, which only counts
+
     def __init__(self, state: State) -> None:
         self.state = state
         self.counted: deque[tuple[str, int, int, list[str]]] = deque()  # name, unseen, of, examples
@@ -55,12 +57,28 @@ class UnseenValues:
         examples = [str(texts[at]) for at in new if count[at]][:EXAMPLES]
         self.counted.append((name, unseen, len(index) - gone, examples))
 
-    def report(self) -> None:
-        """Warn about each column with far too many unseen values."""
-        sums: dict[str, tuple[int, int, list[str]]] = {}
+    def __getstate__(self) -> dict[str, Any]:
+        """For a worker: the values that are known, without the state and the counts."""
+        return {**vars(self), "state": None, "counted": deque()}
+
+    def summed(self) -> dict[str, Any]:
+        """The unseen values, all values and some examples by column."""
+        sums: dict[str, Any] = {}
         for name, unseen, of, examples in self.counted:
             k, m, shown = sums.get(name, (0, 0, []))
-            sums[name] = k + unseen, m + of, shown + examples
+            shown = list(dict.fromkeys([*shown, *examples]))[:EXAMPLES]
+            sums[name] = [k + unseen, m + of, shown]
+        return sums
+
+    def take(self, found: Mapping[str, Any]) -> None:
+        """Add the counts of workers."""
+        self.counted.extend((name, k, m, shown) for name, (k, m, shown) in found.items())
+
+    def report(self) -> None:
+        """Warn about each column with far too many unseen values."""
+        if self.state is None:
+            return
+        sums = self.summed()
         self.counted.clear()
         for name, (unseen, of, examples) in sums.items():
             if unseen < LEAST_UNSEEN:
@@ -68,7 +86,7 @@ class UnseenValues:
             expected = _expected(self.state, name)
             if are_too_many(unseen, of, expected):
                 known = [text for text in self._values[name] if text != OTHER]
-                _warn(name, unseen, of, expected, list(dict.fromkeys(examples)), known)
+                _warn(name, unseen, of, expected, examples, known)
 
 
 def are_too_many(unseen: int, of: int, expected: float) -> bool:
@@ -89,6 +107,8 @@ def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
     if schema is None:
         return []
     categories = {column.name: column for column in schema.of("category")}
+    if not categories:
+        return []
     for leaf in state.statistic.leaves():
         codes = leaf.axes.codes
         if not leaf.has_sums:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verosim.data.adapters import open_table, opened_as
-from verosim.data.clusters import is_on_cluster
+from verosim.data.adapters import opened_as
 from verosim.data.text import are_texts
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted
 from verosim.folds import inputs_of
-from verosim.folds.inputs import in_random_folds
+from verosim.folds.inputs import brought_if_small, in_random_folds
 from verosim.folds.scores import ACCURACY, LOG_LOSS
-from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models.settings import finite, one_of
 from verosim.pool.estimator import Pool
 from verosim.pool.result import Candidates, Choice
@@ -96,8 +94,9 @@ def auto(
     ----------
     X : array-like, sparse matrix or table of shape (n, d), or n texts
         The rows: a list, an array or a column of texts, an array, a data frame, Arrow data, a
-        DuckDB relation, `verosim.query`, a file, a folder or an iterable of tables. A pool reads a
-        file three or four times. It keeps the rows in memory if they need less than about 1 GB. A
+        DuckDB relation, `verosim.query`, a file, a folder, an iterable of tables, or a data frame
+        of Dask or Spark. A pool keeps the rows of a file in memory if they need less than about
+        1 GB. It reads a larger file, or more than 50,000 rows on a cluster, five or six times. A
         pool can also read a source that can be read only once: the weights are then learned from
         the first rows, and all rows are counted.
     y : array-like of shape (n,), str or None, default=None
@@ -107,7 +106,9 @@ def auto(
         column of folds, or pairs of training and test positions. "loo" is not possible. Textbook
         models also accept "time:column", for blocks in the order of time. None means 10 folds
         for textbook models. For a pool it means 5 folds, 3 from 2,000 rows on, or one held-out
-        part if there are 10,000 rows or more.
+        part if there are 10,000 rows or more. This part has the rows of each class with the
+        smallest hashes of their cells, so it is the same in memory, from files and on a cluster,
+        in any order of the rows. A pool with more than 50,000 rows on a cluster needs None.
     effort : {"fast", "default", "max"}, default="default"
         The experts of a pool. "fast" uses models of counts and Gaussian models, which are small.
         "default" adds weighted columns and LDA on random features. "max" adds more of them, and MDA
@@ -149,10 +150,10 @@ def auto(
         Seconds after which no further expert or model is started. The first one is always finished,
         and the others are in the table with the reason. None sets no limit.
     random_state : int, generator or None, default=0
-        The seed of the folds, so the same rows give the same result. None gives other folds at each
-        call. The folds of textbook models depend on it if y is an array and cv is a number. They do
-        not depend on it if there are groups, or if y is the name of a column, because a hash of the
-        rows gives the folds of a table.
+        The seed of the folds and of the held-out part of a pool, so the same rows give the same
+        result. None gives other folds at each call. The folds of textbook models depend on it if y
+        is an array and cv is a number. They do not depend on it if there are groups, or if y is the
+        name of a column, because a hash of the rows gives the folds of a table.
 
     Returns
     -------
@@ -207,8 +208,7 @@ def auto(
             'cv must give folds, because models are compared by fold; got "loo".', "Use cv=10."
         )
     inputs = inputs_of(opened_as(X, read), y, sample_weight, schema, na, unlabelled)
-    if is_on_cluster(inputs.X) or getattr(inputs.X, "cluster", None) is not None:
-        inputs = replace(inputs, X=open_table(inputs.X).brought_if_small(FIRST_LOOK_ROWS))
+    inputs = brought_if_small(inputs)
     if simple or models is not None or by == BIC or hasattr(inputs.X, "tocsr"):
         if like is not None:
             raise VerosimError(

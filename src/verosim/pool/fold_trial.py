@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import combinations, pairwise
 from operator import add
 from typing import TypeVar
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.schema import Schema
 from verosim.data.sources import cells_per_row

@@ -11,26 +11,28 @@ import numpy as np
 
 from verosim.axes import Groups
 from verosim.data.blocks import BlockFolds
-from verosim.data.clusters import NeedsAllRows
+from verosim.data.clusters import needs_all_rows
 from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
 from verosim.data.schema import Schema, check_in_table
 from verosim.data.stream import TableSource
+from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.engines import one_blas_thread, summarise
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
 from verosim.folds import first_warning_only
+from verosim.folds.inputs import brought_if_small
 from verosim.folds.splits import groups_of_rows, number_of_folds, table_folds
 from verosim.kinds.first_rows import FirstRows
-from verosim.kinds.look import FIRST_LOOK_ROWS
 from verosim.models import Inputs, State, derive, open_rows
 from verosim.models.learning import derived_from
 from verosim.models.structure import UNKNOWN_ROWS
 from verosim.pool.counted_trial import CountedTrial
 from verosim.pool.experts import Expert, ExpertGroup, as_experts, grouped
-from verosim.pool.rows import HeldOutPart, PoolRows, held_out_part, joined, read_rows
+from verosim.pool.held_out import held_out_part
+from verosim.pool.rows import HeldOutPart, PoolRows, hashed, joined, read_rows
 from verosim.pool.spec import PoolSpec
-from verosim.pool.splitting import most_held_out, trial_of
+from verosim.pool.splitting import rows_per_class, trial_of, with_held_out
 from verosim.pool.texts import completed, divided, mean_bytes
 from verosim.pool.trial import Trial
 from verosim.pool.tried_experts import (
@@ -80,6 +82,7 @@ def _learned(
         assert isinstance(like.spec, PoolSpec)
         spec = replace(spec, members=like.spec.members, keep="all")
         inputs = replace(inputs, schema=like.schema)
+    inputs = brought_if_small(inputs)
     named = tuple(name for name in (groups, spec.cv) if isinstance(name, str))
     opened = open_rows(
         replace(spec, unsettled=True), replace(inputs, ignored=(*inputs.ignored, *named)),
@@ -133,7 +136,11 @@ def _rows_in_folds(
     count = None if spec.cv is None else number_of_folds(spec.cv)
     if spec.cv is None or count is not None:
         folds = folds_of(groups, schema, source.rows)
-        return _rows(replace(source, folds=folds), spec.random_state), count
+        if folds is not None or count is not None:
+            _check_is_here(source, "groups" if count is None else f"cv={count}")
+        rows = _rows(replace(source, folds=folds), spec.random_state)
+        return with_held_out(rows, count) if isinstance(rows, PoolRows) else rows, count
+    _check_is_here(source, "cv")
     given = table_folds(spec.cv, source, None, groups)
     if isinstance(given, BlockFolds):
         shown = f"cv={spec.cv!r} does" if isinstance(spec.cv, str) else "These folds do"
@@ -223,16 +230,18 @@ def folds_of(groups: Any, schema: Schema, rows: int | None) -> TableFolds | None
 
 def _rows(source: TableSource, seed: Any) -> PoolRows | HeldOutPart:
     """The rows to learn from: the first ones of a source that can be read only once."""
-    if source.table.once:
-        return joined([chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)], source.folds)
-    if source.table.cluster is not None:
-        raise NeedsAllRows(
-            f"A pool needs its held-out rows in one process, but this table is on "
-            f"{source.table.cluster.name} and is too large.",
-            "Use auto(…, simple=True), which runs there, or give a sample of the rows.",
-        )
     number = int(np.random.default_rng(seed).integers(1 << 32))
-    return read_rows(source) or held_out_part(source, most_held_out, number)
+    if source.table.once:
+        first = hashed(source, number).first(FIRST_LOOK_ROWS)
+        return joined([chunk.batch() for chunk in first], source.folds)
+    here = read_rows(source, number) if source.table.cluster is None else None
+    return here or held_out_part(source, rows_per_class, number)
+
+
+def _check_is_here(source: TableSource, what: str) -> None:
+    """Raise an error if the rows are on a cluster, where folds cannot be taken out of them."""
+    if source.table.cluster is not None:
+        raise needs_all_rows(source.table.cluster, f"A pool with {what}")
 
 
 def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> State:
@@ -244,7 +253,7 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
     if counted:
         pool.check_updates("reweigh(counted=True)")
     seed = int(generator(pool.random_state).integers(1 << 32))
-    opened = open_rows(pool, inputs, state)
+    opened = open_rows(pool, brought_if_small(inputs), state)
     assert isinstance(opened.source, TableSource)
     every = grouped(pool.members)
     rows = _rows(opened.source, seed)

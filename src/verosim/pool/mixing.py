@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from verosim.axes.groups import union_of_labels
+from verosim.cached import cached_property
 from verosim.data.labels import values_of_classes
 from verosim.validate.calibration_maps import Temperature
 from verosim.validate.length_map import LengthMap

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data import ArraySource
+from verosim.data.clusters import needs_all_rows
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.engines import summarise
@@ -42,6 +43,7 @@ class OnePartTrial(Trial):
         seed: Any,
     ) -> None:
         self.schema, self.left_out = choose_by_labels(groups, schema, rest)
+        self.left_out |= _without_rows(groups, rest)
         self.groups, self.rest, self.held = groups, rest, held
         assert isinstance(held.source, ArraySource)
         self.codes, self.weights = held.source.groups, held.source.weights
@@ -83,7 +85,7 @@ class OnePartTrial(Trial):
 
     @cached_property
     def _streamed(self) -> Statistic:
-        """The statistics of all experts, from one pass over a file."""
+        """The statistics of all experts, from one pass over a file or a cluster."""
         plans, readers = {}, {}
         for group in self.groups:
             if not set(group.names) <= set(self.left_out):
@@ -95,3 +97,15 @@ class OnePartTrial(Trial):
         assert isinstance(self.rest.source, TableSource)
         source = replace(self.rest.source, reader=PoolReader(self.schema, readers))
         return summarise(source, pool_statistic(plans))
+
+
+def _without_rows(groups: Sequence[ExpertGroup], rest: PoolRows) -> dict[str, str]:
+    """The experts that need the rows themselves, which are not in memory, with the reason."""
+    if not isinstance(rest.source, TableSource):
+        return {}
+    cluster = rest.source.table.cluster
+    why = "{} needs all rows in memory, and the table is too large."
+    if cluster is not None:
+        why = needs_all_rows(cluster, "{}").what
+    every = (expert for group in groups for expert in group.experts)
+    return {expert.name: why.format(expert.name) for expert in every if expert.spec.needs_rows}

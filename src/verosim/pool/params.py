@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scipy.special import logsumexp
 from verosim.axes import Columns
 from verosim.bayes.rule import Decision
 from verosim.bayes.stacked import log_posteriors
+from verosim.cached import cached_property
 from verosim.data.sources import Parts
 from verosim.densities import Params
 from verosim.densities.attribution import Attribution, AttributionRequest

@@ -1,29 +1,28 @@
 """The rows of a table, read once in all the ways that the experts of a pool need.
 
     table in memory, or a file that fits      every block is kept
-    larger files                              chunks are read again for each pass
+    larger files, tables on a cluster         rows are read again for each pass
 
-A part of a larger file is held out by a hash of the row numbers, and only this part is kept.
+Each row has a hash of the cells that the experts read. `held_out` chooses rows by their hashes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from verosim.axes import Groups
-from verosim.axes.groups import union_of_labels
 from verosim.data import ArraySource, Batch
 from verosim.data.batch import UNWEIGHTED
-from verosim.data.folds import RowSample, TableFolds
+from verosim.data.folds import TableFolds, row_hashes, with_weights
 from verosim.data.labels import encode_labels, positions
 from verosim.data.readers import Reader, Watch
 from verosim.data.schema import Schema
-from verosim.data.sources import Parts, take_rows
-from verosim.data.stream import Chunk, TableSource
+from verosim.data.sources import Parts
+from verosim.data.stream import TableSource
 from verosim.data.tables import Rows
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -31,16 +30,25 @@ from verosim.kinds.converted_reader import ConvertedReader
 from verosim.models.learning import no_weighted_rows
 
 MOST_BYTES = 1 << 30  # of all blocks that are kept
-LARGEST_HASH = (1 << 64) - 1
-Kept = list[tuple[np.ndarray, Batch]]  # row numbers and rows
+HASHES = "hashes"  # the block with the hash of each row
 
 
 class PoolReader(Reader):
-    """Reads a table in all the ways that the experts need, each once."""
+    """Reads a table in all the ways that the experts need, each once.
 
-    def __init__(self, schema: Schema, readers: Mapping[str, Reader]) -> None:
+    With a seed there is one more block, the hashes (n, 1) of the rows.
+    """
+
+    def __init__(
+        self, schema: Schema, readers: Mapping[str, Reader], seed: int | None = None
+    ) -> None:
         super().__init__(schema)
         self.readers = dict(readers)
+        self.seed = seed
+
+    def hashed(self, seed: int) -> PoolReader:
+        """The same reader, which also gives the hashes of the rows."""
+        return PoolReader(self.schema, self.readers, seed)
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -59,13 +67,13 @@ class PoolReader(Reader):
             found[name] = reader.owners if same else reader.players
         return found
 
-    def watched(self, watch: Watch) -> Self:
+    def watched(self, watch: Watch | None) -> Self:
         shared = [one for one in self.readers.values() if isinstance(one, ConvertedReader)]
         (*shared, *self.readers.values())[0].watched(watch)  # each cell is counted once
         return super().watched(watch)
 
     def block(self, rows: Rows) -> Parts:
-        return self.filled(rows, self.room(rows.batch.num_rows))
+        return self.filled(rows, self.room(len(rows)))
 
     def room(self, n: int) -> dict[str, np.ndarray]:
         """Arrays for the blocks of n rows, of the readers that fill arrays."""
@@ -82,17 +90,48 @@ class PoolReader(Reader):
             reader: Any = self.readers[name]
             parts = reader.parts_of(rows) if parts is None else parts
             reader.convert(parts, out)
-        return Parts({
+        blocks = {
             name: room[name] if name in room else reader.block(rows)
             for name, reader in self.readers.items()
-        })  # fmt: skip
+        }
+        if self.seed is not None:
+            apart = [block for name, block in blocks.items() if name not in room]
+            blocks[HASHES] = self._hashes(rows, parts, apart)
+        return Parts(blocks)
+
+    def hashes(self, rows: Rows) -> np.ndarray:
+        """(n, 1) the hashes of some rows. Their blocks are not made."""
+        converted = [one for one in self.readers.values() if isinstance(one, ConvertedReader)]
+        parts = converted[0].parts_of(rows) if converted else None
+        others = [one for one in self.readers.values() if not isinstance(one, ConvertedReader)]
+        return self._hashes(rows, parts, [reader.block(rows) for reader in others])
+
+    def _hashes(self, rows: Rows, parts: Parts | None, apart: Sequence[Any]) -> np.ndarray:
+        """(n, 1) the hashes of all cells: those that readers convert, and those of other readers.
+
+        Converted numbers are not hashed, because their last digits may depend on the machine.
+        """
+        assert self.seed is not None
+        read = apart if parts is None else [parts, *apart]
+        return row_hashes(read, len(rows), self.seed)[:, None]
+
+
+class HashReader(Reader):
+    """Reads only the hashes (n, 1) of the rows, of the cells that a pool reads."""
+
+    def __init__(self, reader: PoolReader) -> None:
+        super().__init__(reader.schema)
+        self.reader = reader
+
+    def block(self, rows: Rows) -> np.ndarray:
+        return self.reader.hashes(rows)
 
 
 class WholeTableReader(PoolReader):
     """Writes the blocks of a table in memory into one array each, so nothing is copied again."""
 
     def __init__(self, reader: PoolReader, n: int) -> None:
-        super().__init__(reader.schema, reader.readers)
+        super().__init__(reader.schema, reader.readers, reader.seed)
         self.whole = reader.room(n)
 
     @property
@@ -101,7 +140,7 @@ class WholeTableReader(PoolReader):
         return self.whole.keys() == self.readers.keys()
 
     def block(self, rows: Rows) -> Parts:
-        at = slice(rows.start, rows.start + rows.batch.num_rows)
+        at = slice(rows.start, rows.start + len(rows))
         return self.filled(rows, {name: array[at] for name, array in self.whole.items()})
 
 
@@ -120,6 +159,8 @@ class PoolRows:
     groups: Groups
     together: np.ndarray | None = None  # (n,) rows with the same number are in the same fold
     are_folds: bool = False  # whether these numbers are the folds
+    hashes: np.ndarray | None = None  # (n,) uint64; equal rows have equal hashes
+    held: np.ndarray | None = None  # (m,) the positions of the rows that are held out, if chosen
 
     def read_as(self, reading: str, reader: Reader) -> ArraySource | TableSource:
         """The same rows, read in one way."""
@@ -142,12 +183,12 @@ class PoolRows:
     def take(self, rows: np.ndarray) -> PoolRows:
         """Some rows, if they are in memory."""
         assert isinstance(self.source, ArraySource)
-        return replace(self, source=self.source.take(rows))
+        return PoolRows(self.source.take(rows), self.groups)
 
     def subset(self, rows: np.ndarray) -> PoolRows:
         """Some rows, if they are in memory. They are copied one block at a time."""
         assert isinstance(self.source, ArraySource)
-        return replace(self, source=self.source.subset(rows))
+        return PoolRows(self.source.subset(rows), self.groups)
 
     def with_classes(self, classes: np.ndarray) -> PoolRows:
         """The same rows in memory, with more classes."""
@@ -157,13 +198,14 @@ class PoolRows:
         return PoolRows(source, Groups(classes))
 
 
-def read_rows(source: TableSource) -> PoolRows | None:
-    """The rows in memory, or None if their blocks do not fit.
+def read_rows(source: TableSource, seed: int = 0) -> PoolRows | None:
+    """The rows in memory with their hashes, or None if their blocks do not fit.
 
     If the source has folds, rows of one fold stay together.
     """
     batches, size = [], 0
     whole = None
+    source = hashed(source, seed)
     if source.table.in_memory and source.rows and isinstance(source.reader, PoolReader):
         whole = WholeTableReader(source.reader, source.rows)
         source = replace(source, reader=whole)
@@ -179,6 +221,12 @@ def read_rows(source: TableSource) -> PoolRows | None:
                 )
             return None
     return joined(batches, source.folds, whole)
+
+
+def hashed(source: TableSource, seed: int) -> TableSource:
+    """The same source, with a block of hashes."""
+    assert isinstance(source.reader, PoolReader)
+    return replace(source, reader=source.reader.hashed(seed))
 
 
 def joined(
@@ -201,15 +249,21 @@ def joined(
     groups = [positions(batch.labels, classes)[batch.groups] for batch in batches]
     weights = np.concatenate([batch.weights for batch in batches])
     rows = sum(map(len, batches))
+    hashes = None
+    if HASHES in batches[0].block:
+        hashes = np.concatenate([
+            with_weights(batch.block[HASHES][:, 0], batch.weights) for batch in batches
+        ])  # fmt: skip
     if whole is not None and whole.fills_all and all(len(a) == rows for a in whole.whole.values()):
         blocks = Parts(whole.whole)
     else:
         blocks = Parts.joined([batch.block for batch in batches])
+        blocks.pop(HASHES, None)
     source = ArraySource(
         blocks, np.concatenate(groups).astype(np.int32), weights if len(weights) else UNWEIGHTED,
         raw=True,
     )  # fmt: skip
-    return PoolRows(source, Groups(classes), together)
+    return PoolRows(source, Groups(classes), together, hashes=hashes)
 
 
 def seen_labels(batch: Batch) -> np.ndarray:
@@ -220,7 +274,7 @@ def seen_labels(batch: Batch) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPart:
-    """One part of a file in memory, and all other rows."""
+    """One part of the rows in memory, and all other rows."""
 
     held: PoolRows
     rest: PoolRows
@@ -229,48 +283,3 @@ class HeldOutPart:
     @property
     def groups(self) -> Groups:
         return self.held.groups
-
-
-def held_out_part(source: TableSource, most: Callable[[int], int], seed: int) -> HeldOutPart:
-    """The rows of a file with small hashes, which are kept in memory, and all others. One pass.
-
-    `most(C)` is the number of rows to keep for C classes; at most twice as many are kept.
-    """
-    sample = RowSample(LARGEST_HASH, seed)
-    kept: Kept = []
-    classes, rows, count = np.empty(0), 0, 0
-
-    def work(chunk: Chunk) -> tuple[int, np.ndarray, np.ndarray, Batch]:
-        some = replace(chunk, sample=sample)
-        codes, labels = chunk.labels()
-        return len(chunk), labels[np.unique(codes)], chunk.first + some.kept(), some.batch()
-
-    for size, labels, numbers, batch in map_chunks(work, source):
-        count += size
-        classes = union_of_labels(classes, labels)
-        kept.append((numbers, batch))
-        rows += len(numbers)
-        while rows > 2 * most(len(classes)):
-            sample, kept, rows = _halved(sample, kept)
-    while rows > count // 4:  # most rows are needed to learn from
-        sample, kept, rows = _halved(sample, kept)
-    kept = [_sampled(sample, *one) for one in kept]  # chunks may have used an earlier sample
-    held = joined([batch for _, batch in kept]).with_classes(classes)
-    rest = PoolRows(replace(source, sample=sample.others), held.groups)
-    return HeldOutPart(held, rest, count)
-
-
-def _halved(sample: RowSample, kept: Kept) -> tuple[RowSample, Kept, int]:
-    """A sample of half the size, its rows, and their number."""
-    sample = replace(sample, below=sample.below // 2)
-    kept = [_sampled(sample, *one) for one in kept]
-    return sample, kept, sum(len(numbers) for numbers, _ in kept)
-
-
-def _sampled(sample: RowSample, numbers: np.ndarray, batch: Batch) -> tuple[np.ndarray, Batch]:
-    """The rows that are in a sample."""
-    at = np.flatnonzero(sample.has(numbers))
-    weights = batch.weights[at] if len(batch.weights) else batch.weights
-    return numbers[at], replace(
-        batch, block=take_rows(batch.block, at), groups=batch.groups[at], weights=weights
-    )

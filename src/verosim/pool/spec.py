@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from verosim.axes import Axes
 from verosim.bayes.rule import Decision, Rule
+from verosim.cached import cached_property
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
 from verosim.data.tables import Table

@@ -4,12 +4,14 @@
     below 10,000 rows    three folds
     more rows            one part is held out, so everything is counted once
 
-If `cv` is a number of folds or defines the fold of each row, these folds are used instead.
+The one part has the rows with the smallest hashes in each class, as `held_out` describes. If `cv`
+is a number of folds or defines the fold of each row, these folds are used instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.pool.experts import ExpertGroup
 from verosim.pool.fold_trial import FoldTrial
+from verosim.pool.held_out import held_positions
 from verosim.pool.one_part_trial import OnePartTrial
 from verosim.pool.rows import HeldOutPart, PoolRows
 from verosim.pool.trial import Trial
@@ -47,13 +50,36 @@ def trial_of(
                 "Leave cv out.",
             )
         return OnePartTrial(groups, schema, rows.rest, rows.held, seed)
+    rows = with_held_out(rows, folds)
+    if rows.held is not None:
+        others = np.ones(rows.count, dtype=bool)
+        others[rows.held] = False
+        rest = rows.subset(np.flatnonzero(others))
+        return OnePartTrial(groups, schema, rest, rows.take(rows.held), seed)
     numbers, count = fold_numbers(rows, seed, folds)
     if len(numbers) < ROWS_TO_HOLD_OUT or rows.are_folds or folds is not None:
         return FoldTrial(
             groups, schema, rows, numbers, count, most_held_out(len(rows.groups.classes))
         )
-    rest = rows.subset(np.flatnonzero(numbers > 0))
+    rest = rows.subset(np.flatnonzero(numbers > 0))  # one fold of the groups is held out
     return OnePartTrial(groups, schema, rest, rows.take(np.flatnonzero(numbers == 0)), seed)
+
+
+def with_held_out(rows: PoolRows, folds: int | None = None) -> PoolRows:
+    """The same rows in memory, with the part that is held out if there are many."""
+    in_folds = folds is not None or rows.together is not None
+    if in_folds or rows.held is not None or rows.count < ROWS_TO_HOLD_OUT:
+        return rows
+    return replace(rows, held=held_positions(rows, rows_per_class))
+
+
+def rows_per_class(count: np.ndarray) -> np.ndarray:
+    """(C,) how many rows of each class are held out: one of so many, and at most half of them."""
+    n = int(count.sum())
+    wanted = min(most_held_out(len(count)), max(LEAST_HELD_OUT, n // SHARE_HELD_OUT))
+    found = np.diff(np.cumsum(count) // max(2, n // wanted), prepend=0)
+    at_most_half = np.minimum(found, count // 2)
+    return at_most_half if at_most_half.any() else found
 
 
 def most_held_out(classes: int) -> int:
@@ -83,11 +109,6 @@ def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[n
             return of_row.astype(np.int32), count
         return (rng.permutation(len(names)) % count)[of_row].astype(np.int32), count
     count = min(folds or _usual_folds(n), n)
-    if folds is None and n >= ROWS_TO_HOLD_OUT:
-        wanted = min(
-            most_held_out(len(rows.groups.classes)), max(LEAST_HELD_OUT, n // SHARE_HELD_OUT)
-        )
-        count = max(2, n // wanted)
     order = rng.permutation(n)
     order = order[np.argsort(rows.source.groups[order], kind="stable")]
     numbers = np.empty(n, dtype=np.int32)

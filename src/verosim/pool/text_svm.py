@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy import sparse
 
 from verosim.axes import Columns, Vocabulary
 from verosim.bayes.rule import Decision
+from verosim.cached import cached_property
 from verosim.data import ArraySource, Documents, Tokenizer
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource

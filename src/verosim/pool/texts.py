@@ -15,6 +15,7 @@ import numpy as np
 
 from verosim.data import ArraySource, Documents, Parts, Tokenizer
 from verosim.data.schema import Schema
+from verosim.data.stream import TableSource
 from verosim.estimators.text import AS_TEXTS, DocumentSpec
 from verosim.pool.experts import Expert
 from verosim.pool.rows import HeldOutPart, PoolRows
@@ -47,10 +48,12 @@ def lengths_of(blocks: Parts, at: Any = slice(None)) -> dict[str, np.ndarray | N
 
 
 def mean_bytes(rows: PoolRows | HeldOutPart) -> float:
-    """The mean size of the texts, or 0 if there are none."""
+    """The mean size of the texts, or 0 if there are none. Of many texts, the held-out ones."""
     some = rows if isinstance(rows, PoolRows) else rows.held
     assert isinstance(some.source, ArraySource)
     texts = some.source.X.get(AS_TEXTS)
+    if texts is not None and some.held is not None:
+        texts = texts[some.held]
     return 0.0 if texts is None else texts.size / max(len(texts), 1)
 
 
@@ -72,5 +75,7 @@ def completed(schema: Schema, rows: PoolRows | HeldOutPart, experts: Sequence[Ex
     some = rows if isinstance(rows, PoolRows) else rows.rest
     for expert in experts:
         source = some.read_as(expert.reading, expert.spec.reader(schema))
+        if isinstance(source, TableSource):
+            source = replace(source, without=None)
         schema = expert.spec.completed(schema, source)
     return schema

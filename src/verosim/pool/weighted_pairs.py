@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Decision
+from verosim.cached import cached_property
 from verosim.data.labels import values_of_classes
 from verosim.data.readings import CellReading
 from verosim.densities import ClassScores

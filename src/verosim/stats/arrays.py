@@ -12,7 +12,6 @@ Transactions of the Royal Society A 222, 309–368.
 from __future__ import annotations
 
 import hashlib
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -54,7 +53,7 @@ class ArrayStatistic(Statistic):
         self.arrays = self._zeros(axes) if arrays is None else arrays
         if lows is None:
             lows = {
-                name: np.zeros_like(self.arrays[name])
+                name: np.zeros(self.arrays[name].shape)
                 for name, field in self.fields.items()
                 if field.kind == "pair"
             }
@@ -109,7 +108,11 @@ class ArrayStatistic(Statistic):
         return self.like(self.axes)
 
     def copy(self) -> Self:
-        return self.mapped(self.axes, lambda field, array: array.copy())
+        arrays, lows = (
+            {name: array.copy() for name, array in store.items()}
+            for store in (self.arrays, self.lows)
+        )
+        return self.like(self.axes, arrays, lows)
 
     def mapped(self, axes: Axes, make: Callable[[Field, np.ndarray], np.ndarray]) -> Self:
         """A statistic of the same kind with every array, high and low, replaced by
@@ -123,18 +126,20 @@ class ArrayStatistic(Statistic):
 
     def _check_memory(self) -> None:
         """Raise an error if the arrays would need too much memory."""
-        numbers = sum(
-            (2 if field.kind == "pair" else 1)
-            * math.prod(self.axes.size(dim) for dim in field.dims)
-            for field in self.fields.values()
-        )
+        sizes, numbers = self.axes.sizes(), 0
+        for field in self.fields.values():
+            size = 2 if field.kind == "pair" else 1
+            for dim in field.dims:
+                size *= sizes[dim]
+            numbers += size
         if numbers < UNCHECKED_NUMBERS:
             return
-        C, d = self.axes.size("class"), self.axes.size("column")
+        C, d = sizes["class"], sizes["column"]
         check_memory(numbers, f"The sums of {d:,} columns and {C:,} classes")
 
     def _zeros(self, axes: Axes) -> dict[str, np.ndarray]:
-        return {name: field.zeros(axes) for name, field in self.fields.items()}
+        sizes = axes.sizes()
+        return {name: field.zeros(sizes) for name, field in self.fields.items()}
 
     def _every_array(self) -> Iterator[tuple[Field, np.ndarray]]:
         for store in (self.arrays, self.lows):

@@ -16,7 +16,16 @@ from typing import Any, Self
 import numpy as np
 
 from verosim import kernels
-from verosim.axes import Axes, Bins, CappedCategories, Categories, CodedColumns, JointBins
+from verosim.axes import (
+    Axes,
+    Bins,
+    CappedCategories,
+    Categories,
+    CellCodes,
+    CodedColumns,
+    JointBins,
+)
+from verosim.axes.codes import are_plain_integers
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import BLOCK_CELLS
 from verosim.errors import VerosimError
@@ -26,7 +35,8 @@ from verosim.stats.fields import BASE_FIELDS, Field, G
 from verosim.stats.forgetting import RESIDUE, existing_codes, settle_cells
 from verosim.stats.state import restorable
 
-MOST_SLOTS = 1 << 20  # largest table (integers × groups) that is counted directly
+MOST_TALLIED = (1 << 31) - 1  # rows that a counter of 32 bits can count
+MOST_COUNTERS = 1 << 20  # largest table (integers × groups) that is counted directly
 
 COUNT_FIELDS = {
     "codes": {
@@ -150,12 +160,16 @@ class Counts(ArrayStatistic):
             return start
         low, offset, table = codes.table
         groups = self.rows.size
-        if groups * len(table) > MOST_SLOTS:
+        if groups * len(table) > MOST_COUNTERS:
             return start
-        tally = np.zeros((groups, len(table)), dtype=np.int64)  # (G, integers)
-        stop = int(
-            kernels.tally_whole_numbers(batch.block, low, offset, batch.groups, start, tally)
-        )
+        tally = np.zeros((groups, len(table)), dtype=np.int32)  # (G, integers)
+        rows = np.zeros(groups, dtype=np.int64)  # (G,)
+        block = batch.block[: start + MOST_TALLIED]
+        given = block, low, offset, batch.groups, start, rows, tally
+        if are_plain_integers(block):
+            stop = int(kernels.tally_integers(*given))
+        else:
+            stop = int(kernels.tally_whole_numbers(*given))
         if stop == start:
             return stop
         seen = np.flatnonzero(tally.any(axis=0))
@@ -173,7 +187,8 @@ class Counts(ArrayStatistic):
         folds = self.axes.groups.folds
         by_fold = tally[:, seen].reshape(groups // folds, folds, len(seen)).sum(axis=0)
         self.arrays["cells"][:, at] += by_fold
-        self.count_rows(batch.cut(start, stop))
+        self.by_group("rows")[...] += rows
+        self.by_group("weight")[...] += rows
         return stop
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -293,4 +308,6 @@ class Counts(ArrayStatistic):
         if out.what != "codes" or isinstance(out.axes.codes, Bins):  # bins are never removed
             return out
         kept = existing_codes(out)
-        return out if kept.all() else out.keep("code", kept)
+        if kept.all() or isinstance(out.axes.codes, CellCodes):  # the codes of cells are fixed
+            return out
+        return out.keep("code", kept)

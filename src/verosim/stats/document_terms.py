@@ -65,8 +65,8 @@ def document_terms(
         while why == NO_ROOM:
             read = kernels.term_rows(
                 some.data, some.offsets, read, by.ascii, by.points, *tokenizer.ngrams,
-                tokenizer.characters, WEIGHTINGS[weighting], buckets, places, False, *vocabulary,
-                state, starts[first : first + len(some) + 1], found, amounts, *room,
+                tokenizer.characters or None, WEIGHTINGS[weighting], buckets, places, False,
+                *vocabulary, state, starts[first : first + len(some) + 1], found, amounts, *room,
             )  # fmt: skip
             why = int(state[WHY])
             if why == NO_ROOM:
@@ -98,7 +98,7 @@ def text_lengths(documents: Documents | TermRows, tokenizer: Tokenizer) -> np.nd
     def work(some: Documents, first: int, by: Tables) -> tuple[int, int]:
         scratch, starts, ends, *_ = tokenizer.room(some)
         read = kernels.measure_texts(
-            some.data, some.offsets, by.ascii, by.points, tokenizer.characters,
+            some.data, some.offsets, by.ascii, by.points, tokenizer.characters or None,
             out[first : first + len(some)], state, scratch, starts, ends,
         )  # fmt: skip
         return int(read), int(state[WHY])

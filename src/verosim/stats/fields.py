@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verosim.axes import Axes
-
 
 @dataclass(frozen=True)
 class Field:
@@ -32,9 +30,9 @@ class Field:
     dims: tuple[str, ...]
     kind: str = "sum"
 
-    def zeros(self, axes: Axes) -> np.ndarray:
-        """The array of zero rows; an unset pivot is NaN."""
-        shape = tuple(axes.size(dim) for dim in self.dims)
+    def zeros(self, sizes: Mapping[str, int]) -> np.ndarray:
+        """The array of zero rows, for these sizes of dimensions; an unset pivot is NaN."""
+        shape = [sizes[dim] for dim in self.dims]
         if self.kind == "rows":
             return np.zeros(shape, dtype=np.int64)
         return np.full(shape, np.nan) if self.kind == "pivot" else np.zeros(shape)
@@ -51,6 +49,8 @@ class Field:
         Along the dimensions in `shared`, several coordinates have the same new position, and
         their entries combine.
         """
+        if not array.size:
+            return
         index = np.ix_(*(
             np.arange(size) if (move := moves.get(dim)) is None else move
             for dim, size in zip(self.dims, array.shape, strict=True)

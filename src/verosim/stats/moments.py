@@ -124,7 +124,11 @@ class Moments(ArrayStatistic):
             # A class with missing cells only has no pivot, so that it takes that of the others.
             pivot[new & ~self.arrays["cells"].any(axis=1)] = np.nan
         else:
-            i, j = kernels.absorb_diagonal(block, *rest)
+            shape = rest[-1].shape  # (G, d)
+            memory = np.empty(shape), np.empty(shape), np.empty(len(rest[5]))
+            i, j = kernels.absorb_diagonal(block, 0, *rest, *memory, None)
+            if i >= 0:  # a cell from row i on needs more care
+                i, j = kernels.absorb_diagonal(block, i, *rest, *memory, np.empty(shape))
         if i >= 0:
             raise bad_cell(self.axes, batch, i, j)
 
@@ -137,18 +141,19 @@ class Moments(ArrayStatistic):
         Z = np.empty((step, d))  # z = x − pivot of the rows, sorted by group
         V = np.empty((step, d)) if weighted else np.empty((0, d))  # w z
         starts = np.empty(groups + 1, dtype=np.int64)  # (G + 1,) first row of each group
+        cursor = np.empty(groups, dtype=np.int64)
         s, cube = np.empty((groups, d)), np.empty((groups, d))  # (G, d) Σw z, Σw ‖z‖² z
         quartic, mass = np.empty(groups), np.empty(groups)  # (G,) Σw ‖z‖⁴, Σw
         product = np.empty((d, d))
         for start in range(0, len(batch), step):
-            part = batch.cut(start, min(len(batch), start + step))
+            part = batch if step == len(batch) else batch.cut(start, min(len(batch), start + step))
             kernels.centre_groups(
                 part.block, part.groups, part.weights, folds, self.arrays["pivot"],
-                starts, Z, V, s, cube, quartic, mass,
+                starts, cursor, Z, V, s, cube, quartic, mass,
             )  # fmt: skip
             if not np.isfinite(s).all():
                 raise self._not_finite(part)
-            rows += np.diff(starts)
+            rows += starts[1:] - starts[:-1]
             weight += mass
             self._add("sum", s)
             if self.layout == "full":
@@ -271,7 +276,8 @@ class Moments(ArrayStatistic):
         more = mine.weights.sum(axis=1) - theirs.weights.sum(axis=1)  # (C, d) or (C, 1)
         first = (more > 0) | ((more == 0) & (a <= b))
         pivot = np.where(np.isnan(b) | (first & ~np.isnan(a)), a, b)
-        return mine.about(pivot), theirs.about(pivot)
+        same = (pivot == a) | (np.isnan(pivot) & np.isnan(a))
+        return mine if same.all() else mine.about(pivot), theirs.about(pivot)
 
     def recentred(self) -> Self:
         S = self.arrays["sum"].sum(axis=1)  # (C, d)

@@ -44,23 +44,34 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
         most = int(np.clip((1 << 20) // (C * d), 1, PIVOT_ROWS))
     rows = np.zeros((C, most), dtype=np.int64)  # the first rows of each class
     found = np.zeros(C, dtype=np.int64)  # (C,) how many of them there are
-    kernels.first_rows(batch.groups, folds, batch.weights, HEAVY_SHARE, rows, found)
-    here = np.flatnonzero((found > 0) & unset.any(axis=1))
+    least = np.zeros(C)  # memory of the caller: code that makes arrays takes longer to compile
+    kernels.first_rows(batch.groups, folds, batch.weights, HEAVY_SHARE, least, rows, found)
+    here = ((found > 0) & unset.any(axis=1)).nonzero()[0]
     if not len(here):
         return
-    block = batch.block
-    at = rows[here].ravel()
-    taken = block.take(at) if isinstance(block, SparseRows) else block[at]
-    values = taken.reshape(len(here), most, d).astype(np.float64)
-    values[np.arange(most) >= found[here, None]] = np.nan
-    values[~np.isfinite(values)] = np.nan
-    values.sort(axis=1)  # NaN is sorted to the end
-    finite = np.isfinite(values).sum(axis=1)  # (classes in the batch, d)
-    middle = np.maximum(finite - 1, 0) // 2
-    median = np.take_along_axis(values, middle[:, None, :], axis=1)[:, 0, :]
+    block, found = batch.block, found[here]
+    most = int(found.max())
+    at = rows[here, :most].ravel()
+    taken = block.take(at) if isinstance(block, SparseRows) else block.take(at, axis=0)
+    values = taken.reshape(len(here), most, d).astype(np.float64, copy=False)
+    if found.min() < most:
+        values[np.arange(most) >= found[:, None]] = np.nan
+    finite = np.isfinite(values)
+    if finite.all():
+        values.sort(axis=1)
+        median = values[:, (most - 1) // 2]
+    else:
+        values[~finite] = np.nan
+        values.sort(axis=1)  # NaN is sorted to the end
+        middle = np.maximum(finite.sum(axis=1) - 1, 0) // 2  # (classes in the batch, d)
+        median = np.take_along_axis(values, middle[:, None, :], axis=1)[:, 0, :]
     pivot[here] = np.where(unset[here], median, pivot[here])
     unset = np.isnan(pivot)
-    unset[found == 0] = False
+    if not unset.any():
+        return
+    absent = np.ones(C, dtype=bool)
+    absent[here] = False
+    unset[absent] = False
     columns = np.flatnonzero(unset.any(axis=0))
     step = max(1, BLOCK_CELLS // len(batch))
     for first in range(0, len(columns), step):

@@ -22,7 +22,8 @@ import numpy as np
 
 from verosim import kernels
 
-LEAST_LOG_ENTRIES = 1 << 19  # entries of the log; with fewer, adding them too often costs time
+LEAST_LOG_ENTRIES = 1 << 20  # entries of the log; with fewer, adding them too often costs time
+LONG_LOG = 1 << 17  # entries that are worth being added by the thread that has read them
 NO_AMOUNTS = np.empty(0)
 
 Groupwise = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr (G + 1,), codes, sums
@@ -114,6 +115,11 @@ class SparseSums:
             self._log = RowLog(max(LEAST_LOG_ENTRIES, least, len(self._stored[1])), weighed)
         return self._log
 
+    def settle_long_log(self) -> None:
+        """Add the log to the sums if it is about as long as they are."""
+        if self._log is not None and self._log.used > max(LONG_LOG, len(self._stored[1]) // 2):
+            self._settle()
+
     def widen(self, codes: int) -> None:
         """Set the number of codes, which never becomes smaller."""
         self.shape = (*self.shape[:2], codes)
@@ -160,7 +166,9 @@ class SparseSums:
             np.full(K, -1, dtype=np.int32 if most < 2**31 else np.int64),
             out_indptr, out_codes, out,
         )  # fmt: skip
-        return out_indptr, out_codes[:n].copy(), out[:n].copy()
+        if 4 * n < 3 * most:  # otherwise, a copy would save little memory
+            return out_indptr, out_codes[:n].copy(), out[:n].copy()
+        return out_indptr, out_codes[:n], out[:n]
 
     # The operations of an array ------------------------------------------------------------
 
@@ -193,6 +201,10 @@ class SparseSums:
         if isinstance(key, tuple) and len(key) == 3 and all(isinstance(i, np.ndarray) for i in key):
             return self._at(*key)
         return np.asarray(self)[key]
+
+    def of_fold(self, fold: int) -> Groupwise:
+        """Where each class starts, (C + 1,), and the codes and sums of one fold."""
+        return (self if self.shape[1] == 1 else self.take([fold], 1))._settle()
 
     def _at(self, classes: np.ndarray, folds: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """(m,) the sums at some places."""
@@ -271,6 +283,8 @@ class SparseSums:
             indptr, old, sums = stored
             new = codes[old]
             kept = new >= 0
+            if kept.all():
+                return SparseSums(shape, (indptr, new.astype(np.int32), sums))
             ends = np.concatenate([[0], np.cumsum(kept)])
             stored = ends[indptr], new[kept].astype(np.int32), sums[kept]
         return SparseSums(shape, stored)

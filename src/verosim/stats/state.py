@@ -15,6 +15,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, TypeVar
 
 from verosim.errors import VerosimError
@@ -35,9 +36,18 @@ def is_restorable(one: object) -> bool:
     return RESTORABLE.get(type(one).__name__) is type(one)
 
 
+def load_all() -> None:
+    """Import all statistics of verosim. Each of them is imported when it is first used."""
+    stats = import_module("verosim.stats")
+    for name in stats.__all__:
+        getattr(stats, name)
+
+
 def from_state(state: Mapping[str, Any]) -> Statistic:
     """The statistic with this state."""
     kind = state.get("kind")
+    if kind not in RESTORABLE:
+        load_all()
     if kind not in RESTORABLE:
         raise VerosimError(
             f"{kind!r} is not a kind of statistic; the known kinds are "

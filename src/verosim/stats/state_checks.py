@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from verosim.axes.state_checks import is_count, require, wrong_state
-from verosim.data.tokens import ANALYZERS, WEIGHTINGS
 from verosim.stats.forgetting import ROUNDING_OF_SQUARES
 from verosim.stats.sparse_sums import SparseSums
 
@@ -43,12 +42,24 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(type(one) is str for one in value)
 
 
+def _is_analyzer(value: Any) -> bool:
+    from verosim.data.tokens import ANALYZERS  # sums of numbers do not need it
+
+    return type(value) is str and value in ANALYZERS
+
+
+def _is_weighting(value: Any) -> bool:
+    from verosim.data.tokens import WEIGHTINGS  # sums of numbers do not need it
+
+    return type(value) is str and value in WEIGHTINGS
+
+
 OPTION_VALUES: dict[str, Callable[[Any], bool]] = {
     "threshold": lambda value: type(value) in (int, float) and math.isfinite(value),
     "ngrams": _are_lengths,
     "lowercase": lambda value: type(value) is bool,
-    "analyzer": lambda value: type(value) is str and value in ANALYZERS,
-    "weighting": lambda value: type(value) is str and value in WEIGHTINGS,
+    "analyzer": _is_analyzer,
+    "weighting": _is_weighting,
     "max_tokens": is_count,
     "stop_words": _are_texts,
     "strip_accents": lambda value: value in (None, "ascii", "unicode"),

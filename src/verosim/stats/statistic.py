@@ -60,8 +60,9 @@ class Statistic(Protocol):
         if batch.labels is None:
             return self, batch
         groups = self.axes.groups
-        wider = groups.union(Groups(batch.labels, groups.folds))
-        place = Groups(batch.labels, groups.folds).positions(wider)
+        own = Groups(batch.labels, groups.folds)
+        wider = groups.union(own)
+        place = own.positions(wider)
         out = self if wider is groups else self.align(self.axes.with_groups(wider))
         return out, batch.regrouped(place, groups.folds)
 

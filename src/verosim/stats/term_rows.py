@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy import sparse
 
 from verosim import kernels
 from verosim.axes import Vocabulary
+from verosim.cached import cached_property
 from verosim.data import Documents, Tokenizer
 from verosim.data.tokens import WEIGHTINGS, Tables
 from verosim.kernels.constants import NO_ROOM, WHY
@@ -209,7 +209,7 @@ def term_matrix(documents: Documents, tokenizer: Tokenizer) -> TermMatrix:
         while why == NO_ROOM:
             read = kernels.term_rows(
                 some.data, some.offsets, read, by.ascii, by.points, *tokenizer.ngrams,
-                tokenizer.characters, WEIGHTINGS["l2"], 0, places, True,
+                tokenizer.characters or None, WEIGHTINGS["l2"], 0, places, True,
                 tally.arena, tally.bounds, tally.slots, tally.state,
                 indptr[first : first + len(some) + 1], found, amounts, *room,
             )  # fmt: skip
@@ -220,6 +220,5 @@ def term_matrix(documents: Documents, tokenizer: Tokenizer) -> TermMatrix:
         return int(read), why
 
     tokenizer.visit(documents, work)
-    used, size = int(indptr[-1]), tally.size
-    terms = Vocabulary(tally.arena, tally.bounds[: size + 1])
-    return TermMatrix(terms, indptr, found[:used].copy(), amounts[:used].copy())
+    used = int(indptr[-1])
+    return TermMatrix(tally.vocabulary(), indptr, found[:used].copy(), amounts[:used].copy())

@@ -145,10 +145,11 @@ class Tokens(GrowingCounts):
         """No check: most counts are zero, and these are not stored."""
 
     def _zeros(self, axes: Axes) -> dict[str, Any]:
-        C, F, K = (axes.size(dim) for dim in ("class", "fold", "code"))
+        sizes = axes.sizes()
+        C, F, K = (sizes[dim] for dim in ("class", "fold", "code"))
         sparse = {"count": SparseSums.zeros((C, F, K)), "cells": np.zeros((K, F), np.int64).T}
         return {
-            name: sparse[name] if name in sparse else field.zeros(axes)
+            name: sparse[name] if name in sparse else field.zeros(sizes)
             for name, field in self.fields.items()
         }
 
@@ -172,8 +173,8 @@ class Tokens(GrowingCounts):
         sums = self.arrays["count"]
         if tally.grows and not tally.size:  # a first estimate of the room that is needed
             shortest, longest = self.tokenizer.ngrams
-            lengths = longest - shortest + 1
-            tally.grow(lengths * min(documents.size // 64, 1 << 17), documents.size // 16)
+            tokens = min(documents.size // 64, 1 << 17)
+            tally.grow(tokens, documents.size // 16, (longest - shortest) * tokens)
         room = self.tokenizer.room(documents, self.lists_tokens)
         folds, weighting = self.axes.groups.folds, WEIGHTINGS[self.weighting]
 
@@ -222,7 +223,8 @@ class Tokens(GrowingCounts):
         """The table of this statistic, made from its arrays if it does not exist."""
         tally: Tally | None = self.growing()
         if tally is None:
-            tally = Tally(self.codes, np.ascontiguousarray(self.arrays["cells"].T))
+            cells = np.ascontiguousarray(self.arrays["cells"].T)
+            tally = Tally(self.codes, cells, self.tokenizer.counts_shorter)
             self.arrays["count"] = self.arrays["count"].copy()
         return tally
 
@@ -230,8 +232,9 @@ class Tokens(GrowingCounts):
         """Set the axes and the cells to views of the table."""
         K = tally.size
         if self.codes.size != K:
-            self.axes = self.axes.with_codes(Vocabulary(tally.arena, tally.bounds[: K + 1]))
+            self.axes = self.axes.with_codes(tally.vocabulary())
         self.arrays["count"].widen(K)
+        self.arrays["count"].settle_long_log()
         self.show(tally)
 
     # Algebra -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from verosim.data.clusters import check_is_here
 from verosim.data.labels import positions
 from verosim.errors import VerosimError, VerosimWarning
 from verosim.estimators.base import GenerativeClassifier
@@ -244,6 +245,7 @@ def generative_gap(
     >>> print(generative_gap(GaussianNB(), X, y).conclusion)
     the twin is better: the assumptions of the model do not hold here
     """
+    check_is_here(X, "The function generative_gap")
     check_has_twin(model)
     pool = pool_of(X, y)
     X, labels, classes = pool.X, pool.y, pool.classes

@@ -11,7 +11,6 @@ The Elements of Statistical Learning, §4.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from verosim.axes import Axes
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
+from verosim.cached import cached_property
 from verosim.data.sources import take_rows
 from verosim.densities import ClassScores, Density, LinearForm
 from verosim.densities.central import Scatter

@@ -22,7 +22,7 @@ from verosim.axes import Groups
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
-from verosim.data.clusters import check_is_here
+from verosim.data.clusters import check_is_here, where_rows_are
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.one_state import reads, shallow, snapshot, updates
 from verosim.estimators.paired import PairedNaiveBayes
@@ -33,9 +33,10 @@ from verosim.models.settings import one_of, whole
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights
 from verosim.validate.cross_validation import LOO, check_generative
-from verosim.validate.held_out_maps import MapType, fitted_map
+from verosim.validate.held_out_maps import MOST_MAPS, MapType, fitted_map
 from verosim.validate.length_map import LengthMap
 from verosim.validate.reliability import Reliability, reliability
+from verosim.validate.temperature_there import temperature_there
 from verosim.validate.wrapper import Training, Wrapper, fit_model, generative
 
 if TYPE_CHECKING:
@@ -245,7 +246,12 @@ class Calibrated(Wrapper):
             The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
-        check_is_here(X, f"Calibrated(method={self.method!r})")
+        there = where_rows_are(X) is not None
+        if self.method != "temperature" or (isinstance(self.cv, str) and self.cv == LOO):
+            check_is_here(
+                X, f"Calibrated(method={self.method!r})",
+                'Use method="temperature" with a number of folds, which runs there.',
+            )  # fmt: skip
         training = Training.of(
             self, X, y, sample_weight, schema, na, unlabelled, groups, read
         ).shuffled()
@@ -265,6 +271,10 @@ class Calibrated(Wrapper):
             model = PairedNaiveBayes.of(self.model, int(self.pairs))
             training = training.of_spec(model.spec())
         model = fit_model(model, training.inputs)
+        if there:
+            on_cluster = temperature_there(training, self.bins, MOST_MAPS)
+            self.map_, self.before_, self.after_ = on_cluster
+            return self._keep_first(model)
         found = fitted_map(METHODS[self.method], training, model.state_.tuned)
         self.map_ = found.map
         self.before_, self.after_ = (
@@ -274,6 +284,10 @@ class Calibrated(Wrapper):
             )
             for log_p in (found.before, found.after)
         )  # fmt: skip
+        return self._keep_first(model)
+
+    def _keep_first(self, model: Any) -> Self:
+        """Keep the model of a first fit."""
         self.model_ = model
         self.rows_since_map_, self.refit_after_ = 0.0, float(model.class_count_.sum())
         return self

@@ -11,7 +11,6 @@ scores into accurate multiclass probability estimates.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -145,36 +144,64 @@ class Temperature(PosteriorMap):
         The last term is a Gamma prior with its mode at τ = 1 and the strength of one row. Without
         it, τ is infinite if every row is predicted correctly.
         """
-        n = len(codes)
-        own = inputs[np.arange(n), codes]
-        usable = np.isfinite(own) & (w > 0)  # τ cannot change a posterior of 0
-        a, own, w = inputs[usable], own[usable], w[usable]
+        rows = TemperedRows.of(inputs, codes, w)
+        search = TemperatureSearch()
+        while not search.is_done:
+            search = search.moved(rows.slopes(search.tau))
+        return cls(search.tau)
+
+
+@dataclass(frozen=True)
+class TemperedRows:
+    """Rows with a posterior of their class above 0. τ cannot change a posterior of 0."""
+
+    a: np.ndarray  # (n, C) log p(k | x), 0 for the predicted class
+    own: np.ndarray  # (n,) the same for the true class
+    w: np.ndarray  # (n,)
+
+    @classmethod
+    def of(cls, log_p: np.ndarray, codes: np.ndarray, w: np.ndarray) -> TemperedRows:
+        """The usable rows among those with log-posteriors (n, C), classes and weights (n,)."""
+        own = log_p[np.arange(len(codes)), codes]
+        usable = np.isfinite(own) & (w > 0)
+        a, own, w = log_p[usable], own[usable], w[usable]
         top = a.max(axis=1, initial=-np.inf, keepdims=True)
-        a, own = a - top, own - top[:, 0]  # (n, C), 0 for the predicted class
+        return cls(a - top, own - top[:, 0], w)
 
-        def slopes(log_tau: float) -> tuple[float, float]:
-            """The slope in τ, and its own slope in log τ, which is positive."""
-            tau = np.exp(log_tau)
-            slope, curvature = kernels.temper(a, own, w, tau)
-            return slope + PRIOR_ROWS * (1 - 1 / tau), tau * curvature + PRIOR_ROWS / tau
-
-        return cls(float(np.exp(_root(slopes))))
+    def slopes(self, tau: float) -> np.ndarray:
+        """(2,) the slope and the curvature of Σ w (log Σ_k p_k^τ − τ log p_y) in τ."""
+        return np.array(kernels.temper(self.a, self.own, self.w, tau))
 
 
-def _root(slopes: Callable[[float], tuple[float, float]]) -> float:
-    """Where an increasing function is 0, by Newton's method between bounds that enclose the root.
+@dataclass(frozen=True)
+class TemperatureSearch:
+    """The search for the best τ by Newton's method in log τ, between bounds that enclose it.
 
-    `slopes(x)` gives the function and its slope.
+    The rows of each step may be anywhere: the slopes of several sets of rows can be added.
     """
-    low, high, x = -np.inf, np.inf, 0.0
-    for _ in range(MOST_TRIES):
-        value, slope = slopes(x)
-        low, high = (x, high) if value < 0 else (low, x)
+
+    at: float = 0.0  # log τ
+    low: float = -np.inf
+    high: float = np.inf
+    tries: int = 0
+    is_done: bool = False
+
+    @property
+    def tau(self) -> float:
+        return float(np.exp(self.at))
+
+    def moved(self, slopes: np.ndarray) -> TemperatureSearch:
+        """The search after one more step, from the slope and the curvature at τ."""
+        tau = self.tau
+        value = slopes[0] + PRIOR_ROWS * (1 - 1 / tau)
+        slope = tau * slopes[1] + PRIOR_ROWS / tau  # of the value in log τ, positive
+        low, high = (self.at, self.high) if value < 0 else (self.low, self.at)
         step = -float(np.clip(value / slope, -FARTHEST_TRY, FARTHEST_TRY))
+        after, tries = self.at + step, self.tries + 1
         if abs(step) < NEAREST_TRY:
-            return x + step
-        x = x + step if low < x + step < high else 0.5 * (low + high)
-    return x
+            return TemperatureSearch(after, low, high, tries, True)
+        at = after if low < after < high else 0.5 * (low + high)
+        return TemperatureSearch(at, low, high, tries, tries == MOST_TRIES)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verosim.data.adapters import opened_as
+from verosim.data.clusters import where_rows_are
 from verosim.data.labels import positions
 from verosim.data.stream import TableSource
 from verosim.errors import VerosimError
@@ -26,7 +27,7 @@ from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, inputs_of
 from verosim.folds.evaluation import OutOfFold, score_specs
 from verosim.folds.inputs import target_of
 from verosim.folds.leave_one_out import leave_one_out
-from verosim.folds.row_groups import check_lengths, row_groups
+from verosim.folds.row_groups import check_lengths, groups_there, row_groups
 from verosim.folds.scores import (
     LOG_LOSS,
     Confusion,
@@ -376,7 +377,8 @@ def cross_validate(
     if has_probabilities(model):
         summed["reliability"] = ReliabilityBins()
     grouped = None
-    if by is not None:
+    there = where_rows_are(inputs.X) is not None
+    if by is not None and not there:
         name = by if isinstance(by, str) else str(getattr(by, "name", None) or "groups")
         grouped = ByGroup(name, *row_groups(by, inputs, y), score_by, has_probabilities(model))
         summed["by"] = grouped
@@ -392,7 +394,12 @@ def cross_validate(
         else:
             engine = HeldOutEngine([model.spec()], inputs, cv, groups, keep_priors)
             keep_rows = in_memory(engine.rows) if keep_rows is None else keep_rows
-            if grouped is not None:
+            if by is not None and there:
+                reduced = {name: score.reduced() for name, score in score_by.items()}
+                known = groups_there(by, engine.rows)
+                grouped = ByGroup(str(by), *known, reduced, has_probabilities(model))
+                summed["by"] = grouped
+            elif grouped is not None:
                 check_lengths(grouped.codes, engine.rows)
             scored = score_specs(engine, score_by, keep_rows, summed, log_density)
             timings = {"score": time.perf_counter() - start}

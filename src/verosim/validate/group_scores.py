@@ -259,12 +259,12 @@ class ByGroup(Sums):
 
     column: str
     names: np.ndarray  # (G,)
-    codes: np.ndarray  # (n,) the group of each row
+    codes: np.ndarray  # (n,) the group of each row; empty if the rows are on a cluster
     scores: dict[str, Score]
     probable: bool  # whether the model has probabilities
 
     def of(self, rows: Predictions) -> SumsByGroup:
-        group = self.codes[rows.numbers]
+        group = rows.groups if len(rows.groups) else self.codes[rows.numbers]
         return SumsByGroup({
             g: self._sums(rows.taken(np.flatnonzero(group == g))) for g in np.unique(group).tolist()
         })  # fmt: skip
@@ -273,6 +273,23 @@ class ByGroup(Sums):
         parts = {name: [score.part(rows)] for name, score in self.scores.items()}
         bins = ReliabilityBins().of(rows) if self.probable else None
         return GroupSums(len(rows.codes), parts, Confusion().of(rows), bins)
+
+    def packed(self, found: SumsByGroup) -> Any:
+        plain = []
+        for g, sums in found.groups.items():
+            parts = {name: self.scores[name].joined(part) for name, part in sums.parts.items()}
+            bins = None if sums.bins is None else ReliabilityBins().packed(sums.bins)
+            plain.append([g, sums.rows, parts, sums.confusion, bins])
+        return plain
+
+    def unpacked(self, plain: Any) -> SumsByGroup:
+        return SumsByGroup({
+            g: GroupSums(
+                rows, {name: [part] for name, part in parts.items()}, confusion,
+                None if bins is None else ReliabilityBins().unpacked(bins),
+            )
+            for g, rows, parts, confusion, bins in plain
+        })  # fmt: skip
 
     def result(self, sums: SumsByGroup, classes: np.ndarray) -> GroupScores:
         """The scores of all groups that have held-out rows."""

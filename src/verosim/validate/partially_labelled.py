@@ -28,7 +28,8 @@ from verosim.data.stream import TableSource, check_length, target_codes, weights
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
-from verosim.kinds.look import as_na, check_columns
+from verosim.kinds.look import check_columns
+from verosim.kinds.missing_marks import as_na
 from verosim.models import Inputs, State, open_to_score
 from verosim.models.opening import no_target
 
@@ -187,7 +188,7 @@ def _marked_cells(rows: Rows, target: str, mark: Any, na: frozenset[str]) -> np.
     try:
         index, texts = cells.keys(rows.batch.column(target), na)
     except cells.Unreadable:  # `fit` raises the error for this column
-        return np.zeros(rows.batch.num_rows, dtype=bool)
+        return np.zeros(len(rows), dtype=bool)
     text = None if is_missing(mark) else cells.text_of(mark)
     return np.array([found is None or found == text for found in texts])[index]
 
@@ -216,8 +217,8 @@ def _some(table: Table, kept: np.ndarray) -> Table:
     def read(columns: Iterable[str] | None) -> Iterator[Rows]:
         first = 0
         for rows in table.read(columns):
-            at = np.flatnonzero(kept[first : first + rows.batch.num_rows])
-            first += rows.batch.num_rows
+            at = np.flatnonzero(kept[first : first + len(rows)])
+            first += len(rows)
             numbers = at + rows.start if rows.numbers is None else rows.numbers[at]
             if len(at):
                 yield Rows(rows.batch.take(at), rows.start, rows.origin, numbers)

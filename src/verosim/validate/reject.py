@@ -22,6 +22,7 @@ from verosim.bayes.explain import ScoreParts
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.adapters import opened_as
+from verosim.data.clusters import check_is_here
 from verosim.data.stream import check_length
 from verosim.densities.attribution import AttributionRequest
 from verosim.errors import VerosimError
@@ -222,6 +223,7 @@ class Reject(Wrapper):
         Reject
             The fitted object itself.
         """
+        check_is_here(X, "Reject")
         for name in ("novelty", "confidence"):
             if getattr(self, name) is not None:
                 share(name, getattr(self, name), zero=True)

@@ -21,6 +21,7 @@ from scipy.stats import f as f_distribution
 from sklearn.base import clone
 
 from verosim.data.adapters import opened_as
+from verosim.data.clusters import check_is_here
 from verosim.data.stream import TableSource
 from verosim.densities.central import Scatter
 from verosim.engines.progress import Progress
@@ -266,6 +267,7 @@ def select(
     + proline  0.0478  p = 2.1e-29
     kept: flavanoids, color_intensity, proline
     """
+    check_is_here(X, "The function select")
     check_generative(model, "select")
     one_of("scoring", scoring, (LOG_LOSS, "wilks"))
     one_of("direction", direction, ("forward", "backward"))

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.linalg import positive_solution
 
 MOST_STEPS = 100  # of Newton's method; it needs about five

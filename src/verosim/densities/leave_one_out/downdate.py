@@ -18,11 +18,11 @@ discriminant analysis, §5.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.densities.central import LEAST_FREEDOM, Scatter
 from verosim.densities.leave_one_out.intensity import Fourths, Intensity
 from verosim.densities.leave_one_out.removal import Removal

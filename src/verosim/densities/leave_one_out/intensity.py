@@ -63,7 +63,7 @@ class Intensity:
             quartic = self.scatter.mixed_quartic(c, self.pooling)
             norm = float(((S / W / self.unit) ** 2).sum())
             self.known &= len(S) < 2 or abs(quartic / W - norm) > CANCELLED * norm
-        return self.density.intensity(self.scatter, c, S / W, W)
+        return self.density.intensity(self.scatter, c, S, W)
 
     def fourths(self, z: np.ndarray, removal: Removal) -> Fourths:
         """Fourth powers of the classes of the rows; z (b, d) is x − mean of the class."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data.nodes import malformed
 from verosim.data.readings import CODE, CellReading
 from verosim.densities.terms.base import Scored, Term, finite_part

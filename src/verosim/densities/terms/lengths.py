@@ -8,11 +8,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data.nodes import Node, malformed
 from verosim.data.readings import NUMBER, TEXT_VALUE
 from verosim.data.tokens import ANALYZERS, Tokenizer

@@ -18,11 +18,11 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data.nodes import FINITE, Node, malformed
 from verosim.data.readings import TEXT_VALUE
 from verosim.data.tokens import ANALYZERS, Tokenizer

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 
 from verosim.axes.capped_categories import OTHER, Rank, overflow_rank
 from verosim.axes.codes import is_missing
+from verosim.cached import cached_property
 from verosim.data.nodes import Node, malformed
 from verosim.data.readings import VALUE
 from verosim.densities.terms.base import Scored, Term

@@ -19,11 +19,11 @@ algorithm; Hastie & Tibshirani (1996), Discriminant analysis by Gaussian mixture
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from verosim import kernels
+from verosim.cached import cached_property
 from verosim.estimators.mixture.rows import WhiteRows
 from verosim.kernels.constants import LOG_2PI
 

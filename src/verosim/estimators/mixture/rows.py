@@ -9,13 +9,13 @@ the units of the columns, and one floor for variances fits all columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes import Groups
+from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.clusters import check_is_here
 from verosim.data.stream import TableSource

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from verosim.axes import Axes, Groups
 from verosim.axes.groups import plain_label
+from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.labels import check_known
 from verosim.data.stream import TableSource

@@ -113,12 +113,6 @@ def room(ax: Any, size: float) -> int:
     return max(1, int(height / (LINE_HEIGHT * size)))
 
 
-def titled(ax: Any, title: str, note: str = "") -> None:
-    """A title on the left, and a quiet note on the right of it or in a second line."""
-    text = title if not note else f"{title}\n{note}"
-    ax.set_title(text, loc="left", fontsize="medium")
-
-
 def legend(ax: Any, marks: Sequence[Mark], lines: bool = False, **how: Any) -> Any:
     """A legend of classes with their colours and second marks; outside if there are many."""
     Line = library("lines").Line2D

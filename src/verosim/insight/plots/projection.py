@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 BINS = 40
 MOST_ARROWS = 6
-MOST_NAMED_MEANS = 12
 
 
 def plot_projection(

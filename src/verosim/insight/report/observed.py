@@ -6,12 +6,12 @@ A bin or a value of fewer than 5 rows is left out of all numbers that go to a pa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from verosim.bayes.program import Program
+from verosim.cached import cached_property
 from verosim.data.readings import is_gap
 from verosim.insight.report.controls import rounded_range
 from verosim.insight.report.rare_values import LEAST_ROWS

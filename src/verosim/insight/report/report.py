@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.data.clusters import check_is_here
 from verosim.errors import VerosimError
 from verosim.insight.importance import importance
 from verosim.insight.report.about import column_lines, facts_about
@@ -130,6 +131,7 @@ def report(
     ...     "<title>NaiveBayes</title>" in file.read_text(encoding="utf-8")
     True
     """
+    check_is_here(source, "The function report")
     fitted = fitted_classifier(model, "report")
     whole("rows", rows, least=0)
     words, size = catalogue(language), bytes_of(budget)

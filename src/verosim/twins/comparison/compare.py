@@ -27,6 +27,7 @@ from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone
 
 from verosim import engines
+from verosim.data.clusters import check_is_here
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.twins.comparison.curves import Comparison, Failure, in_order
@@ -156,6 +157,7 @@ def compare(
      240  0.0725 ± 0.0077  0.0655 ± 0.0048
     naive Bayes / neighbours: neighbours is better from 168 rows on (95 % interval: above 54)
     """
+    check_is_here(X, "The function compare")
     named = named_models(models)
     metric = metric_of(scoring)
     check_needs(named, metric)

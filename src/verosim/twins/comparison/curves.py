@@ -13,12 +13,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from verosim.cached import cached_property
 from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError, listed
 from verosim.html_table import html_table

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import helmert
 
 from verosim import kernels
+from verosim.cached import cached_property
 from verosim.data import SparseRows
 from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
 from verosim.engines import map_spans, spans

@@ -1,13 +1,15 @@
 """A sample of the rows of each class, for checks that need rows.
 
 One pass over any source gives a random sample of at most 20 000 rows for each class. Each row gets
-a random number, and the rows with the smallest numbers are kept.
+a random number, and the rows with the smallest numbers are kept. On a cluster the number is a hash
+of the place of the row, each partition sends its own sample, and a sample of many cells is smaller.
 Reference: Vitter (1985), Random sampling with a reservoir.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +17,10 @@ import numpy as np
 
 from verosim.axes import Groups
 from verosim.data import Batch, SparseRows
+from verosim.data.folds import hashes_of_numbers
 from verosim.data.labels import check_known
-from verosim.data.stream import TableSource
-from verosim.engines import map_chunks
+from verosim.data.stream import Chunk, TableSource
+from verosim.engines import ChunkWork, cluster_of, map_chunks, reduce_chunks
 from verosim.errors import VerosimError
 from verosim.folds import inputs_of
 from verosim.models import open_rows
@@ -27,6 +30,9 @@ from verosim.validate.diagnosis.phrases import Phrase, said
 
 MOST_ROWS_PER_CLASS = 20_000
 MOST_COLUMNS_TOGETHER = 2_000  # with more columns, no rows are sampled
+MOST_CELLS_SENT = 1 << 23  # of the sample that a worker of a cluster sends
+
+Kept = tuple[np.ndarray, ...]  # keys, classes, weights (n,), numbers (n, p) and codes (n, q)
 
 
 @dataclass(frozen=True)
@@ -65,25 +71,16 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     if columns > MOST_COLUMNS_TOGETHER or not numeric + coded:
         return None
     C = len(model.classes_)
-    rng = np.random.default_rng(0)
-    kept: list[tuple[np.ndarray, ...]] = []
-    seen, held = np.zeros(C, dtype=np.int64), 0
-    for batch in _batches(model, X, y, sample_weight, statistic):
-        weights = batch.weights if len(batch.weights) else np.ones(len(batch))
-        seen += np.bincount(batch.groups, minlength=C)
-        numbers = [_numbers(_block(batch, name)) for name, _ in numeric]
-        codes = [_codes(_block(batch, name), part) for name, part in coded]
-        kept.append((
-            rng.random(len(batch)), batch.groups, weights,
-            _beside(numbers, len(batch), np.float64), _beside(codes, len(batch), np.int32),
-        ))  # fmt: skip
-        held += len(batch)
-        if held > 2 * MOST_ROWS_PER_CLASS * C:
-            kept = [_fewer(kept)]
-            held = len(kept[0][0])
-    if not kept:
+    blocks = _Blocks(tuple(n for n, _ in numeric), tuple(coded))
+    source, known = _opened(model, X, y, sample_weight, statistic)
+    if isinstance(source, TableSource) and cluster_of(source) is not None:
+        most = max(1, min(MOST_ROWS_PER_CLASS, MOST_CELLS_SENT // (C * max(columns, 1))))
+        kept, seen = reduce_chunks(_Sampling(blocks, known.classes, most), source)
+    else:
+        kept, seen = _sampled(_batches(source, known), blocks, C)
+    if not len(kept):
         raise VerosimError("The table has no rows.", "Give a table with rows.")
-    _, classes, weights, number_rows, code_rows = _fewer(kept)
+    _, classes, weights, number_rows, code_rows = kept
     gaussian = [
         np.full(len(part.axes.columns), densities[name].is_gaussian) for name, part in numeric
     ]
@@ -95,24 +92,94 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     )  # fmt: skip
 
 
-def _batches(
-    model: Any, X: Any, y: Any, sample_weight: Any, statistic: Statistic
-) -> Iterator[Batch]:
-    """The rows with the classes of the model; without the outliers if the model is robust."""
+@dataclass(frozen=True)
+class _Blocks:
+    """The parts of a model with numbers and with codes, and the rows of a batch as arrays."""
+
+    numeric: tuple[str, ...]
+    coded: tuple[tuple[str, Any], ...]  # the name and the statistic of each part
+
+    def of(self, batch: Batch, keys: np.ndarray) -> Kept:
+        """The rows of a batch with their keys (n,)."""
+        weights = batch.weights if len(batch.weights) else np.ones(len(batch))
+        numbers = [_numbers(_block(batch, name)) for name in self.numeric]
+        codes = [_codes(_block(batch, name), part) for name, part in self.coded]
+        return (
+            keys, batch.groups, weights, _beside(numbers, len(batch), np.float64),
+            _beside(codes, len(batch), np.int32),
+        )  # fmt: skip
+
+
+def _sampled(batches: Iterator[Batch], blocks: _Blocks, C: int) -> tuple[Kept, np.ndarray]:
+    """The sample of rows in this process, and (C,) the number of rows of each class."""
+    rng = np.random.default_rng(0)
+    kept: list[Kept] = []
+    seen, held = np.zeros(C, dtype=np.int64), 0
+    for batch in batches:
+        seen += np.bincount(batch.groups, minlength=C)
+        kept.append(blocks.of(batch, rng.random(len(batch))))
+        held += len(batch)
+        if held > 2 * MOST_ROWS_PER_CLASS * C:
+            kept = [_fewer(kept, MOST_ROWS_PER_CLASS)]
+            held = len(kept[0][0])
+    return (_fewer(kept, MOST_ROWS_PER_CLASS) if kept else ()), seen
+
+
+@dataclass(frozen=True)
+class _Sampling(ChunkWork):
+    """The sample of rows on a cluster, and the number of rows of each class.
+
+    A row has the same key in every pass, also if its task runs again.
+    """
+
+    blocks: _Blocks
+    classes: np.ndarray  # (C,) of the model
+    most: int  # rows of each class
+
+    def __call__(self, chunk: Chunk) -> tuple[Kept, np.ndarray]:
+        batch = _known_batch(chunk, Groups(self.classes))
+        seed = zlib.crc32(chunk.rows.origin.encode())
+        keys = hashes_of_numbers(np.array(batch.numbers, dtype=np.uint64), seed)
+        found = _fewer([self.blocks.of(batch, keys)], self.most)
+        return found, np.bincount(batch.groups, minlength=len(self.classes))
+
+    def joined(self, found: Sequence[tuple[Kept, np.ndarray]]) -> tuple[Kept, np.ndarray]:
+        seen = sum((one for _, one in found), np.zeros(len(self.classes), dtype=np.int64))
+        kept = [one for one, _ in found if len(one)]
+        return (_fewer(kept, self.most) if kept else ()), seen
+
+    def packed(self, found: tuple[Kept, np.ndarray]) -> Any:
+        return [list(found[0]), found[1]]
+
+    def unpacked(self, plain: Any) -> tuple[Kept, np.ndarray]:
+        return tuple(plain[0]), plain[1]
+
+
+def _opened(model: Any, X: Any, y: Any, sample_weight: Any, statistic: Statistic) -> Any:
+    """The rows, without the outliers if the model is robust, and the classes of the model."""
     model.check_columns(X)
     state = replace(model.state_, statistic=statistic)
     found = open_rows(state.spec, inputs_of(X, y, sample_weight), state)
     known = Groups(model.classes_)
     check_known(found.plan.axes.groups.classes, model.classes_)
-    opened = state.spec.counted_rows(found.source, known)
+    return state.spec.counted_rows(found.source, known), known
+
+
+def _batches(opened: Any, known: Groups) -> Iterator[Batch]:
+    """The rows with the classes of the model."""
     if not isinstance(opened, TableSource):
         yield from opened.batches()
         return
-    for batch in map_chunks(lambda chunk: chunk.batch(), opened):
-        if batch.labels is not None:
-            check_known(batch.labels, model.classes_)
-            batch = batch.regrouped(Groups(batch.labels).positions(known), 1)
-        yield batch
+    yield from map_chunks(lambda chunk: _known_batch(chunk, known), opened)
+
+
+def _known_batch(chunk: Chunk, known: Groups) -> Batch:
+    """The rows of a chunk, with the class numbers of the model."""
+    batch = chunk.batch()
+    if batch.labels is None:
+        return batch
+    check_known(batch.labels, known.classes)
+    return batch.regrouped(Groups(batch.labels).positions(known), 1)
 
 
 def _block(batch: Batch, part: str) -> Any:
@@ -141,10 +208,10 @@ def _beside(blocks: list[np.ndarray], rows: int, dtype: Any) -> np.ndarray:
     return np.concatenate([np.empty((rows, 0), dtype=dtype), *blocks], axis=1)
 
 
-def _fewer(kept: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+def _fewer(kept: list[Kept], most: int) -> Kept:
     """The rows of each class with the smallest keys, in their original order."""
     keys, classes, *rest = (np.concatenate(pieces) for pieces in zip(*kept, strict=True))
     order = np.lexsort((keys, classes))
     rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
-    at = np.sort(order[rank < MOST_ROWS_PER_CLASS])
+    at = np.sort(order[rank < most])
     return keys[at], classes[at], *(array[at] for array in rest)

@@ -1,0 +1,14 @@
+from verosim.bayes.conics import Conic as Conic
+from verosim.bayes.conics import ConicPiece as ConicPiece
+from verosim.bayes.covariance import Covariance as Covariance
+from verosim.bayes.ellipse import Ellipse as Ellipse
+from verosim.bayes.learned import Learned as Learned
+from verosim.bayes.learned import LearnedTable as LearnedTable
+from verosim.bayes.linear import LinearScores as LinearScores
+from verosim.bayes.linear import signed_distances as signed_distances
+from verosim.bayes.priors import log_priors as log_priors
+from verosim.bayes.program import Program as Program
+from verosim.bayes.quadratic import Quadratic as Quadratic
+from verosim.bayes.quadratic import boundary as boundary
+from verosim.bayes.rule import Decision as Decision
+from verosim.bayes.rule import Rule as Rule

@@ -1,0 +1,24 @@
+"""Output files of a command. They appear whole or not at all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+STDOUT = "-"
+
+
+@contextmanager
+def output_file(name: str) -> Iterator[BinaryIO]:
+    """A file to write, or stdout for the name `-`."""
+    if name == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    from verosim.files.whole_files import whole_file
+
+    with whole_file(Path(name)) as file:
+        yield file

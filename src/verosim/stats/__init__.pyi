@@ -1,0 +1,15 @@
+from verosim.stats.arrays import ArrayStatistic as ArrayStatistic
+from verosim.stats.contexts import Contexts as Contexts
+from verosim.stats.counts import Counts as Counts
+from verosim.stats.fields import Field as Field
+from verosim.stats.lifted import LiftedMoments as LiftedMoments
+from verosim.stats.moments import Moments as Moments
+from verosim.stats.pairs import Pairs as Pairs
+from verosim.stats.patterns import Patterns as Patterns
+from verosim.stats.product import Product as Product
+from verosim.stats.product import Several as Several
+from verosim.stats.state import from_state as from_state
+from verosim.stats.state import restorable as restorable
+from verosim.stats.statistic import Statistic as Statistic
+from verosim.stats.term_products import TermProducts as TermProducts
+from verosim.stats.tokens import Tokens as Tokens
