@@ -14,6 +14,7 @@ help: ## list the targets
 		do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(READY) ## the life of a model on a small table, by the command line
+	$(BIN)/verosim warm
 	$(BIN)/verosim demo
 
 docs: export NO_MKDOCS_2_WARNING = 1
@@ -59,6 +60,7 @@ bench: $(READY) ## the tables of speed and quality of the docs, measured on this
 	$(BIN)/python -m benchmarks.twins
 	$(BIN)/python -m benchmarks.explain
 	$(BIN)/python -m benchmarks.command_line
+	$(BIN)/python -m benchmarks.growth --again
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.text_quality
 

@@ -17,7 +17,8 @@ HEADER = [
     "|---|---|---|---|---|---|",
 ]
 Call = Callable[[], object]
-PATIENCE = 120.0  # seconds after which a slow call is not repeated
+PATIENCE = 120.0  # seconds after which a row with slow calls is not repeated, if it has 3 times
+WARM = 1.0  # seconds: a longer call needs no warm-up
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Row:
     peers: dict[str, tuple[Call, float | None]] = field(default_factory=dict)  # call, target
     limit: Call | Work | None = None  # a call that is timed, or work at the measured speeds
     inner: int = 1  # calls per timing, for work too short to time alone
-    slow: bool = False  # minutes per call: no warm-up, and repeats only within PATIENCE
+    slow: bool = False  # minutes per call: no warm-up, and a second time only within PATIENCE
 
 
 def medians(
@@ -37,12 +38,12 @@ def medians(
     times: dict[str, list[float]] = {name: [] for name in calls}
     begun = time.perf_counter()
     for turn in range(repeats):
-        if not warm and turn and time.perf_counter() - begun > PATIENCE:
+        if turn >= (3 if warm else 1) and time.perf_counter() - begun > PATIENCE:
             break
         for name, call in calls.items():
             gc.collect()
-            if warm:
-                call()  # warm-up: the previous call has changed threads and caches
+            if warm and min(times[name], default=0.0) < WARM:
+                call()  # the previous call has changed threads and caches
             start = time.perf_counter()
             for _ in range(inner):
                 call()

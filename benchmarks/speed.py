@@ -23,7 +23,7 @@ from sklearn import discriminant_analysis, naive_bayes
 from sklearn.datasets import load_iris
 
 import verosim
-from benchmarks import roofline, stream, tables, text, validation
+from benchmarks import roofline, small, stream, tables, text, validation
 from benchmarks.measure import HEADER, Call, Row, medians, options_of, shown, table
 from benchmarks.pages import DATA, keep
 from benchmarks.roofline import Work
@@ -188,6 +188,7 @@ def main() -> None:
     ):
         lines += table(make(n // scale), options.repeats)
     lines += table(iris_rows(), options.repeats)
+    lines += small.lines(options.repeats)
     if DATA.is_dir():
         with tempfile.TemporaryDirectory() as folder:
             lines += table(text.rows(4 if options.quick else 1, folder), options.repeats)
@@ -196,7 +197,6 @@ def main() -> None:
         print("no folder of data sets (VEROSIM_DATA): the rows on texts and tables are left out")
     lines += table(validation.validation_rows(options.quick), options.repeats)
     lines += stream.lines(20_000_000 // (10 * scale if options.quick else 1), 3)
-    print("\n".join(lines[-2:]))
     times = import_times(options.repeats)
     lines.append(
         f"| import | {shown(times['ours'])} | scikit-learn {shown(times['scikit-learn'])} | "
