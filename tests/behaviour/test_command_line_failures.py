@@ -57,6 +57,28 @@ def test_ctrl_c_at_random_moments(folder, old):
         assert not [name for name in found["files"] if name.startswith(".")]
 
 
+def test_ctrl_c_inside_code_that_cannot_raise_it_comes_later():
+    code = """if True:
+        import os, signal, sys, time
+        from verosim.cli import main
+
+        class Last:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGINT)
+                for _ in range(10):
+                    pass
+
+        def verb():
+            Last()
+            time.sleep(60)
+
+        main.main = verb
+        main.run_process()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @pytest.mark.slow
 def test_a_killed_command_leaves_the_old_or_the_new_file(folder, old):
     results = forks("signal", "KILL", folder, 6)

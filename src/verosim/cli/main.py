@@ -9,8 +9,10 @@ import gc
 import os
 import signal
 import sys
+import threading
+import time
 import warnings
-from _thread import interrupt_main
+from _thread import interrupt_main, start_new_thread
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,9 +134,19 @@ def _let_go_of_stdout() -> None:
 def _unraisable(problem: Any) -> None:
     """Interrupt the process also if Ctrl-C came inside code that cannot raise it."""
     if problem.exc_type is KeyboardInterrupt:
-        interrupt_main()
+        # Here it would be lost again. A thread of `threading` takes locks, which may be held.
+        start_new_thread(_interrupt_soon, ())
     else:
         sys.__unraisablehook__(problem)
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.01)
+    first = threading.main_thread().ident
+    if first is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(first, signal.SIGINT)  # also ends a call of the system, such as a read
+    else:
+        interrupt_main()
 
 
 def run_process() -> None:
@@ -142,11 +154,12 @@ def run_process() -> None:
     sys.unraisablehook = _unraisable
     try:
         code = main()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the verb is done
     except KeyboardInterrupt:  # a second one, or one before the verb
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         note("interrupted")
         code = INTERRUPTED
     if code == INTERRUPTED:  # work in other threads is not waited for
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.flush()
         os._exit(code)
     gc.freeze()  # Python would search all objects for garbage, and the process ends anyway
