@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from verosim import KDB, NaiveBayes, Schema, cross_validate, look
-from verosim.data.schema import with_trends
+from verosim.data.schema_json import with_trends
 from verosim.kinds import registry
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.data.libraries import pa
-from verosim.data.schema import near
+from verosim.data.near_names import near
 from verosim.densities import estimates as of
 from verosim.errors import VerosimError
 from verosim.html_table import html_table

@@ -136,7 +136,7 @@ def predicted_pieces(
 
 def scored_pieces(model: Any, table: Table, target: str | None) -> Any:
     """The scores of a model on new rows with labels, piece by piece."""
-    from verosim.data.schema import check_in_table
+    from verosim.data.near_names import check_in_table
     from verosim.data.stream import kind_of_labels, target_codes
     from verosim.folds.scores import ACCURACY, LOG_LOSS
     from verosim.kinds.look import look

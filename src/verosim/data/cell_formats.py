@@ -24,7 +24,7 @@ from verosim.data.text_folding import folded, have_digits
 from verosim.errors import VerosimError
 
 if TYPE_CHECKING:
-    from verosim.data.schema import Column
+    from verosim.data.schema_columns import Column
 
 Format = NumberFormat | DateFormat
 Read = Callable[["pa.Array", frozenset[str]], Any]  # (cells, texts that mean missing)

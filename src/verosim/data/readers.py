@@ -28,7 +28,8 @@ from verosim.data.readings import (
     KeyReading,
     NumberReading,
 )
-from verosim.data.schema import Column, Schema
+from verosim.data.schema import Schema
+from verosim.data.schema_columns import Column
 from verosim.data.tables import Rows
 from verosim.data.text import Documents
 from verosim.errors import VerosimError

@@ -14,7 +14,7 @@ import numpy as np
 
 from verosim.bayes.learned import GAP, Learned, LearnedTable
 from verosim.data.cell_columns import CellColumn
-from verosim.data.schema import near
+from verosim.data.near_names import near
 from verosim.densities.estimates import CELLS_TABLE, TOKENS_TABLE, Estimates
 from verosim.errors import VerosimError
 from verosim.kinds.cell_names import name_of_cells

@@ -11,7 +11,8 @@ from typing import Any
 from verosim import kinds
 from verosim.axes import Axes
 from verosim.cached import cached_property
-from verosim.data.schema import SET_BY_USER, Schema
+from verosim.data.schema import Schema
+from verosim.data.schema_columns import SET_BY_USER
 from verosim.data.tables import Table
 from verosim.densities import ProductDensity
 from verosim.errors import listed

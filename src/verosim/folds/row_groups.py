@@ -12,7 +12,8 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import as_labels, plain_label, sorted_labels
 from verosim.data import cells
 from verosim.data.adapters import is_source, open_table
-from verosim.data.schema import Schema, check_in_table
+from verosim.data.near_names import check_in_table
+from verosim.data.schema import Schema
 from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
 from verosim.engines import ChunkWork, reduce_chunks

@@ -28,7 +28,7 @@ from verosim.data.folds import (
     folds_named,
     is_table_folds,
 )
-from verosim.data.schema import check_in_table
+from verosim.data.near_names import check_in_table
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import ChunkWork, cluster_of, reduce_chunks
 from verosim.errors import VerosimError

@@ -20,7 +20,8 @@ from verosim.data import cells
 from verosim.data.blocks import RowBlocks, blocks_in_order
 from verosim.data.cell_formats import FORMATTED_ROLES, Read, by_format
 from verosim.data.libraries import pa
-from verosim.data.schema import Column, near
+from verosim.data.near_names import near
+from verosim.data.schema_columns import Column
 from verosim.data.stream import TableSource
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError

@@ -10,7 +10,7 @@ import numpy as np
 
 from verosim.data.clusters import check_is_here
 from verosim.data.frames_of_results import pandas_frame
-from verosim.data.schema import near
+from verosim.data.near_names import near
 from verosim.errors import VerosimError
 from verosim.html_table import html_table
 from verosim.insight.explain import explain

@@ -17,7 +17,7 @@ import numpy as np
 
 from verosim.axes.groups import plain_label
 from verosim.data.frames_of_results import pandas_frame
-from verosim.data.schema import near
+from verosim.data.near_names import near
 from verosim.densities.attribution import LINEAR, SHAPLEY
 from verosim.errors import VerosimError
 from verosim.html_table import html_table

@@ -13,7 +13,8 @@ from verosim.axes.codes import is_missing
 from verosim.data import Documents
 from verosim.data.adapters import is_scalar, open_table
 from verosim.data.libraries import pa
-from verosim.data.schema import Schema, near
+from verosim.data.near_names import near
+from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.errors import VerosimError, listed
 from verosim.estimators.base import ScoreMixin

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from verosim.data.libraries import pa, pc
-from verosim.data.schema import Column
+from verosim.data.schema_columns import Column
 
 
 def arrow_type(name: str) -> pa.DataType | None:

@@ -21,7 +21,8 @@ from verosim.data.cell_formats import Read
 from verosim.data.column_kinds import KindDescription
 from verosim.data.libraries import pa
 from verosim.data.readings import CellReading
-from verosim.data.schema import Column, Schema
+from verosim.data.schema import Schema
+from verosim.data.schema_columns import Column
 from verosim.data.tables import Rows
 from verosim.densities.base import Density
 from verosim.stats import Statistic

@@ -8,7 +8,7 @@ from verosim.data import cells
 from verosim.data.libraries import pa
 from verosim.data.readers import as_numbers
 from verosim.data.readings import FlagReading
-from verosim.data.schema import Column
+from verosim.data.schema_columns import Column
 from verosim.densities import Bernoulli
 from verosim.kinds import numbers, statistics
 from verosim.kinds.base import Kind, PartKind, Settings, View

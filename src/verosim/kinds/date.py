@@ -11,7 +11,7 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.libraries import pa
 from verosim.data.readings import ClockReading, DaysReading
-from verosim.data.schema import Column
+from verosim.data.schema_columns import Column
 from verosim.kernels.constants import DAY
 from verosim.kinds.arrow import cast
 from verosim.kinds.base import Kind, View

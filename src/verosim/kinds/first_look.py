@@ -28,7 +28,7 @@ from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
 from verosim.data.libraries import pa
 from verosim.data.readers import NOT_SUPPORTED
-from verosim.data.schema import SET_BY_USER, WORD_ROLES, Column, as_ignored, as_kind
+from verosim.data.schema_columns import SET_BY_USER, WORD_ROLES, Column, as_ignored, as_kind
 from verosim.data.text_folding import in_ascii_digits
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY

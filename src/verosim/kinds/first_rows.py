@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verosim.axes.capped_categories import CodedColumns
-from verosim.data.schema import Column, Schema
+from verosim.data.schema import Schema
+from verosim.data.schema_columns import Column
 from verosim.data.sources import Parts
 from verosim.data.stream import weights_of
 from verosim.data.tables import FIRST_LOOK_ROWS, Table

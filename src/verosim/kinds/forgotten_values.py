@@ -16,7 +16,8 @@ import numpy as np
 from verosim.axes.value_hashes import HashedText, agreed_values, as_hash, hashes_of
 from verosim.data.cell_columns import CellColumn
 from verosim.data.design_columns import CATEGORY_COLUMN, DesignColumn
-from verosim.data.schema import Column, Schema
+from verosim.data.schema import Schema
+from verosim.data.schema_columns import Column
 from verosim.kinds.missing_marks import MISSING_WORDS
 from verosim.stats import Statistic
 from verosim.stats.forgetting import RESIDUE

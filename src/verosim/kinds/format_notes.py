@@ -7,7 +7,7 @@ import re
 from verosim.data import cells
 from verosim.data.cell_formats import Format, mixed_units
 from verosim.data.date_formats import DateFormat
-from verosim.data.schema import Column
+from verosim.data.schema_columns import Column
 from verosim.errors import listed
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.gaussian import GAUSSIAN

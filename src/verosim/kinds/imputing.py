@@ -15,7 +15,7 @@ from verosim.data.cell_formats import Read, by_format
 from verosim.data.filled_cells import NewCells
 from verosim.data.libraries import pa
 from verosim.data.readers import READ, Reader
-from verosim.data.schema import Column
+from verosim.data.schema_columns import Column
 from verosim.data.tables import Rows
 from verosim.densities.conditionals import MEAN
 from verosim.kinds.arrow import arrow_type

@@ -17,7 +17,9 @@ from verosim.data.clusters import is_on_cluster
 from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
 from verosim.data.libraries import pa
-from verosim.data.schema import Column, Schema, as_kind, check_in_table, near, over_cap_only
+from verosim.data.near_names import check_in_table, near
+from verosim.data.schema import Schema, over_cap_only
+from verosim.data.schema_columns import Column, as_kind
 from verosim.data.stream import LABEL_HINT, weights_of
 from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table, can_rewind
 from verosim.data.weights import as_weights

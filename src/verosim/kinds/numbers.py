@@ -6,7 +6,7 @@ import numpy as np
 
 from verosim.data.cells import TICKS
 from verosim.data.libraries import pa
-from verosim.data.schema import Column
+from verosim.data.schema_columns import Column
 from verosim.kinds.arrow import arrow_type, cast
 
 

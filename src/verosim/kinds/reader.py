@@ -10,7 +10,8 @@ from verosim.data.cell_formats import by_format
 from verosim.data.nodes import no_program
 from verosim.data.readers import Reader, as_numbers
 from verosim.data.readings import CellReading, MissingReading
-from verosim.data.schema import Column, Schema
+from verosim.data.schema import Schema
+from verosim.data.schema_columns import Column
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows
 from verosim.kinds.base import Member, Part, PartKind, View

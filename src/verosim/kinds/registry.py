@@ -10,7 +10,8 @@ from typing import Any
 
 from verosim.axes import Columns
 from verosim.data.column_kinds import KindDescription, known_kinds, register, unregister
-from verosim.data.schema import Schema, with_trends
+from verosim.data.schema import Schema
+from verosim.data.schema_json import with_trends
 from verosim.densities import Params
 from verosim.kinds.base import Kind, PartKind
 from verosim.kinds.boolean import BOOLEAN

@@ -11,7 +11,7 @@ from verosim.data import cells
 from verosim.data.cell_formats import by_format
 from verosim.data.libraries import pa
 from verosim.data.readings import CellReading
-from verosim.data.schema import Column
+from verosim.data.schema_columns import Column
 from verosim.data.stream import TableSource
 from verosim.densities import ClassScores
 from verosim.densities.terms import Term

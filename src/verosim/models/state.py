@@ -20,7 +20,8 @@ import numpy as np
 from verosim.axes import CappedCategories
 from verosim.bayes.rule import Decision
 from verosim.cached import cached_property
-from verosim.data.schema import Column, Schema, over_cap_only
+from verosim.data.schema import Schema, over_cap_only
+from verosim.data.schema_columns import Column
 from verosim.densities import estimate_all
 from verosim.models.settings import same
 from verosim.models.spec import Spec

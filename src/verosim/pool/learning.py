@@ -14,7 +14,8 @@ from verosim.data.blocks import BlockFolds
 from verosim.data.clusters import needs_all_rows
 from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
-from verosim.data.schema import Schema, check_in_table
+from verosim.data.near_names import check_in_table
+from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.engines import one_blas_thread, summarise

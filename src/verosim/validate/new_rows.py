@@ -17,7 +17,7 @@ from verosim.data import cells
 from verosim.data.adapters import open_table
 from verosim.data.label_match import SAME_LABELS_HINT, check_shared
 from verosim.data.libraries import pa
-from verosim.data.schema import check_in_table
+from verosim.data.near_names import check_in_table
 from verosim.data.stream import (
     Chunk,
     UnreadableLabel,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data.schema import near
+from verosim.data.near_names import near
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin
