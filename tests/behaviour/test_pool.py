@@ -260,11 +260,13 @@ def test_the_first_look_does_not_use_labels(rng):
         X, y = rng.normal(size=(150, 500)), rng.permutation(np.arange(150) % 2)
         model = Pool([verosim.NaiveBayes()]).fit(X, y)
         assert {column.density for column in model.schema_.used} == {"gaussian"}
+        assert {c.reason for c in model.schema_} == {"the experts choose the density"}
         scores.append(model.table_[0].score)
     assert np.mean(scores) > np.log(2) - 0.01
     named = {"x0": "histogram"}
     schema = Pool([verosim.NaiveBayes()], columns=named).fit(X, y).schema_
     assert [column.density for column in schema.used][:2] == ["histogram", "gaussian"]
+    assert schema["x0"].reason == "set by the user" != schema["x1"].reason
 
 
 def test_permuted_labels_show_no_skill(rng):

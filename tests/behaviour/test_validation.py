@@ -521,6 +521,8 @@ class TestSelect:
     def test_of_a_table(self, data):
         file = data / "penguins" / "penguins.csv"
         found = select(verosim.NaiveBayes(), file, "species", cv=5, most=3)
+        left = [c.reason for c in found.model.schema_ if c.density == "ignore"]
+        assert set(left) == {"not selected"}
         assert len(found.columns) == 3
         assert [c.name for c in found.model.schema_.used] == found.columns
 

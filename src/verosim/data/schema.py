@@ -20,7 +20,7 @@ from verosim.data.cell_columns import CellColumn, Structure
 from verosim.data.column_kinds import DEFAULT_NUMBER_KIND, IGNORE
 from verosim.data.design_columns import DesignColumn
 from verosim.data.near_names import near, rename_or_add
-from verosim.data.schema_columns import Column, as_kind, edited
+from verosim.data.schema_columns import SET_BY_USER, Column, as_kind, edited
 from verosim.data.schema_merges import check_merges
 from verosim.errors import VerosimError, listed
 
@@ -214,29 +214,7 @@ class Schema:
         >>> look({"zip": [94103, 10001]}).edit({"zip": "category"})["zip"].role
         'category'
         """
-        if not columns:
-            return self
-        from verosim.data.cell_formats import split_kind  # arrays have no formats
-
-        kinds = {}
-        formats: dict[str, Format | None] = {}
-        for name, density in columns.items():
-            column = None if name == self.target else self[name]
-            kinds[name] = kind = as_kind(density, name)
-            formats[name] = split_kind(density, name)[1]
-            if column is not None and kind.binned and not column.edges:
-                raise VerosimError(
-                    f"Column {name!r} is ignored, so it has no bins."
-                    if column.density == IGNORE.name
-                    else f"Column {name!r} was not read as numbers, so it has no bins.",
-                    f"Make a new schema: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
-                )
-        changed = tuple(
-            edited(c, kinds[c.name], formats[c.name], columns[c.name]) if c.name in kinds else c
-            for c in self.columns
-        )
-        labels = "text" if self.target in columns else self.target_type
-        return with_columns(replace(self, target_type=labels), changed)
+        return with_kinds(self, columns, SET_BY_USER)
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file.
@@ -389,6 +367,33 @@ def for_table(
         )
     columns = tuple(c for c in schema.columns if c.name not in (target, weight))
     return replace(with_columns(schema, columns), target=target, weight=weight)
+
+
+def with_kinds(schema: Schema, columns: Mapping[str, ColumnKind | str], reason: str) -> Schema:
+    """The schema in which some columns have another kind, for a reason that is shown."""
+    if not columns:
+        return schema
+    from verosim.data.cell_formats import split_kind  # arrays have no formats
+
+    kinds = {}
+    formats: dict[str, Format | None] = {}
+    for name, density in columns.items():
+        column = None if name == schema.target else schema[name]
+        kinds[name] = kind = as_kind(density, name)
+        formats[name] = split_kind(density, name)[1]
+        if column is not None and kind.binned and not column.edges:
+            raise VerosimError(
+                f"Column {name!r} is ignored, so it has no bins."
+                if column.density == IGNORE.name
+                else f"Column {name!r} was not read as numbers, so it has no bins.",
+                f"Make a new schema: verosim.look(…, columns={{{name!r}: {kind.name!r}}}).",
+            )
+    changed = tuple(
+        edited(c, kinds[c.name], formats[c.name], columns[c.name], reason) if c.name in kinds else c
+        for c in schema.columns
+    )
+    labels = "text" if schema.target in columns else schema.target_type
+    return with_columns(replace(schema, target_type=labels), changed)
 
 
 def with_columns(schema: Schema, columns: tuple[Column, ...]) -> Schema:

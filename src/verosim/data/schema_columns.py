@@ -116,13 +116,15 @@ def as_kind(name: Any, column: str) -> KindDescription:
     return kind
 
 
-def edited(column: Column, kind: KindDescription, format_: Format | None, given: Any) -> Column:
-    """The entry of a column with another kind, which the user has chosen."""
+def edited(
+    column: Column, kind: KindDescription, format_: Format | None, given: Any, reason: str
+) -> Column:
+    """The entry of a column with another kind."""
     if kind == IGNORE:
-        return replace(as_ignored(column), reason=SET_BY_USER)
+        return replace(as_ignored(column), reason=reason)
     words = kind.role in WORD_ROLES
     return replace(
-        column, density=kind.name, note="", reason=SET_BY_USER,
+        column, density=kind.name, note="", reason=reason,
         format=str(format_ or column.format),
         frequent=column.frequent if kind.role == "category" else (),
         missing=() if words else column.missing, unread=() if words else column.unread,

@@ -18,7 +18,7 @@ from verosim.axes import Axes
 from verosim.bayes.rule import Decision, Rule
 from verosim.cached import cached_property
 from verosim.data.readers import Reader
-from verosim.data.schema import Schema
+from verosim.data.schema import Schema, with_kinds
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError, VerosimWarning, warn
@@ -40,6 +40,7 @@ from verosim.stats import Counts, Product, Several, Statistic
 
 EFFORTS = ("fast", "default", "max")
 KEEP = ("used", "all")
+BY_EXPERTS = "the experts choose the density"  # the reason for the kind of a number
 ROWS = "rows"  # the way of reading of a pool without experts
 LIKE_HINT = "Fit the second pool with the schema and the experts of the first: auto(…, like=pool)."
 LEARNED = ("members", "mixing", "report")  # what `fit` learns in addition to the sums
@@ -130,13 +131,15 @@ class PoolSpec(Spec):
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         """The first look, without the choice of histograms, which uses the labels of all rows."""
         columns: Any = self.columns
-        if isinstance(columns, str) and columns == "auto":
-            columns = GAUSSIAN.name
-        schema = full_look(table, target, columns=columns, **given)
-        if isinstance(self.columns, str):
-            return schema
-        others = [column for column in schema.used if column.name not in self.columns]
-        return schema.edit({c.name: GAUSSIAN.name for c in others if c.density == HISTOGRAM.name})
+        if not isinstance(columns, str):
+            schema = full_look(table, target, columns=columns, **given)
+            free = [c for c in schema.of(HISTOGRAM.name) if c.name not in columns]
+        elif columns == "auto":
+            schema = full_look(table, target, columns=GAUSSIAN.name, **given)
+            free = list(schema.of(GAUSSIAN.name))
+        else:
+            return full_look(table, target, columns=columns, **given)
+        return with_kinds(schema, {c.name: GAUSSIAN.name for c in free}, BY_EXPERTS)
 
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
         for expert in () if self.unsettled else self.members:

@@ -22,6 +22,7 @@ from sklearn.base import clone
 
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
+from verosim.data.schema import with_kinds
 from verosim.data.stream import TableSource
 from verosim.densities.central import Scatter
 from verosim.engines.progress import Progress
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from verosim.estimators.base import GenerativeClassifier
     from verosim.typing import CV, FileOptions, Labels, MissingMarks, Source, Weights
 
+NOT_SELECTED = "not selected"  # the reason why a column is ignored
 LEAST_UNEXPLAINED = 1e-10  # a column with a smaller share of own scatter is linear in the others
 
 
@@ -419,4 +421,4 @@ def _fitted(spec: Spec, rows: HoldOut, numbers: np.ndarray, names: list[str]) ->
     schema = rows.schema
     assert schema is not None
     dropped = {c.name: "ignore" for c in schema.used if c.name not in names}
-    return fit(spec, replace(rows.inputs, schema=schema.edit(dropped), na=()))
+    return fit(spec, replace(rows.inputs, schema=with_kinds(schema, dropped, NOT_SELECTED), na=()))
