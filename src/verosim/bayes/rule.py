@@ -201,7 +201,10 @@ class Decision:
         lost: list[int] = []  # the blocks with rows of probability 0
 
         def work(start: int, stop: int) -> None:
-            block, part = self.params.read(X[start:stop]), out[start:stop]
+            rows, part, total = X, out, evidence
+            if stop - start < n:
+                rows, part, total = X[start:stop], out[start:stop], evidence[start:stop]
+            block = self.params.read(rows)
             if compiled:
                 score(block, part)
             else:
@@ -209,7 +212,7 @@ class Decision:
                     score(block, part)
             if cell := self.params.undefined_cell(block, self.columns):
                 undefined.append((start, cell))
-            found = kernels.normalise(part, self.log_prior, mode, evidence[start:stop])
+            found = kernels.normalise(part, self.log_prior, mode, total)
             if found & NOT_FINITE:
                 self._check(block, score, start, np.empty_like(part))
             if found & IMPOSSIBLE:

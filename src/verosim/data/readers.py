@@ -71,6 +71,16 @@ class OneReading(NamedTuple):
     read: Any
 
 
+class NumberColumns:
+    """Columns that are read as one block of numbers."""
+
+    def __init__(self, columns: Sequence[ReadColumn]) -> None:
+        self.columns = columns
+        # The positions and the names of those that are plain numbers.
+        self.plain = [i for i, one in enumerate(columns) if one.read is cells.numbers]
+        self.names = tuple(columns[i].column.name for i in self.plain)
+
+
 class Reader(ABC):
     """Reads the columns of a schema from a table."""
 
@@ -147,13 +157,11 @@ class Reader(ABC):
         self.watch = watch
         return self
 
-    def numbers_of(self, rows: Rows, columns: Sequence[ReadColumn]) -> np.ndarray:
+    def numbers_of(self, rows: Rows, wanted: NumberColumns) -> np.ndarray:
         """(n, d) the cells of columns that are numbers."""
-        n = len(rows)
-        at = [i for i, column in enumerate(columns) if column.read is cells.numbers]
+        n, columns, at = len(rows), wanted.columns, wanted.plain
         if at:
-            names = [columns[i].column.name for i in at]
-            found, matrix = rows.number_block(names, self.na)
+            found, matrix = rows.number_block(wanted.names, self.na)
             if len(found) == len(columns):
                 return matrix
             at = np.array(at)[found].tolist()
@@ -233,8 +241,8 @@ class NumberReader(Reader):
         return self.numbers_of(rows, self._reads)
 
     @cached_property
-    def _reads(self) -> list[OneReading]:
-        return [OneReading(c, by_format(c, READ[c.role])) for c in self.schema.used]
+    def _reads(self) -> NumberColumns:
+        return NumberColumns([OneReading(c, by_format(c, READ[c.role])) for c in self.schema.used])
 
 
 class CategoryReader(Reader):

@@ -24,12 +24,15 @@ class Parts(dict[str, Any]):
 
     @property
     def shape(self) -> tuple[int, int]:
-        shapes = [block.shape for block in self.values()]
-        return shapes[0][0], sum(shape[1] for shape in shapes)
+        n = width = 0
+        for block in self.values():
+            n, columns = block.shape
+            width += columns
+        return n, width
 
     @property
     def cells_per_row(self) -> float:
-        return sum(cells_per_row(block) for block in self.values())
+        return sum(map(cells_per_row, self.values()))
 
     @property
     def nbytes(self) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, Protocol
 
@@ -117,7 +117,7 @@ class NumberRows(Rows):
         return dict.fromkeys(self.columns, pa.from_numpy_dtype(self.X.dtype))
 
     def select(self, columns: list[str]) -> Rows:
-        at = self._at(columns)
+        _, at = _places(tuple(columns), self.columns)
         X = self.X if at is None else self.X.take(at, axis=1)
         return NumberRows(X, tuple(columns), self.start, self.numbers)
 
@@ -132,24 +132,26 @@ class NumberRows(Rows):
     def number_block(
         self, names: Sequence[str], na: frozenset[str]
     ) -> tuple[np.ndarray, np.ndarray]:
-        known = [name for name in names if name in self._place]
-        at = self._at(known)
+        found, at = _places(tuple(names), self.columns)
         X = self.X if at is None else self.X.take(at, axis=1)  # the rows stay contiguous
         X = np.asarray(X, dtype=np.float64, order="C")
-        found = np.arange(len(names))
-        if len(known) < len(names):
-            found = np.flatnonzero([name in self._place for name in names])
         return found, cells.without_marks(X, na)
 
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        return {name: j for j, name in enumerate(self.columns)}
 
-    def _at(self, columns: Sequence[str]) -> list[int] | None:
-        """The positions of columns; None if they are all columns in order."""
-        if tuple(columns) == self.columns:
-            return None
-        return [self._place[name] for name in columns]
+@lru_cache(maxsize=16)  # a model finds the same columns in the rows of every call
+def _places(
+    names: tuple[str, ...], columns: tuple[str, ...]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The positions among the names that are columns, and their positions among the columns.
+
+    The second is None if they are all columns in order.
+    """
+    if names == columns:
+        return np.arange(len(names)), None
+    place = {name: j for j, name in enumerate(columns)}
+    at = np.array([place.get(name, -1) for name in names], dtype=np.intp)
+    found = np.flatnonzero(at >= 0)
+    return found, at[found]
 
 
 @dataclass

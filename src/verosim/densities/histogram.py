@@ -38,12 +38,16 @@ if TYPE_CHECKING:
 class BinParams(CodeParams):
     """Histograms per column; the table has log share − log width of each bin."""
 
+    has_compiled_ratio = True
+
     def read(self, rows: Any) -> Any:
         return as_block(rows)
 
     def log_density(self, block: Any, out: np.ndarray | None = None) -> np.ndarray:
         out = super().log_density(block, out)
-        out[np.isinf(block).any(axis=1)] = np.nan  # `check` raises the error
+        infinite = np.isinf(block)
+        if infinite.any():
+            out[infinite.any(axis=1)] = np.nan  # `check` raises the error
         return out
 
     def check(self, block: Any, scores: np.ndarray, columns: Columns, start: int) -> None:

@@ -7,13 +7,14 @@ Reference: Bishop (2006), Pattern Recognition and Machine Learning, §4.2.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.axes import Columns
+from verosim.cached import cached_property
 from verosim.data.sources import Parts
 from verosim.densities.attribution import SHAPLEY, Attribution, AttributionRequest
 from verosim.densities.base import Density, Params
@@ -39,14 +40,29 @@ class ProductParams(Params):
     def n_parameters(self) -> int:  # type: ignore[override]
         return sum(part.n_parameters for part in self.parts.values())
 
+    @cached_property
+    def has_compiled_ratio(self) -> bool:
+        return all(part.has_compiled_ratio for part in self.parts.values())
+
     def read(self, rows: Mapping[str, Any]) -> Parts:
         return Parts({name: part.read(rows[name]) for name, part in self.parts.items()})
 
     def log_density(self, block: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
-        return _sum((part.log_density(block[name]) for name, part in self.parts.items()), out)
+        return self._sum("log_density", block, out)
 
     def log_ratio(self, block: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
-        return _sum((part.log_ratio(block[name]) for name, part in self.parts.items()), out)
+        return self._sum("log_ratio", block, out)
+
+    def _sum(self, score: str, block: Mapping[str, Any], out: np.ndarray | None) -> np.ndarray:
+        """(n, C) the sum of the scores of all parts. The first part writes into `out`."""
+        total: np.ndarray | None = None
+        for name, part in self.parts.items():
+            if total is None:
+                total = getattr(part, score)(block[name], out)
+            else:
+                total += getattr(part, score)(block[name])
+        assert total is not None
+        return total
 
     @property
     def generative(self) -> ProductParams:
@@ -106,11 +122,10 @@ class ProductParams(Params):
         return next(filter(None, cells), "")
 
     def undefined_cell(self, block: Any, columns: Columns) -> str:
-        cells = (
-            part.undefined_cell(block[name], self.columns[name])
-            for name, part in self.parts.items()
-        )
-        return next(filter(None, cells), "")
+        for name, part in self.parts.items():
+            if cell := part.undefined_cell(block[name], self.columns[name]):
+                return cell
+        return ""
 
     @property
     def is_gaussian(self) -> bool:
@@ -137,17 +152,6 @@ class ProductParams(Params):
 
     def column_parts(self, columns: Columns) -> Iterator[tuple[str, Columns]]:
         yield from ((self.kinds[part], names) for part, names in self.columns.items())
-
-
-def _sum(scores: Iterable[np.ndarray], out: np.ndarray | None) -> np.ndarray:
-    """(n, C) the sum of the scores of all parts, also written to `out`."""
-    total: np.ndarray | None = None
-    for score in scores:
-        total = score if total is None else np.add(total, score, out=total)
-    assert total is not None
-    if out is not None:
-        out[...] = total
-    return total
 
 
 @dataclass(frozen=True)

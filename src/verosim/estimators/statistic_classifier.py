@@ -558,9 +558,9 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, d) or table
             The rows to check.
         """
-        schema = self.state_.schema
-        if schema is None and type(X) is np.ndarray and self.state_.names_in is None:
-            check_width(self, X, self.state_.width)
+        state, schema = self.state_, self.state_.schema
+        if type(X) is np.ndarray and state.names_in is None:
+            check_width(self, X, state.width)  # there is nothing else to check
             return
         if (schema is not None and schema.target is not None) or is_stream(X):
             return

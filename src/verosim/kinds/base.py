@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from verosim.cached import cached_property
 from verosim.data.cell_formats import Read
 from verosim.data.column_kinds import KindDescription
 from verosim.data.libraries import pa
+from verosim.data.readers import NumberColumns
 from verosim.data.readings import CellReading
 from verosim.data.schema import Schema
 from verosim.data.schema_columns import Column
@@ -38,8 +39,7 @@ class Settings:
     never: float = 0.0  # with α = 0, the share of a category that a class never had
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A column of the table in a part: under its own name, or as pieces with other names."""
 
     column: Column
@@ -68,6 +68,11 @@ class Part:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns of the block."""
         return tuple(name for member in self.members for name in member.names)
+
+    @cached_property
+    def numbers(self) -> NumberColumns:
+        """The columns of a block of numbers."""
+        return NumberColumns(self.members)
 
     @cached_property
     def owners(self) -> tuple[str, ...]:

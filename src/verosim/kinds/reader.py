@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from verosim.cached import cached_property
@@ -14,7 +13,7 @@ from verosim.data.schema import Schema
 from verosim.data.schema_columns import Column
 from verosim.data.sources import Parts
 from verosim.data.tables import Rows
-from verosim.kinds.base import Member, Part, PartKind, View
+from verosim.kinds.base import Member, Part, View
 from verosim.kinds.category import CATEGORY
 from verosim.kinds.missing import MISSING
 from verosim.kinds.registry import column_kinds, part_kinds
@@ -56,10 +55,23 @@ class MixedReader(Reader):
         return {name: value for name, value in vars(self).items() if name != "parts"}
 
     def _all_parts(self) -> tuple[Part, ...]:
-        found = [part for kind in part_kinds() for part in self._parts(kind)]
+        members: dict[str, list[Member]] = {}  # by the name of the kind of part
+        for column_kind in column_kinds():
+            if columns := self._by_density.get(column_kind.name):
+                for view in column_kind.views:
+                    members.setdefault(view.part.name, []).extend(
+                        [self._member(column, view) for column in columns]
+                    )
+        found: list[Part] = []
+        for kind in part_kinds():
+            some = tuple(members.get(kind.name, ()))
+            if kind.alone:
+                found += [Part(f"{kind.name} {m.column.name}", kind, (m,)) for m in some]
+            elif some:
+                found.append(Part(kind.name, kind, some))
         if self.gaps:
-            members = tuple(Member(c, (c.name,), None) for c in self.schema.used)
-            found.append(Part(MISSING.name, MISSING, members))
+            some = tuple(Member(c, (c.name,), None) for c in self.schema.used)
+            found.append(Part(MISSING.name, MISSING, some))
         return tuple(found)
 
     @property
@@ -73,19 +85,6 @@ class MixedReader(Reader):
     @property
     def players(self) -> tuple[str, ...]:
         return tuple(part.kind.label.format(name) for part in self.parts for name in part.columns)
-
-    def _parts(self, kind: PartKind) -> Iterator[Part]:
-        members = tuple(
-            self._member(column, view)
-            for column_kind in column_kinds()
-            for view in column_kind.views
-            if view.part is kind
-            for column in self._by_density.get(column_kind.name, ())
-        )
-        if kind.alone:
-            yield from (Part(f"{kind.name} {m.column.name}", kind, (m,)) for m in members)
-        elif members:
-            yield Part(kind.name, kind, members)
 
     def _member(self, column: Column, view: View) -> Member:
         read = by_format(column, view.read)
@@ -134,10 +133,10 @@ class MixedReader(Reader):
         n = len(rows)
         blocks: dict[str, Any] = {}
         for part in self.parts:
-            if part.kind == MISSING:
+            if part.kind is MISSING:
                 blocks[part.name] = part.kind.block(self._gaps(blocks), n)
             elif part.kind.block is as_numbers:
-                blocks[part.name] = self.numbers_of(rows, part.members)
+                blocks[part.name] = self.numbers_of(rows, part.numbers)
             else:
                 cells = [cell for member in part.members for cell in self._cells(rows, member)]
                 blocks[part.name] = part.kind.block(cells, n)

@@ -354,10 +354,8 @@ def few_numbers_to_score(state: State, X: Any) -> Any:
     schema = state.schema
     if schema is None or type(X) is not np.ndarray or X.dtype.kind not in "iuf":
         return None
-    if len(X) > BATCH_ROWS:
-        return None
-    reader = state.spec.reader(schema)
-    if not reader.reads_only_numbers:
+    reader = state.reader
+    if len(X) > BATCH_ROWS or not reader.reads_only_numbers:
         return None
     rows = state.spec.value_matrix(X)
     return reader.block(NumberRows(rows, _names_of_array(state.spec, rows, schema), 0))

@@ -50,6 +50,12 @@ class State:
         seen = self.spec.with_class_weights(self.current, self.streaming)
         return self.spec.rule(self.spec.estimate(seen), seen, self.streaming)
 
+    @cached_property
+    def reader(self) -> Any:
+        """The reader of a table like that of the fit. Nothing watches what it reads."""
+        assert self.schema is not None
+        return self.spec.reader(self.schema)
+
     @property
     def params(self) -> Any:
         """The estimated parameters."""
@@ -104,7 +110,8 @@ class State:
             vars(self)["checked_for"] = settings
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "checked_for"}
+        dropped = ("checked_for", "reader")
+        return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def stale(self, spec: Spec) -> list[str]:
         """The settings that change the statistic and have changed since the rows were read."""
