@@ -25,14 +25,16 @@ VALUES_AT_ONCE = 64  # values: the product of so many numbers below MOST_CLASSES
 
 
 @exact
-def find_edges(distinct, reached, m, bins, edges):
+def find_edges(distinct, reached, ends, m, bins, edges, below):
     """Fill in the edges of bins of about equal weight, and return their number.
 
-    distinct (m,) are sorted values and reached (m,) the weight up to each. An edge is halfway
-    between two neighbouring values, so equal values share a bin.
+    distinct (m,) are sorted values, reached (m,) the weight and ends (m,) the number of values up
+    to each. An edge is halfway between two neighbouring values, so equal values share a bin.
+    below receives the number of values below each bin, and at last the number of all values.
     """
+    below[0] = 0
     if m == 0:
-        edges[0] = 0.0
+        edges[0], below[1] = 0.0, 0
         return 1
     edges[0] = distinct[0]
     count = 1
@@ -47,10 +49,12 @@ def find_edges(distinct, reached, m, bins, edges):
         edge = distinct[at] / 2 + distinct[at + 1] / 2
         if edge != edges[count - 1]:
             edges[count] = edge
+            below[count] = ends[at if edge > distinct[at] else at - 1]  # it may be rounded down
             count += 1
     if distinct[m - 1] != edges[count - 1]:
         edges[count] = distinct[m - 1]
         count += 1
+    below[max(count - 1, 1)] = ends[m - 1]
     return count
 
 
@@ -61,25 +65,26 @@ def fit_gaussians(x, y, w, n, C, total_weight, class_weight, weighted, terms):
     x has room for seven more values, and terms for (C + 2, 8) numbers. Without weights, the sums
     Σ_k exp of several values are multiplied, and one logarithm is enough: each is between 1 and C.
     """
-    centre = 0.0
+    # Eight sums take turns, because each addition would wait for the one before.
+    lanes, mean, variance, level = np.zeros(LANES), np.empty(C), np.empty(C), np.empty(C)
     for i in range(n):
-        centre += w[i] * x[i]
-    centre /= total_weight
-    mean = np.zeros(C)
-    spread = 0.0
+        lanes[i % LANES] += w[i] * x[i]
+    centre = lanes.sum() / total_weight
+    lanes[:], terms[: C * LANES] = 0.0, 0.0
     for i in range(n):
         z = x[i] - centre
-        mean[y[i]] += w[i] * z
-        spread += w[i] * z * z
-    mean /= class_weight[:C]
-    variance = np.zeros(C)
+        terms[y[i] * LANES + i % LANES] += w[i] * z
+        lanes[i % LANES] += w[i] * z * z
+    least = max(1e-9 * (lanes.sum() / total_weight), 1e-300)
+    for c in range(C):
+        mean[c] = terms[c * LANES : (c + 1) * LANES].sum() / class_weight[c]
+    terms[: C * LANES] = 0.0
     for i in range(n):
         z = (x[i] - centre) - mean[y[i]]
-        variance[y[i]] += w[i] * z * z
-    least = max(1e-9 * (spread / total_weight), 1e-300)
-    level = np.empty(C)
+        terms[y[i] * LANES + i % LANES] += w[i] * z * z
     for c in range(C):
-        variance[c] = max(variance[c] / class_weight[c], least)
+        square = terms[c * LANES : (c + 1) * LANES].sum() / class_weight[c]
+        variance[c] = max(square, least)
         level[c] = np.log(class_weight[c] / total_weight) - 0.5 * np.log(variance[c])
         variance[c] = -0.5 / variance[c]
     top, total = C * LANES, (C + 1) * LANES
@@ -118,18 +123,53 @@ def fit_gaussians(x, y, w, n, C, total_weight, class_weight, weighted, terms):
 
 
 @exact
-def fit_histograms(x, y, w, n, C, total_weight, edges, bins, count):
-    """Σ w log p(class | x), with one histogram per class, from n sorted values."""
-    count[:C, :bins] = 0.0
-    b = 0
-    for i in range(n):
-        while b < bins - 1 and edges[b + 1] <= x[i]:
-            b += 1
-        count[y[i], b] += w[i]
-    weight = np.zeros(C)
-    for c in range(C):
-        for b in range(bins):
-            weight[c] += count[c, b]
+def sum_up_to(y, w, n, C, wanted, sums):
+    """Fill in the weight of each class in the first i of n sorted values, for every wanted i.
+
+    wanted (n + 1,) is 1 for a wanted i and 0 for all others. It receives the row of sums (·, C).
+    """
+    total = np.zeros(C)
+    row = 0
+    for i in range(n + 1):
+        if wanted[i]:
+            for c in range(C):
+                sums[row, c] = total[c]
+            wanted[i] = row
+            row += 1
+        if i < n:
+            total[y[i]] += w[i]
+
+
+@exact
+def most_likely(sums, place, below, bins, C, entropy):
+    """The highest possible Σ log p(class | x) with these bins, of rows without weights.
+
+        Σ_b Σ_k n_bk log (n_bk / n_b)
+
+    entropy (n + 1,) is n log n.
+    """
+    found = 0.0
+    for b in range(bins):
+        low, high, total = place[below[b]], place[below[b + 1]], 0.0
+        for c in range(C):
+            count = sums[high, c] - sums[low, c]
+            total += count
+            found += entropy[int(count)]
+        found -= entropy[int(total)]
+    return found
+
+
+@exact
+def fit_histograms(sums, place, below, bins, C, total_weight, weight, count):
+    """Σ w log p(class | x), with one histogram per class.
+
+    sums (·, C) has the weight of each class in the first values, and place the row for a number of
+    values. below (bins + 1,) is the number of values below each bin.
+    """
+    for b in range(bins):
+        low, high = place[below[b]], place[below[b + 1]]
+        for c in range(C):
+            count[c, b] = sums[high, c] - sums[low, c]
     joint = np.empty(C)
     found = 0.0
     for b in range(bins):
@@ -159,12 +199,19 @@ def look_at_numbers(X, order, labels, classes, weights, usual, least_rows, bins,
     """
     d, n = X.shape
     x, w, mass = np.zeros(n + LANES), np.empty(n), np.empty(n)
-    y = np.empty(n, dtype=np.int64)
+    y, ends, at_row = np.empty((3, n + 1), dtype=np.int64)
     place = np.empty(max(classes, 1), dtype=np.int64)
     class_weight = np.empty(max(classes, 1))
     compared = labels.size > 0
     count = np.empty((min(max(classes, 1), MOST_CLASSES), MOST_EDGES))
-    trial = np.empty(MOST_EDGES + 1)
+    tries = (TRIED[0], TRIED[1], usual, TRIED[2])  # numbers of bins, in this order
+    trial = np.empty((len(tries), MOST_EDGES + 1))
+    below = np.empty((len(tries), MOST_EDGES + 1), dtype=np.int64)
+    made = np.empty(len(tries), dtype=np.int64)
+    sums = np.empty((len(tries) * MOST_EDGES, len(count)))
+    entropy = np.zeros(n + 1 if compared and not weights.size else 1)
+    for i in range(2, entropy.size):
+        entropy[i] = i * np.log(i)
     terms = aligned_zeros((len(count) + 2) * LANES)
     for j in range(d):
         values, kept, m = distinct[j], 0, 0
@@ -187,9 +234,10 @@ def look_at_numbers(X, order, labels, classes, weights, usual, least_rows, bins,
             if compared:
                 y[kept] = labels[i]
             kept += 1
+            ends[m - 1] = kept
         seen[j], counts[j], whole[j] = kept, m, is_whole
         bins[j] = 0
-        sizes[j] = find_edges(values, mass, m, usual, edges[j])
+        sizes[j] = find_edges(values, mass, ends, m, usual, edges[j], below[0])
         if not compared or sizes[j] < 3:
             continue
         place[:] = 0
@@ -209,15 +257,24 @@ def look_at_numbers(X, order, labels, classes, weights, usual, least_rows, bins,
         base = fit_gaussians(x, y, w, kept, C, total, class_weight, weights.size > 0, terms)
         base -= 2 * C
         best = 0.0
-        for k in range(4):  # 5, 10, 20 and 50 bins, in this order
-            tried = usual if k == 2 else TRIED[min(k, 2)]
-            size = find_edges(values, mass, m, tried, trial)
-            made = max(size - 1, 1)
-            gain = -(C * (size - 2) + base)  # of histograms that separate the classes completely
-            if not gain > best + 1e-9 * total:
+        at_row[: kept + 1] = 0
+        for k in range(len(tries)):
+            size = find_edges(values, mass, ends, m, tries[k], trial[k], below[k])
+            made[k] = max(size - 1, 1)
+            for b in range(made[k] + 1):
+                at_row[below[k, b]] = 1
+        sum_up_to(y, w, kept, C, at_row, sums)
+        for k in range(len(tries)):
+            cuts, size = below[k], made[k]
+            cost = base + C * (size - 1)
+            if not -cost > best:  # if they separated the classes completely
                 continue
-            gain += fit_histograms(x, y, w, kept, C, total, trial, made, count)
+            if not weights.size:  # the highest possible likelihood takes no logarithms
+                highest = most_likely(sums, at_row, cuts, size, C, entropy)
+                if not highest - cost > best:
+                    continue
+            gain = fit_histograms(sums, at_row, cuts, size, C, total, class_weight, count) - cost
             if gain > best + 1e-9 * total:
                 best = gain
-                bins[j], sizes[j] = size - 1, size
-                edges[j, :size] = trial[:size]
+                bins[j], sizes[j] = size, size + 1
+                edges[j, : size + 1] = trial[k, : size + 1]

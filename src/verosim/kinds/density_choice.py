@@ -42,6 +42,11 @@ class NumbersSeen(NamedTuple):
     reason: str
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the values are ordinary numbers, about which there is nothing to say."""
+        return self.small and not self.whole and self.different > 1
+
+    @property
     def x(self) -> np.ndarray:
         """(n,) the values, NaN if missing."""
         return self.columns[self.number]
@@ -89,6 +94,7 @@ def _see(
     with np.errstate(invalid="ignore"):  # a column without values has no largest value
         last = distinct[np.arange(d), np.maximum(counts - 1, 0)]
         small = np.maximum(-distinct[:, 0], last) < LEAST_SENTINEL
+    edges = edges[:, : sizes.max()]
     facts = (bins, sizes, seen, counts, whole, small, edges)
     for j, (made, size, count, different, is_whole, is_small, cuts) in enumerate(
         zip(*(one.tolist() for one in facts), strict=True)

@@ -28,7 +28,14 @@ from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
 from verosim.data.libraries import pa
 from verosim.data.readers import NOT_SUPPORTED
-from verosim.data.schema_columns import SET_BY_USER, WORD_ROLES, Column, as_ignored, as_kind
+from verosim.data.schema_columns import (
+    SET_BY_USER,
+    WORD_ROLES,
+    Column,
+    alike,
+    as_ignored,
+    as_kind,
+)
 from verosim.data.text_folding import in_ascii_digits
 from verosim.kinds.boolean import BOOLEAN
 from verosim.kinds.category import CATEGORY
@@ -153,17 +160,25 @@ class FirstLook:
         """The entries of columns of numbers (n, d), with the names of their types in the source."""
         seen = see_numbers(X, self.labels, self.weights)
         short = {type_: _short(type_) for type_ in set(types)}
+        plain: dict[tuple[str, str], Column] = {}  # by the type and the reason
         for name, type_, found in zip(names, types, seen, strict=True):
-            yield self._seen_number(name, found, short[type_])
+            known = plain.get((type_, found.reason)) if found.is_plain else None
+            if known is not None:
+                yield alike(known, name, found.edges)
+                continue
+            column = self._seen_number(name, found, short[type_])
+            if found.is_plain:
+                plain[type_, found.reason] = column
+            yield column
 
     def _number(self, name: str, array: pa.Array) -> Column:
         x = cells.numbers(array, self.na)
         return self._seen_number(name, next(see_numbers(x[:, None], self.labels, self.weights)))
 
     def _seen_number(self, name: str, found: NumbersSeen, type_: str = "") -> Column:
-        n, whole = found.finite, found.whole
-        if found.small and not whole and found.different > 1:  # there is nothing to say
+        if found.is_plain:
             return Column(name, found.density, type_, found.reason, edges=found.edges)
+        n, whole = found.finite, found.whole
         x, distinct = found.x, found.distinct
         if not n:
             return Column(name, IGNORE.name, type_, f"{ALL_MISSING} {len(x):,} rows")
