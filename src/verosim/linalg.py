@@ -186,15 +186,20 @@ def ledoit_wolf(covariance: np.ndarray, weight: float, quartic: float) -> float:
     return 0.0 if spread <= 0 else spread / distance
 
 
-def padded(table: np.ndarray, lanes: int = 8) -> np.ndarray:
+def padded(table: np.ndarray) -> np.ndarray:
     """A copy of (K, C) with zeros after column C, so that each row fills whole cache lines."""
     K, C = table.shape
-    width = -(-C // lanes) * lanes
-    room = np.zeros(K * width + lanes)
-    start = (-room.ctypes.data // room.itemsize) % lanes
-    out = room[start : start + K * width].reshape(K, width)
-    out[:, :C] = table
+    out = room_for_lanes(K, C)
+    out[:, :C], out[:, C:] = table, 0.0
     return out
+
+
+def room_for_lanes(K: int, C: int, lanes: int = 8) -> np.ndarray:
+    """An array (K, C rounded up to whole lanes) of any numbers; each row fills cache lines."""
+    width = -(-C // lanes) * lanes
+    room = np.empty(K * width + lanes)
+    start = (-room.ctypes.data // room.itemsize) % lanes
+    return room[start : start + K * width].reshape(K, width)
 
 
 # Threads of BLAS ----------------------------------------------------------------------------------

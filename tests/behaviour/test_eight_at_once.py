@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from verosim import kernels
+from verosim import BernoulliNB, kernels
 from verosim.densities.full_params import panels_of
 from verosim.kernels.constants import NOT_FINITE
 from verosim.kernels.row_scores import score_near_rows
+from verosim.linalg import padded
 
 SHAPES = [(1, 1, 1), (3, 7, 2), (8, 8, 8), (9, 9, 9), (17, 50, 5), (70, 23, 3), (200, 3, 17)]
 
@@ -84,3 +86,28 @@ def test_counts_and_scores_of_small_integers(n: int, d: int, C: int, dtype: type
     inside = (X >= 2) & (X < 9)
     at = np.where(inside, X.astype(np.int64) + offset[:-1] - 2, 7 * d + np.arange(d))
     np.testing.assert_allclose(out, table[at, :C].sum(axis=1), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.float32])
+@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize(("n", "d", "C"), SHAPES)
+def test_scores_of_sparse_rows(n: int, d: int, C: int, presence: bool, dtype: type) -> None:
+    rng = np.random.default_rng(n)
+    X = np.where(rng.random((n, d)) < 0.6, rng.integers(0, 4, (n, d)), 0).astype(dtype)
+    X[0] = 0  # a row without stored cells
+    table, base, out = rng.normal(size=(d, C)), rng.normal(size=C), np.empty((n, C))
+    rows = sparse.csr_array(X)
+    given = rows.data, rows.indices, rows.indptr, presence, 1.0
+    kernels.score_sparse(*given, padded(table), np.zeros((d, C)), base, out)
+    amounts = X > 1 if presence else X
+    np.testing.assert_allclose(out, base + amounts @ table, rtol=1e-12, atol=1e-12)
+
+
+def test_more_rows_than_a_small_counter_can_count() -> None:
+    n = 4 * 65536 + 5
+    X = np.ones((n, 2))
+    X[::3, 1] = 0
+    y = np.arange(n) % 5 == 0
+    model = BernoulliNB().fit(sparse.csr_array(X), y)
+    expected = np.array([X[~y].sum(axis=0), X[y].sum(axis=0)])
+    np.testing.assert_array_equal(model.feature_count_, expected)

@@ -226,7 +226,7 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
 
 def _stores_twice(rows: Any) -> bool:
     """Whether a row of a CSR matrix has two stored cells in one column, which must be added up."""
-    seen = np.zeros(rows.shape[1] // 64 + 1, dtype=np.uint64)
+    seen = np.zeros(rows.shape[1], dtype=np.uint8)
     return bool(kernels.stores_twice(rows.indptr, rows.indices, seen))
 
 

@@ -30,7 +30,7 @@ from verosim.densities.smoothing import DIFFERENCE_ROUNDING, LEAST_ALPHA
 from verosim.densities.text import TextParams
 from verosim.errors import VerosimError
 from verosim.kernels.constants import STRETCH
-from verosim.linalg import padded
+from verosim.linalg import padded, room_for_lanes
 from verosim.stats import Counts, Tokens
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def by_class(table: np.ndarray) -> np.ndarray:
     """
     if table.flags.c_contiguous or not table.size:
         return table.sum(axis=1)  # numpy uses pairwise summation here
-    return np.add.reduceat(table.T, np.arange(0, table.shape[1], STRETCH), axis=0).sum(axis=0)
+    rows, whole = table.T, table.shape[1] // STRETCH * STRETCH
+    blocks = rows[:whole].reshape(-1, STRETCH, len(table)).sum(axis=1)
+    return blocks.sum(axis=0) + rows[whole:].sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +87,6 @@ class ColumnParams(Params):
     threshold: float
     length: np.ndarray  # (C,) mean total of a row, needed to draw amounts
     certain: Certain | None = field(default=None, kw_only=True)  # with α = 0, shares of 0 or 1
-    # The padded table that `table` is a view of, if it was made in this form.
-    wide: np.ndarray | None = field(default=None, init=False, repr=False)
 
     @property
     def n_parameters(self) -> int:  # type: ignore[override]
@@ -110,7 +110,7 @@ class ColumnParams(Params):
     @cached_property
     def lanes(self) -> np.ndarray:
         """(d, whole lanes) the table as the loops read it."""
-        return padded(self.table) if self.wide is None else self.wide
+        return padded(self.table)
 
     @cached_property
     def impossible(self) -> ColumnParams | None:
@@ -288,20 +288,36 @@ def _column_fields(
     absent: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """The fields of ColumnParams from tables of shape (C, d)."""
-    weight = statistic.weight[:, 0]
     return {
         "table": np.ascontiguousarray(table.T),
         "absent": np.empty((0, len(table))) if absent is None else np.ascontiguousarray(absent.T),
+        **_row_fields(statistic, count.sum(axis=1)),
+    }
+
+
+def _row_fields(statistic: Counts | Tokens, total: np.ndarray) -> dict[str, Any]:
+    """The fields of ColumnParams that are not tables, from the total (C,) of all counts."""
+    weight = statistic.weight[:, 0]
+    return {
         "presence": statistic.what == "presence",
         "threshold": statistic.threshold,
-        "length": np.maximum(count.sum(axis=1), 0) / np.where(weight > 0, weight, 1.0),
+        "length": np.maximum(total, 0) / np.where(weight > 0, weight, 1.0),
     }
+
+
+def _padded_params(
+    statistic: Counts | Tokens, total: np.ndarray, lanes: np.ndarray, absent: np.ndarray
+) -> ColumnParams:
+    """The parameters from a padded table (d, ≥ C), which is not copied."""
+    out = ColumnParams(lanes[:, : len(total)], absent, **_row_fields(statistic, total))
+    vars(out)["lanes"] = lanes
+    return out
 
 
 def _log_shares(count: np.ndarray, alpha: float) -> np.ndarray:
     """(C, d) log of the smoothed share of each column in the total of its class."""
     out = np.empty(count.T.shape)
-    kernels.log_shares(count.T, alpha, out)
+    kernels.log_shares(count.T, alpha, out, np.zeros(len(count)))
     return out.T
 
 
@@ -377,7 +393,7 @@ class Bernoulli(ColumnDensity):
         found = statistic.arrays["count"][:, 0]  # (C, d)
         count = found if self.constants and self.alpha > 0 else np.maximum(found, 0.0)
         seen = statistic.weight[:, 0, None]
-        if "missing" in statistic.arrays:
+        if "missing" in statistic.arrays and statistic.arrays["missing"].any():
             seen = seen - statistic.arrays["missing"][:, 0]
         if not self.constants:  # a constant column gets the same counts in all classes
             n, N = count.sum(axis=0), np.maximum(seen.sum(axis=0), 0.0)
@@ -385,9 +401,10 @@ class Bernoulli(ColumnDensity):
             count, seen = np.where(alike, n, count), np.where(alike, N, seen)
         if self.alpha == 0:
             return self._exact(statistic, found, count, seen)
-        table, absent = np.empty(count.T.shape), np.empty(count.T.shape)
-        kernels.log_presence(count, seen, self.alpha, table, absent)
-        return ColumnParams(**_column_fields(statistic, found, table.T, absent.T))
+        C, d = count.shape
+        lanes, absent = room_for_lanes(d, C), np.empty((d, C))
+        kernels.log_presence(count, seen, self.alpha, lanes, absent)
+        return _padded_params(statistic, found.sum(axis=1), lanes, absent)
 
     def _exact(
         self, statistic: Counts | Tokens, found: np.ndarray, count: np.ndarray, seen: np.ndarray
@@ -418,9 +435,11 @@ class Multinomial(ColumnDensity):
         if isinstance(statistic, Tokens) and self.alpha > 0:
             return self._of_tokens(statistic)
         count = statistic.arrays["count"][:, 0]  # (C, d)
-        log_share = _log_shares(count, self.alpha)
         if self.alpha > 0:
-            return ColumnParams(**_column_fields(statistic, count, log_share))
+            lanes, total = room_for_lanes(count.shape[1], len(count)), np.zeros(len(count))
+            kernels.log_shares(count.T, self.alpha, lanes, total)
+            return _padded_params(statistic, total, lanes, np.empty((0, len(total))))
+        log_share = _log_shares(count, self.alpha)
         log_share[(count <= 0).all(axis=1)] = -np.log(max(log_share.shape[1], 1))
         zero = log_share == -np.inf
         fields = _column_fields(statistic, count, np.where(zero, 0.0, log_share))
@@ -430,15 +449,9 @@ class Multinomial(ColumnDensity):
         """The scores from counts that are mostly zero, without a dense table of the counts."""
         count = statistic.arrays["count"]
         C, _, K = count.shape
-        wide, total = padded(np.broadcast_to(0.0, (K, C))), np.zeros(C)
-        kernels.log_token_shares(*count.of_fold(0), self.alpha, wide, total)
-        weight = statistic.weight[:, 0]
-        out = ColumnParams(
-            wide[:, :C], np.empty((0, C)), statistic.what == "presence", statistic.threshold,
-            np.maximum(total, 0) / np.where(weight > 0, weight, 1.0),
-        )  # fmt: skip
-        object.__setattr__(out, "wide", wide)
-        return out
+        lanes, total = room_for_lanes(K, C), np.zeros(C)
+        kernels.log_token_shares(*count.of_fold(0), self.alpha, lanes, total)
+        return _padded_params(statistic, total, lanes, np.empty((0, len(total))))
 
 
 @dataclass(frozen=True)

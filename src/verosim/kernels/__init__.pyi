@@ -11,6 +11,7 @@ from verosim.kernels.contexts import number_keys as number_keys
 from verosim.kernels.contexts import score_contexts as score_contexts
 from verosim.kernels.counts import count_codes as count_codes
 from verosim.kernels.counts import count_dense as count_dense
+from verosim.kernels.counts import count_present as count_present
 from verosim.kernels.counts import count_sparse as count_sparse
 from verosim.kernels.counts import find_bins as find_bins
 from verosim.kernels.counts import find_codes as find_codes

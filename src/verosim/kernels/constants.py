@@ -17,6 +17,7 @@ LOG_2PI = math.log(2 * math.pi)
 SLACK = 16  # extra bytes after the end of an arena, so that reading whole 8-byte words is safe
 COMPARED_BYTES = 64  # bytes of a text that are compared together
 AHEAD = 24  # entries after this one for which memory is requested
+STREAM = np.uint64(128)  # the same for arrays that are read in order
 # Positions in the state of a growing vocabulary: the number of tokens, of bytes and of documents
 # read, the number of tokens and of bytes to make room for, the reason for stopping, the number of
 # entries in the log, and how many of the tokens are pairs of numbers, now and to make room for.
@@ -42,8 +43,8 @@ EM_CONVERGED, EM_UNFINISHED, EM_SINGULAR, EM_FAILED, EM_LOST_DIGITS = 0, 1, 2, 3
 NO_SHRINKAGE, FIXED_SHRINKAGE, OAS, LEDOIT_WOLF = 0, 1, 2, 3
 
 # These are unsigned, so that numba does not check the sign when they are an index or a shift.
-U0, U1, U2, U3, U4, U6, U7, U8, U32, U33, U56, U63, U64 = (
-    np.uint64(i) for i in (0, 1, 2, 3, 4, 6, 7, 8, 32, 33, 56, 63, 64)
+U0, U1, U2, U3, U4, U7, U8, U32, U33, U56, U63, U64 = (
+    np.uint64(i) for i in (0, 1, 2, 3, 4, 7, 8, 32, 33, 56, 63, 64)
 )
 
 # The key of a context has one byte for every code, and the column above them.

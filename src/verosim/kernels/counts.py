@@ -8,6 +8,10 @@ import numpy as np
 
 from verosim.kernels._compile import exact
 from verosim.kernels.cells import SEARCHED, count_edges
+from verosim.kernels.constants import STREAM
+from verosim.kernels.memory import prefetch
+
+ROWS_OF_TALLY = 65535  # rows that a counter of 16 bits can count
 
 
 @exact
@@ -92,6 +96,8 @@ def count_sparse(data, indices, indptr, groups, weights, presence, threshold, ca
         stored = range(np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
         if presence:
             for t in stored:
+                prefetch(data, t + STREAM)
+                prefetch(indices, t + STREAM)
                 odd |= not (abs(data[t]) < np.inf)
                 row[np.uint64(indices[t])] += w if data[t] > threshold else 0.0
         elif careful:
@@ -100,8 +106,34 @@ def count_sparse(data, indices, indptr, groups, weights, presence, threshold, ca
                     row[np.uint64(indices[t])] += w * data[t]
         else:
             for t in stored:
+                prefetch(data, t + STREAM)
+                prefetch(indices, t + STREAM)
                 odd |= not (data[t] >= 0.0)
                 row[np.uint64(indices[t])] += w * data[t]
+    return odd
+
+
+@exact
+def count_present(data, indices, indptr, groups, threshold, tally, count):
+    """Count the stored cells of CSR rows that are above the threshold: count (G, d) += 1.
+
+    tally (G, d) has counters of 16 bits, which need less of the cache. They are zero before, and
+    are added to the counts before one of them can be full. Returns True if a cell is NaN or
+    infinite.
+    """
+    odd = False
+    for first in range(0, groups.size, ROWS_OF_TALLY):
+        for i in range(first, min(first + ROWS_OF_TALLY, groups.size)):
+            row = tally[groups[i]]
+            for t in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                prefetch(data, t + STREAM)
+                prefetch(indices, t + STREAM)
+                odd |= not (abs(data[t]) < np.inf)
+                row[np.uint64(indices[t])] += 1 if data[t] > threshold else 0
+        for g in range(tally.shape[0]):
+            for j in range(tally.shape[1]):
+                count[g, j] += tally[g, j]
+                tally[g, j] = 0
     return odd
 
 

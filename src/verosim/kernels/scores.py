@@ -5,10 +5,17 @@ import math
 import numpy as np
 
 from verosim.kernels._compile import exact, inlined, loose
-from verosim.kernels.constants import AHEAD, LANES, U1, U2, U3, U4
-from verosim.kernels.lanes import eight_of, fused, load_eight, store_cells
+from verosim.kernels.constants import AHEAD, LANES, STREAM, U1, U2, U3, U4
+from verosim.kernels.lanes import (
+    aligned_zeros,
+    eight_of,
+    fused,
+    load_eight,
+    store,
+    store_cells,
+)
+from verosim.kernels.memory import prefetch
 from verosim.kernels.row_scores import padded_row, score_near_rows
-from verosim.kernels.vocabulary import prefetch
 
 LEAST_LOG, MOST_LOG = math.log(2.0**-52), math.log(1 - 2.0**-52)  # log p is clipped to these
 
@@ -101,49 +108,92 @@ def shifted_norms(Y, shift, stride, out):
 
 @inlined
 def _amount(x, presence, threshold):
-    """The amount of a stored cell, as a float64; NaN if the cell is NaN or, for presence, infinite.
+    """The amount of a stored cell, as eight equal numbers.
 
-    x − x is NaN if x is NaN or infinite, and zero otherwise.
+    It is NaN if the cell is NaN or, for presence, infinite: x − x is NaN then, and zero otherwise.
     """
-    if presence:
-        return (1.0 if x > threshold else 0.0) + (x - x)
-    return x
+    return eight_of((1.0 if x > threshold else 0.0) + (x - x) if presence else x)
 
 
 @inlined
-def _term(data, indices, at, presence, threshold, table, first, sums):
-    """sums + x · table[j] for one stored cell, for eight classes from `first` on; flat table."""
-    amount = _amount(float(data[at]), presence, threshold)
-    return fused(
-        eight_of(amount), load_eight(table, np.int64(indices[at]) * first[0] + first[1]), sums
+def _four_amounts(data, t, presence, threshold):
+    """The amounts of four stored cells."""
+    return (
+        _amount(float(data[t]), presence, threshold),
+        _amount(float(data[t + U1]), presence, threshold),
+        _amount(float(data[t + U2]), presence, threshold),
+        _amount(float(data[t + U3]), presence, threshold),
     )
+
+
+@inlined
+def _four_places(indices, t, width):
+    """The positions in the flat table of the columns of four stored cells."""
+    return (
+        np.int64(indices[t]) * width,
+        np.int64(indices[t + U1]) * width,
+        np.int64(indices[t + U2]) * width,
+        np.int64(indices[t + U3]) * width,
+    )
+
+
+@inlined
+def _request_four(table, at, c):
+    """Request the scores of four columns for the eight classes from c on."""
+    prefetch(table, at[0] + c)
+    prefetch(table, at[1] + c)
+    prefetch(table, at[2] + c)
+    prefetch(table, at[3] + c)
+
+
+@inlined
+def _add_four(table, at, c, amounts, sums):
+    """sums + Σ x · table[j] of four cells, for the eight classes from c on.
+
+    The sums are in two parts, because each update of a part waits for the last.
+    """
+    a = fused(amounts[0], load_eight(table, at[0] + c), sums[0])
+    b = fused(amounts[1], load_eight(table, at[1] + c), sums[1])
+    a = fused(amounts[2], load_eight(table, at[2] + c), a)
+    return a, fused(amounts[3], load_eight(table, at[3] + c), b)
 
 
 @exact
 def _score_stored(data, indices, indptr, presence, threshold, table, base, out):
-    """Compute the sums of `score_sparse`; a NaN or infinite cell makes the scores NaN."""
+    """Compute the sums of `score_sparse`; a NaN or infinite cell makes the scores NaN.
+
+    All classes of a cell are added before the next cells are read. The sums of more than eight
+    classes are in memory.
+    """
     C, width = out.shape[1], table.shape[1]
-    flat, start = table.reshape(-1), padded_row(base)
-    final = np.uint64(indices.size - 1)
+    flat, start, total = table.reshape(-1), padded_row(base), aligned_zeros(width)
+    zero, final = eight_of(0.0), np.uint64(max(indices.size - 4, 0))
     for i in range(indptr.size - 1):
         begin, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         whole = begin + (end - begin) // U4 * U4
-        for c in range(0, C, LANES):
-            first = (width, c)
-            a, b, e, f = eight_of(0.0), eight_of(0.0), eight_of(0.0), eight_of(0.0)
-            for u in range(begin, whole, U4):  # four sums, because each update waits for the last
-                for k in range(U4):
-                    later = np.int64(indices[min(u + k + np.uint64(AHEAD), final)])
-                    prefetch(flat, later * width + c)
-                a = _term(data, indices, u, presence, threshold, flat, first, a)
-                b = _term(data, indices, u + U1, presence, threshold, flat, first, b)
-                e = _term(data, indices, u + U2, presence, threshold, flat, first, e)
-                f = _term(data, indices, u + U3, presence, threshold, flat, first, f)
-            for u in range(whole, end):
-                a = _term(data, indices, u, presence, threshold, flat, first, a)
-            count = min(LANES, C - c)
-            sums = ((a + b) + (e + f)) + load_eight(start, c)
-            store_cells(out, i, c, count, sums)
+        sums = load_eight(start, 0), zero
+        for c in range(LANES, width, LANES):
+            store(total, c, load_eight(start, c))
+        for t in range(begin, whole, U4):
+            prefetch(data, t + STREAM)
+            prefetch(indices, t + STREAM)
+            later = _four_places(indices, min(t + np.uint64(AHEAD), final), width)
+            at = _four_places(indices, t, width)
+            amounts = _four_amounts(data, t, presence, threshold)
+            _request_four(flat, later, 0)
+            sums = _add_four(flat, at, 0, amounts, sums)
+            for c in range(LANES, width, LANES):
+                _request_four(flat, later, c)
+                a, b = _add_four(flat, at, c, amounts, (load_eight(total, c), zero))
+                store(total, c, a + b)
+        for t in range(whole, end):
+            at, x = np.int64(indices[t]) * width, _amount(float(data[t]), presence, threshold)
+            sums = sums[1], fused(x, load_eight(flat, at), sums[0])
+            for c in range(LANES, width, LANES):
+                store(total, c, fused(x, load_eight(flat, at + c), load_eight(total, c)))
+        store(total, 0, sums[0] + sums[1])
+        for c in range(0, width, LANES):
+            store_cells(out, i, c, min(LANES, C - c), load_eight(total, c))
 
 
 @exact

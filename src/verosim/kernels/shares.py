@@ -11,34 +11,38 @@ SMALL = 64  # whole counts below this number have their logarithm computed only 
 
 
 @exact
-def log_shares(count, alpha, out):
-    """out (K, C) = log (count + α) − log Σ_k (count + α).
+def log_shares(count, alpha, out, total):
+    """out (K, ≥ C) = log (count + α) − log Σ_k (count + α), and total (C,) += Σ_k count.
 
-    Counts below zero are rounding errors and count as zero.
+    count is (K, C), and `out` is zero from column C on. Counts below zero are rounding errors and
+    count as zero in the shares.
     """
     K, C = count.shape
-    total, part = np.zeros(C), np.zeros(C)
+    norms, part, raw = np.zeros(C), np.zeros(C), np.zeros(C)
     for k in range(K):
         for c in range(C):
             part[c] += max(count[k, c], 0.0) + alpha
+            raw[c] += count[k, c]
         if k % STRETCH == STRETCH - 1 or k == K - 1:
-            total += part
-            part[:] = 0.0
-    total = np.log(total)
+            norms += part
+            total += raw
+            part[:] = raw[:] = 0.0
+    norms = np.log(norms)
     logs = np.log(np.arange(SMALL) + alpha)
     for k in range(K):
         for c in range(C):
             x = max(count[k, c], 0.0)
             i = int(min(x, SMALL - 1.0))
-            out[k, c] = (logs[np.uint64(i)] if i == x else math.log(x + alpha)) - total[c]
+            out[k, c] = (logs[np.uint64(i)] if i == x else math.log(x + alpha)) - norms[c]
+        for c in range(C, out.shape[1]):
+            out[k, c] = 0.0
 
 
 @exact
 def log_token_shares(indptr, codes, sums, alpha, out, total):
     """out (K, ≥ C) = `log_shares` of the sums of C classes, most of which are zero.
 
-    The sums of class c are at indptr[c] … indptr[c + 1], and total (C,) becomes their sum. The
-    columns of `out` from C on do not change.
+    The sums of class c are at indptr[c] … indptr[c + 1], and total (C,) becomes their sum.
     """
     K, C = out.shape[0], indptr.size - 1
     norms = np.zeros(C)
@@ -57,6 +61,8 @@ def log_token_shares(indptr, codes, sums, alpha, out, total):
     for k in range(np.uint64(K)):
         for c in range(np.uint64(C)):
             out[k, c] = logs[0] - norms[c]
+        for c in range(np.uint64(C), np.uint64(out.shape[1])):
+            out[k, c] = 0.0
     for c in range(np.uint64(C)):
         norm = norms[c]
         for t in range(np.uint64(indptr[c]), np.uint64(indptr[c + U1])):
@@ -135,23 +141,30 @@ def log_contrast_shares(count, alpha, own, out):
 def log_presence(count, seen, alpha, table, absent):
     """The scores of columns that are present or absent: φ = (count + α) / (seen + 2α).
 
-        absent (d, C) = log (1 − φ),   table (d, C) = log φ − log (1 − φ)
+        absent (d, C) = log (1 − φ),   table (d, ≥ C) = log φ − log (1 − φ), zero from C on
 
     count is (C, d), and seen is (C, d), or (C, 1) if all columns have the same number of rows. The
-    scores of small whole counts are computed once for each class.
+    scores of small whole counts are computed once for each class. Most counts are zero.
     """
-    C, d = count.shape
-    odds, gone = np.empty((C, SMALL)), np.empty((C, SMALL))
-    for c in range(C):
-        for n in range(SMALL):
-            odds[c, n], gone[c, n] = _log_odds(float(n), seen[c, 0], alpha)
+    (C, d), width = count.shape, table.shape[1]
+    odds, gone = np.zeros((SMALL, width)), np.empty((SMALL, C))
+    for n in range(SMALL):
+        for c in range(C):
+            odds[n, c], gone[n, c] = _log_odds(float(n), seen[c, 0], alpha)
     for k in range(d):
         at = k if seen.shape[1] > 1 else 0
+        for c in range(width):
+            table[k, c] = odds[0, c]
+        for c in range(C):
+            absent[k, c] = gone[0, c]
         for c in range(C):
             n = max(count[c, k], 0.0)
+            alike = seen[c, at] == seen[c, 0]
+            if n == 0.0 and alike:
+                continue
             i = int(min(n, SMALL - 1.0))
-            if i == n and seen[c, at] == seen[c, 0]:
-                table[k, c], absent[k, c] = odds[c, np.uint64(i)], gone[c, np.uint64(i)]
+            if i == n and alike:
+                table[k, c], absent[k, c] = odds[np.uint64(i), c], gone[np.uint64(i), c]
             else:
                 table[k, c], absent[k, c] = _log_odds(n, seen[c, at], alpha)
 

@@ -8,8 +8,8 @@ out[g, k] = sums[g, k] + Σ x[r, k]   over the rows r of group g
 import numpy as np
 
 from verosim.kernels._compile import exact
-from verosim.kernels.constants import AHEAD, U1, U6, U63
-from verosim.kernels.vocabulary import prefetch
+from verosim.kernels.constants import AHEAD
+from verosim.kernels.memory import prefetch
 
 
 @exact
@@ -64,20 +64,18 @@ def spread_sums(indptr, codes, sums, out):
 
 @exact
 def stores_twice(indptr, indices, seen):
-    """Whether a CSR row stores two cells of one column. seen (⌈d/64⌉,) has one bit per column.
+    """Whether a CSR row stores two cells of one column. seen (d,) has one byte per column.
 
-    The bits are zero before, and zero after each row.
+    The bytes are zero before, and zero after each row.
     """
     for i in range(indptr.size - 1):
-        begin, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        again = np.uint64(0)
-        for t in range(begin, end):
-            k = np.uint64(indices[t])
-            bit = U1 << (k & U63)
-            again |= seen[k >> U6] & bit
-            seen[k >> U6] |= bit
+        stored = range(np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
+        again = np.uint8(0)
+        for t in stored:
+            again |= seen[np.uint64(indices[t])]
+            seen[np.uint64(indices[t])] = 1
         if again:
             return True
-        for t in range(begin, end):
-            seen[np.uint64(indices[t]) >> U6] = np.uint64(0)
+        for t in stored:
+            seen[np.uint64(indices[t])] = 0
     return False

@@ -9,9 +9,11 @@ import numpy as np
 from verosim.kernels._compile import exact, inlined
 from verosim.kernels.constants import LANES, U1, U2, U3, U4
 from verosim.kernels.lanes import eight_of, load_eight, store_cells
+from verosim.kernels.memory import prefetch
 from verosim.kernels.turned_rows import whole_lanes
 
 PLACED_ROWS = 4  # rows in one loop
+LATER_ROWS = 16  # rows between the one that is scored and the one whose memory is requested
 
 
 @exact
@@ -125,6 +127,8 @@ def score_integers(X, low, offset, table, out):
                 if not 0 <= part[t] - lows[t] <= mosts[t]:
                     place[t] = slots + t % d
         for i in range(m):
+            for t in range((first + i + LATER_ROWS) * d, (first + i + LATER_ROWS + 1) * d, LANES):
+                prefetch(x, t)
             for c in range(0, C, LANES):
                 sums = _sum_at(table, place, np.uint64(i * d), d, width, c)
                 store_cells(out, first + i, c, min(LANES, C - c), sums)

@@ -29,8 +29,9 @@ from verosim.kernels.constants import (
     U8,
     WHY,
 )
+from verosim.kernels.memory import prefetch
 from verosim.kernels.split import SPACE, split, split_characters
-from verosim.kernels.vocabulary import look_up, prefetch
+from verosim.kernels.vocabulary import look_up
 
 
 @exact

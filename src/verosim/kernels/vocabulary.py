@@ -14,10 +14,6 @@ reliable randomized algorithm for the closest-pair problem, Journal of Algorithm
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import (
@@ -34,6 +30,7 @@ from verosim.kernels.constants import (
     U32,
     U33,
 )
+from verosim.kernels.memory import prefetch
 
 HEAD = 16  # the number of bytes that are hashed without a branch
 CERTAIN = 8  # up to this many bytes, hash and length identify a token
@@ -41,23 +38,6 @@ CERTAIN = 8  # up to this many bytes, hash and length identify a token
 FF = np.uint64(0xFF)
 LOW_32 = np.uint64(0xFFFFFFFF)
 MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
-
-
-@intrinsic
-def prefetch(typing, array, index):
-    """Request the memory of array[index]; the program does not wait for it."""
-
-    def build(context, builder, signature, arguments):
-        """Emit the machine instruction: for reading, to stay in the caches."""
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        byte = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte.type, number, number, number])
-        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(call, [byte, *(ir.Constant(number, value) for value in (0, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(array, index), build
 
 
 @exact

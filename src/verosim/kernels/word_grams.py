@@ -30,6 +30,7 @@ from verosim.kernels.constants import (
     U32,
     WHY,
 )
+from verosim.kernels.memory import prefetch
 from verosim.kernels.split import SPACE, split
 from verosim.kernels.text import log_terms
 from verosim.kernels.vocabulary import (
@@ -37,7 +38,6 @@ from verosim.kernels.vocabulary import (
     key_of,
     look_up,
     mix_bits,
-    prefetch,
     put,
     slot_count,
     word_at,

@@ -36,6 +36,7 @@ from verosim.stats.forgetting import RESIDUE, existing_codes, settle_cells
 from verosim.stats.state import restorable
 
 MOST_TALLIED = (1 << 31) - 1  # rows that a counter of 32 bits can count
+SMALL_COUNTERS = 4  # with fewer counts per stored cell, counters of 16 bits are faster
 MOST_COUNTERS = 1 << 20  # largest table (integers × groups) that is counted directly
 
 COUNT_FIELDS = {
@@ -149,14 +150,13 @@ class Counts(ArrayStatistic):
 
         Rows are counted by value. The counts are assigned to codes once, at the end.
         """
+        numbers = batch.block.dtype.kind in "iuf" and not len(batch.weights)
+        if not numbers or not isinstance(self.axes.codes, Categories):
+            return start
+        if not self.axes.codes.size:
+            self.prepare(batch)
         codes = self.axes.codes
-        if (
-            not isinstance(codes, Categories)
-            or len(batch.weights)
-            or batch.block.dtype.kind not in "iuf"
-            or not codes.size
-            or codes.table is None
-        ):
+        if not codes.size or codes.table is None:
             return start
         low, offset, table = codes.table
         groups = self.rows.size
@@ -218,7 +218,10 @@ class Counts(ArrayStatistic):
     def _absorb_columns(self, batch: Batch) -> None:
         rows, _, count = self._sums()
         before = count.copy() if rows.any() else None
-        if self._count_columns(batch, count, careful=False) or not np.isfinite(count.sum()):
+        odd = self._count_columns(batch, count, careful=False)
+        stored = batch.block.data if isinstance(batch.block, SparseRows) else batch.block
+        finite = self.what == "presence" or stored.dtype.kind in "iu"
+        if odd or not (finite or np.isfinite(count.sum())):
             self._note_odd_cells(batch)
             if self.what == "amount":  # a missing amount made the sums NaN: count again without it
                 count[...] = 0.0 if before is None else before
@@ -229,7 +232,12 @@ class Counts(ArrayStatistic):
         block, presence = batch.block, self.what == "presence"
         rest = (batch.groups, batch.weights, presence, self.threshold, careful, count)
         if isinstance(block, SparseRows):
-            return kernels.count_sparse(block.data, block.indices, block.indptr, *rest)
+            rows = block.data, block.indices, block.indptr
+            stored = int(block.indptr[-1] - block.indptr[0])
+            if presence and not len(batch.weights) and count.size < SMALL_COUNTERS * stored:
+                tally = np.zeros(count.shape, dtype=np.uint16)  # (G, d)
+                return kernels.count_present(*rows, batch.groups, self.threshold, tally, count)
+            return kernels.count_sparse(*rows, *rest)
         return kernels.count_dense(block, *rest)
 
     def _note_odd_cells(self, batch: Batch) -> None:
