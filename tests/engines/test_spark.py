@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from datetime import date
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import verosim
@@ -19,6 +21,7 @@ from tests.engines.spark_rows import (
     plain,
 )
 from verosim import VerosimError
+from verosim.data.adapters import open_table
 from verosim.engines import spark as engine
 from verosim.testing import assert_same
 
@@ -187,6 +190,30 @@ def test_a_look_and_a_fit_end_no_worker(classic):
     verosim.NaiveBayes().fit(wide, "kind", schema=schema)
     for process in before:
         os.kill(process, 0)  # an error if the process has ended
+
+
+@pytest.mark.parametrize("rows", [700, 5000])
+def test_both_ways_to_the_first_rows_give_the_same_rows(spark, tmp_path, monkeypatch, rows):
+    """One task reads the files in order; `take` reads several partitions at once."""
+    table = plain(mixed_frame(1200).assign(key=range(1200)))
+    for number, (start, stop) in enumerate(pairwise([0, 10, 500, 500, 1200])):
+        pq.write_table(table.slice(start, stop - start), tmp_path / f"{number}.parquet")
+    frame = spark.read.parquet(str(tmp_path)).selectExpr("*", "array(key) AS list")
+    assert engine.is_only_read(engine.plan_text(frame))
+    assert not engine.is_only_read(engine.plan_text(frame.where("key > 3")))
+    assert not engine.is_only_read(
+        engine.plan_text(frame.mapInArrow(lambda all: all, frame.schema))
+    )
+    monkeypatch.setattr(engine, "FIRST_LOOK_ROWS", 300)  # so that more rows are asked for
+    found = []
+    for only_read in (True, False):
+        monkeypatch.setattr(engine, "is_only_read", lambda plan, it=only_read: it)
+        found.append(open_table(frame).head(rows))
+    one, other = found
+    assert sum(map(len, one)) >= min(rows, 1200)
+    assert [(part.origin, part.start) for part in one] == [(p.origin, p.start) for p in other]
+    assert all(a.batch.equals(b.batch) for a, b in zip(one, other, strict=True))
+    assert one[0].batch.schema == other[0].batch.schema
 
 
 def test_nested_types_are_refused_by_column(spark):
