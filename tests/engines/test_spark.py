@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import verosim
-from tests.engines.rows import WAYS, mixed_frame, numbers_frame, same_pools
+from tests.engines.rows import WAYS, mixed_frame, numbers_frame, same_calibrations, same_pools
 from tests.engines.spark_rows import (
     another_python,
     in_parts,
@@ -118,6 +118,15 @@ def test_pools_of_many_rows_give_the_local_figures(classic):
         verosim.auto(one, "kind", effort="fast", sample_weight="weight") for one in (table, there)
     )
     same_pools(far, near)
+
+
+def test_a_temperature_is_the_local_one(spark):
+    columns = ["size", "holes", "hue", "weight", "kind"]
+    table, there = in_parts(spark, mixed_frame(600)[columns], "7")
+    same_calibrations(*(
+        verosim.Calibrated(verosim.NaiveBayes(), cv=3).fit(one, "kind", sample_weight="weight")
+        for one in (there, table)
+    ))  # fmt: skip
 
 
 # Predictions -------------------------------------------------------------------------------------
@@ -327,14 +336,30 @@ def test_workers_without_this_verosim_are_named(
     assert not hasattr(model, "classes_")
 
 
-def test_a_model_above_the_limit_of_connect_is_refused(sessions, monkeypatch):
+def test_a_model_above_the_limit_of_connect_is_refused(sessions):
+    """64 classes with 2¹⁷ tokens are more than the 128 MB of a message."""
+    n = 128
+    table = pa.table({"note": [f"word{i} thing" for i in range(n)],
+                      "kind": [f"k{i % 64}" for i in range(n)]})  # fmt: skip
+    model = verosim.TextNB(hashed=2**17).fit(table, "kind")
+    with pytest.raises(VerosimError, match=r"needs 134 MB in a message.*at most 134 MB"):
+        model.predict_table(lazily(sessions["connect"], table, [0, n]))
+
+
+def test_classic_sessions_have_no_limit(sessions, monkeypatch):
     monkeypatch.setattr(engine, "MESSAGE_BYTES", engine.REST_OF_MESSAGE + 1000)
     table = plain(numbers_frame(300))
     model = verosim.QDA().fit(table, "kind")
-    remote = lazily(sessions["connect"], table, [0, 300])
     with pytest.raises(VerosimError, match=r"needs 0 MB in a message.*at most 1 MB"):
-        model.predict_table(remote)
+        model.predict_table(lazily(sessions["connect"], table, [0, 300]))
     model.predict_table(lazily(sessions["classic"], table, [0, 300]))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("2097152", 2 << 20), ("64m", 64 << 20), ("1GB", 1 << 30), ("some", 7)]
+)
+def test_a_limit_may_have_a_unit(text, size):
+    assert engine.bytes_of_setting(text, 7) == size
 
 
 def test_settings_of_the_session_do_not_change(spark):

@@ -11,6 +11,7 @@ rows.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -289,8 +290,7 @@ class SparkPartitions(Cluster):
             return
         with self.clear_errors():
             setting = self.frame.sparkSession.conf.get(MESSAGE_SETTING, str(MESSAGE_BYTES))
-        digits = str(setting).rstrip("bB")
-        limit = min(int(digits) if digits.isdigit() else MESSAGE_BYTES, MESSAGE_BYTES)
+        limit = min(bytes_of_setting(str(setting), MESSAGE_BYTES), MESSAGE_BYTES)
         if size + REST_OF_MESSAGE > limit:
             raise VerosimError(
                 f"The model needs {size / 1e6:,.0f} MB in a message of Spark Connect, which has at "
@@ -357,6 +357,12 @@ class Piece(NamedTuple):
 def _pieces(replies: Any) -> list[Piece]:
     """The rows of a frame of replies, as Arrow: Spark converts the bytes of other rows slowly."""
     return [Piece(**row) for row in replies.toArrow().to_pylist()]
+
+
+def bytes_of_setting(text: str, default: int) -> int:
+    """The bytes of a size in a setting of Spark, such as 1048576, 64m or 1gb."""
+    found = re.fullmatch(r"(\d+)([kmg]?)b?", text.strip().lower())
+    return int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2]] if found else default
 
 
 def checked_end(found: Iterable[Any]) -> tuple[list[Any], int]:
