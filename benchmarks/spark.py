@@ -3,6 +3,9 @@
 python -m benchmarks.spark            prints the table and writes it to docs/benchmarks/spark.md
 python -m benchmarks.spark --quick    fewer rows, prints only
 
+The fits of numbers and counts are also measured with ten times the rows (--more), because the first
+look has a fixed cost.
+
 The CPU seconds are those of this process, of Java and of the Python workers together. Each call
 runs before it is measured, and the measured calls alternate. The feature assembly of MLlib is part
 of its fit, because MLlib cannot read columns. The bare hand-over is a `mapInArrow` that only counts
@@ -209,6 +212,16 @@ def ours(model: Any, frame: Any, target: str = "label") -> dict[str, Call]:
     }
 
 
+def gaussian(frame: Any) -> dict[str, Call]:
+    peer = {"MLlib Gaussian naive Bayes": lambda: mllib_bayes(frame, "gaussian")}
+    return {**ours(verosim.GaussianNB(), frame), **peer}
+
+
+def multinomial(frame: Any) -> dict[str, Call]:
+    peer = {"MLlib multinomial naive Bayes": lambda: mllib_bayes(frame, "multinomial")}
+    return {**ours(verosim.MultinomialNB(), frame), **peer}
+
+
 def floors(frame: Any) -> dict[str, Call]:
     return {
         FLOOR: lambda: hand_over(frame),
@@ -241,10 +254,10 @@ def sentences(work: str, times: dict[str, np.ndarray]) -> list[str]:
         fast, given = (times[name].sum() / times[mine].sum() for mine in (OURS, GIVEN))
         reached = "is reached" if fast >= AIMS[name] else "is not reached"
         out.append(
-            f"- {name}: verosim is {fast:.2f} times as fast, and {given:.2f} times with a schema. "
-            f"The aim of {AIMS[name]:g} {reached}."
+            f"- {work}, {name}: verosim is {fast:.2f} times as fast, and {given:.2f} times with a "
+            f"schema. The aim of {AIMS[name]:g} {reached}."
         )
-    if GIVEN in times and FLOOR in times:
+    if OURS in times and GIVEN in times:
         whole = times[GIVEN].sum()
         out.append(
             f"- {work}: Java has {times[GIVEN][JAVA] / whole:.0%} of a fit with a schema, and the "
@@ -256,7 +269,9 @@ def sentences(work: str, times: dict[str, np.ndarray]) -> list[str]:
     return out
 
 
-def compare(spark: Any, folder: Path, rows: int, repeats: int, warm: int) -> list[str]:
+def compare(
+    spark: Any, folder: Path, rows: int, repeats: int, warm: int, more: int, more_repeats: int
+) -> list[str]:
     clock = Clock()
     out: list[str] = []
 
@@ -265,31 +280,31 @@ def compare(spark: Any, folder: Path, rows: int, repeats: int, warm: int) -> lis
 
     said: list[str] = []
 
-    def add(work: str, n: int, calls: dict[str, Call]) -> None:
-        times = measured(calls, repeats, warm, clock)
+    def add(work: str, n: int, calls: dict[str, Call], runs: tuple[int, int]) -> None:
+        times = measured(calls, *runs, clock)
         out.extend(lines(work, n, times))
         said.extend(sentences(work, times))
 
+    usual = repeats, warm
     frame = read("numbers", numbers, rows)
-    add("40 numbers", rows, {
-        **ours(verosim.GaussianNB(), frame),
-        "MLlib Gaussian naive Bayes": lambda: mllib_bayes(frame, "gaussian"),
-        **floors(frame),
-    })  # fmt: skip
-    add("40 numbers, first look", 50_000, {"verosim.look": lambda: verosim.look(frame, "label")})
-    add("40 numbers, full covariance", rows, ours(verosim.QDA(), frame))
+    add("40 numbers", rows, {**gaussian(frame), **floors(frame)}, usual)
+    seen = {"verosim.look": lambda: verosim.look(frame, "label")}
+    add("40 numbers, first look", 50_000, seen, usual)
+    add("40 numbers, full covariance", rows, ours(verosim.QDA(), frame), usual)
 
     counted = read("counts", counts, rows)
-    add("40 counts", rows, {
-        **ours(verosim.MultinomialNB(), counted),
-        "MLlib multinomial naive Bayes": lambda: mllib_bayes(counted, "multinomial"),
-        **floors(counted),
-    })  # fmt: skip
+    add("40 counts", rows, {**multinomial(counted), **floors(counted)}, usual)
+
+    if more:
+        many = read("many numbers", numbers, more)
+        add(f"40 numbers, {more:,} rows", more, gaussian(many), (more_repeats, 0))
+        many_counts = read("many counts", counts, more)
+        add(f"40 counts, {more:,} rows", more, multinomial(many_counts), (more_repeats, 0))
 
     few = rows // 2
     mixed = read("mixed", piece, few)
     calls = ours(verosim.NaiveBayes(), mixed, "outcome")
-    add("20 mixed columns", few, {**calls, FLOOR: lambda: hand_over(mixed)})
+    add("20 mixed columns", few, {**calls, FLOOR: lambda: hand_over(mixed)}, usual)
 
     few = rows // 8
     notes = read("texts", texts, few)
@@ -297,7 +312,7 @@ def compare(spark: Any, folder: Path, rows: int, repeats: int, warm: int) -> lis
         **ours(verosim.TextNB(), notes),
         "MLlib Tokenizer, CountVectorizer, naive Bayes": lambda: mllib_text(notes),
         FLOOR: lambda: hand_over(notes),
-    })  # fmt: skip
+    }, usual)  # fmt: skip
 
     sessions = {}
     for size in (2_000, 10_000, 100_000):
@@ -311,7 +326,7 @@ def compare(spark: Any, folder: Path, rows: int, repeats: int, warm: int) -> lis
         add(f"{name} in Arrow batches", n, {
             f"{GIVEN}, at most {size:,} rows": ours(model, session.read.parquet(path))[GIVEN]
             for size, session in sessions.items()
-        })  # fmt: skip
+        }, usual)  # fmt: skip
 
     some = read("few numbers", numbers, few)
     logistic = {"MLlib LogisticRegression": lambda: mllib_logistic(some)}
@@ -336,20 +351,26 @@ def start() -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--more", type=int, default=4_000_000, help="0 leaves these works out")
+    parser.add_argument("--more-repeats", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--warm", type=int, default=2)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = 40_000 if options.quick else options.rows
+    rows, more = (40_000, 80_000) if options.quick else (options.rows, options.more)
     spark = start()
     print("\n".join(HEADER), flush=True)
     with tempfile.TemporaryDirectory() as name:
-        found = compare(spark, Path(name), rows, options.repeats, options.warm)
+        found = compare(
+            spark, Path(name), rows, options.repeats, options.warm, more, options.more_repeats
+        )
     title = (
-        f"{rows:,} rows in {FILES} Parquet files (half for mixed columns, an eighth for texts and "
-        f"LogisticRegression), Spark {spark.version}, `local[2]`. Each call ran {options.warm} "
-        f"times, and then {options.repeats} times for the median; LogisticRegression ran once:"
+        f"{rows:,} rows in {FILES} Parquet files, unless the work states another number (half for "
+        f"mixed columns, an eighth for texts and LogisticRegression), Spark {spark.version}, "
+        f"`local[2]`. Each call ran {options.warm} times, and then {options.repeats} times for the "
+        f"median. With {more:,} rows, each call ran {options.more_repeats} times after the smaller "
+        "works, and the larger time is in the table. LogisticRegression ran once:"
     )
     spark.stop()
     if not options.quick:

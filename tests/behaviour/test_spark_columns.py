@@ -8,9 +8,7 @@ import pytest
 
 from verosim.engines.spark_columns import (
     LEAST_PACKED,
-    ROW_BITS,
     packed_groups,
-    rows_of_first_frame,
     unpacked_batches,
 )
 
@@ -56,23 +54,3 @@ def test_columns_of_one_number_type_travel_together():
     assert packed_groups(types, names) == [numbers, ["t"], ["a"], ["d"]]
     texts = dict.fromkeys(numbers, "string")
     assert packed_groups(texts, numbers) == [[name] for name in numbers]
-
-
-def test_first_rows_have_their_place():
-    numbers = [0, 1, 2, (3 << ROW_BITS), (3 << ROW_BITS) + 1]
-    found = [(float(i), -1, 10 * i, number) for i, number in enumerate(numbers)]
-    schema = pa.schema([
-        ("x", pa.float64()), ("day", pa.date32()), ("time", pa.timestamp("us", "America/Lima")),
-    ])  # fmt: skip
-    parts = list(rows_of_first_frame(found, schema))
-    assert [part.batch.num_rows for part in parts] == [3, 2]
-    assert parts[0].batch.schema == schema
-    assert str(parts[0].batch["day"][0]) == "1969-12-31"
-    assert parts[1].batch["time"].cast(pa.int64()).to_pylist() == [30, 40]
-    assert parts[1].place(1) == "row 1" + parts[1].origin
-    assert "3" in parts[1].origin
-    later = list(
-        rows_of_first_frame(found[1:], schema)
-    )  # a second answer continues after the first one
-    assert later[0].place(0) == "row 1" + later[0].origin
-    assert list(rows_of_first_frame([], schema)) == []

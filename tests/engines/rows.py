@@ -77,6 +77,16 @@ def same_findings(far, near):
             np.testing.assert_allclose(a.p_value, b.p_value, rtol=1e-6, atol=1e-9)
 
 
+def same_calibrations(far, near):
+    """Check that two calibrated models have the same temperature and the same figures."""
+    np.testing.assert_allclose(far.map_.tau, near.map_.tau, rtol=1e-9)
+    assert abs(near.map_.tau - 1) > 1e-3  # there was something to find
+    for name in ("before_", "after_"):
+        for figure in ("error", "log_loss", "brier"):
+            found, wanted = (getattr(getattr(one, name), figure) for one in (far, near))
+            np.testing.assert_allclose(found, wanted, atol=1e-9, err_msg=f"{name} {figure}")
+
+
 def same_pools(far, near):
     """The two results of `auto` have the same experts, scores, weights and sums."""
     figures = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from tests.engines.rows import (
     bounds,
     mixed_frame,
     numbers_frame,
+    same_calibrations,
     same_findings,
     same_pools,
 )
@@ -212,6 +214,37 @@ def test_pools_of_texts_give_the_local_figures(client):
     far = clone(near).fit(in_parts(frame, "7")[1], "kind")
     assert far.table_[0].score == pytest.approx(near.table_[0].score, abs=1e-9)
     assert_same(far.stats_, near.stats_, rounding=1e-9)
+
+
+@pytest.mark.parametrize("given", [{"cv": 4}, {"groups": "hue"}])
+def test_folds_of_a_pool_of_many_rows_are_refused_by_name(given):
+    there = in_parts(mixed_frame(51_000)[["size", "hue", "kind"]], "7")[1]
+    what = "groups" if "groups" in given else "cv=4"
+    message = rf"A pool with {what} needs all rows.* on Dask.*Leave it out.*frame\.compute\(\)"
+    with pytest.raises(VerosimError, match=message):
+        verosim.auto(there, "kind", **given)
+
+
+def test_a_temperature_is_the_local_one(client):
+    frame, there = in_parts(mixed_frame()[["size", "holes", "hue", "weight", "kind"]], "7")
+    same_calibrations(*(
+        verosim.Calibrated(verosim.NaiveBayes(), cv=3).fit(one, "kind", sample_weight="weight")
+        for one in (there, frame)
+    ))  # fmt: skip
+
+
+def test_the_progress_bar_of_dask_shows_the_tasks(client):
+    """The bar of Dask shows the tasks of a fit here, and the scheduler knows those of a client."""
+    from dask.diagnostics import ProgressBar
+
+    _, there = in_parts(mixed_frame(), "7")
+    shown = io.StringIO()
+    with dask.config.set(scheduler="threads"), ProgressBar(out=shown):
+        verosim.NaiveBayes().fit(there, "kind")
+    assert "100% Completed" in shown.getvalue()
+    before = len(client.get_task_stream())
+    verosim.NaiveBayes().fit(there, "kind")
+    assert len(client.get_task_stream()) >= before + 7
 
 
 # Predictions -------------------------------------------------------------------------------------

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from datetime import date
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import verosim
-from tests.engines.rows import WAYS, mixed_frame, numbers_frame, same_pools
+from tests.engines.rows import WAYS, mixed_frame, numbers_frame, same_calibrations, same_pools
 from tests.engines.spark_rows import (
     another_python,
     in_parts,
@@ -19,6 +21,7 @@ from tests.engines.spark_rows import (
     plain,
 )
 from verosim import VerosimError
+from verosim.data.adapters import open_table
 from verosim.engines import spark as engine
 from verosim.testing import assert_same
 
@@ -117,6 +120,15 @@ def test_pools_of_many_rows_give_the_local_figures(classic):
     same_pools(far, near)
 
 
+def test_a_temperature_is_the_local_one(spark):
+    columns = ["size", "holes", "hue", "weight", "kind"]
+    table, there = in_parts(spark, mixed_frame(600)[columns], "7")
+    same_calibrations(*(
+        verosim.Calibrated(verosim.NaiveBayes(), cv=3).fit(one, "kind", sample_weight="weight")
+        for one in (there, table)
+    ))  # fmt: skip
+
+
 # Predictions -------------------------------------------------------------------------------------
 
 
@@ -187,6 +199,30 @@ def test_a_look_and_a_fit_end_no_worker(classic):
     verosim.NaiveBayes().fit(wide, "kind", schema=schema)
     for process in before:
         os.kill(process, 0)  # an error if the process has ended
+
+
+@pytest.mark.parametrize("rows", [700, 5000])
+def test_both_ways_to_the_first_rows_give_the_same_rows(spark, tmp_path, monkeypatch, rows):
+    """One task reads the files in order; `take` reads several partitions at once."""
+    table = plain(mixed_frame(1200).assign(key=range(1200)))
+    for number, (start, stop) in enumerate(pairwise([0, 10, 500, 500, 1200])):
+        pq.write_table(table.slice(start, stop - start), tmp_path / f"{number}.parquet")
+    frame = spark.read.parquet(str(tmp_path)).selectExpr("*", "array(key) AS list")
+    assert engine.is_only_read(engine.plan_text(frame))
+    assert not engine.is_only_read(engine.plan_text(frame.where("key > 3")))
+    assert not engine.is_only_read(
+        engine.plan_text(frame.mapInArrow(lambda all: all, frame.schema))
+    )
+    monkeypatch.setattr(engine, "FIRST_LOOK_ROWS", 300)  # so that more rows are asked for
+    found = []
+    for only_read in (True, False):
+        monkeypatch.setattr(engine, "is_only_read", lambda plan, it=only_read: it)
+        found.append(open_table(frame).head(rows))
+    one, other = found
+    assert sum(map(len, one)) >= min(rows, 1200)
+    assert [(part.origin, part.start) for part in one] == [(p.origin, p.start) for p in other]
+    assert all(a.batch.equals(b.batch) for a, b in zip(one, other, strict=True))
+    assert one[0].batch.schema == other[0].batch.schema
 
 
 def test_nested_types_are_refused_by_column(spark):
@@ -300,14 +336,30 @@ def test_workers_without_this_verosim_are_named(
     assert not hasattr(model, "classes_")
 
 
-def test_a_model_above_the_limit_of_connect_is_refused(sessions, monkeypatch):
+def test_a_model_above_the_limit_of_connect_is_refused(sessions):
+    """64 classes with 2¹⁷ tokens are more than the 128 MB of a message."""
+    n = 128
+    table = pa.table({"note": [f"word{i} thing" for i in range(n)],
+                      "kind": [f"k{i % 64}" for i in range(n)]})  # fmt: skip
+    model = verosim.TextNB(hashed=2**17).fit(table, "kind")
+    with pytest.raises(VerosimError, match=r"needs 134 MB in a message.*at most 134 MB"):
+        model.predict_table(lazily(sessions["connect"], table, [0, n]))
+
+
+def test_classic_sessions_have_no_limit(sessions, monkeypatch):
     monkeypatch.setattr(engine, "MESSAGE_BYTES", engine.REST_OF_MESSAGE + 1000)
     table = plain(numbers_frame(300))
     model = verosim.QDA().fit(table, "kind")
-    remote = lazily(sessions["connect"], table, [0, 300])
     with pytest.raises(VerosimError, match=r"needs 0 MB in a message.*at most 1 MB"):
-        model.predict_table(remote)
+        model.predict_table(lazily(sessions["connect"], table, [0, 300]))
     model.predict_table(lazily(sessions["classic"], table, [0, 300]))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("2097152", 2 << 20), ("64m", 64 << 20), ("1GB", 1 << 30), ("some", 7)]
+)
+def test_a_limit_may_have_a_unit(text, size):
+    assert engine.bytes_of_setting(text, 7) == size
 
 
 def test_settings_of_the_session_do_not_change(spark):

@@ -151,6 +151,38 @@ def test_nested_columns_that_the_schema_ignores(spark):
         far.predict_table(there, keep=["a", "list"])
 
 
+# Progress ----------------------------------------------------------------------------------------
+
+
+def test_the_progress_of_a_fit_is_that_of_spark(sessions):
+    """Handlers of Spark Connect get the tasks; a classic session has a job for a fit."""
+    seen = []
+
+    def handler(stages, inflight_tasks, operation_id, done):
+        seen.extend(stage.num_tasks for stage in stages)
+
+    table, there = in_parts(sessions["connect"], numbers_frame(300), "7", before=wait_a_little)
+    schema = verosim.look(table, "kind")
+    sessions["connect"].registerProgressHandler(handler)
+    try:
+        verosim.QDA().fit(there, "kind", schema=schema)
+    finally:
+        sessions["connect"].removeProgressHandler(handler)
+    assert max(seen) >= 7
+    context = sessions["classic"].sparkContext
+    context.setJobGroup("a fit", "of this test")
+    try:
+        _, there = in_parts(sessions["classic"], numbers_frame(300), "7")
+        verosim.QDA().fit(there, "kind", schema=schema)
+        assert context.statusTracker().getJobIdsForGroup("a fit")
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+
+
+def wait_a_little(number):
+    time.sleep(0.3)
+
+
 # Interrupts --------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ rows.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,17 +24,19 @@ from verosim.data.clusters import Cluster, partition_origin
 from verosim.data.libraries import pa
 from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table, check_names, numbered
 from verosim.engines.cluster import MERGED_AT_ONCE, check_complete, merged_reply, partition_reply
-from verosim.engines.spark_columns import (
-    MOST_COLUMNS_LOOKED,
+from verosim.engines.spark_columns import SentColumns, packed_frame, packed_groups
+from verosim.engines.spark_errors import UNCHANGED, translated
+from verosim.engines.spark_first_rows import (
+    MOST_COLUMNS_TAKEN,
     NESTED_CELLS,
     NO_CELLS,
-    SentColumns,
-    first_frame,
-    packed_frame,
-    packed_groups,
-    rows_of_first_frame,
+    begins_in_order,
+    in_partitions,
+    is_only_read,
+    plan_text,
+    rows_of_one_task,
+    rows_of_take,
 )
-from verosim.engines.spark_errors import UNCHANGED, translated
 from verosim.engines.spark_tasks import (
     NUMBERS_SENT,
     PIECE_BYTES,
@@ -129,26 +132,37 @@ class SparkPartitions(Cluster):
             )
 
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
-        """Spark reads the partitions one after the other until it has enough rows."""
+        """The first rows, and four times as many each time that the caller needs more."""
         names = self._names(columns)
-        if len(names) > MOST_COLUMNS_LOOKED:
-            first, count = self._selected(names), FIRST_PIECES
+        frame = self._selected(names)
+        types = self.schema()
+        schema = pa.schema([types.field(name) for name in names])
+        with self.clear_errors():
+            in_order = is_only_read(plan_text(frame))
+        if len(names) > MOST_COLUMNS_TAKEN and not in_order:
+            yield from self._rows_of_workers(frame, names)
+            return
+        given, count = 0, FIRST_LOOK_ROWS
+        while True:
             with self.clear_errors():
-                first = first.mapInArrow(first_rows_task(names, None), ROWS_SENT)
-        else:
-            schema = pa.schema([self.schema().field(name) for name in names])
-            with self.clear_errors():
-                first, count = first_frame(*self._placed(), schema), FIRST_LOOK_ROWS
-        given = 0
+                found = (rows_of_one_task if in_order else rows_of_take)(frame, schema, count)
+            if in_order and not begins_in_order(found[1]):
+                in_order = False
+                continue
+            yield from in_partitions(*(part[given:] for part in found))
+            if len(found[1]) < count:
+                return
+            count, given = 4 * count, count
+
+    def _rows_of_workers(self, frame: Any, names: list[str]) -> Iterator[Rows]:
+        """The first rows of a wide table, as pieces that workers have packed."""
+        with self.clear_errors():
+            first = frame.mapInArrow(first_rows_task(names, None), ROWS_SENT)
+        given, count = 0, FIRST_PIECES
         while True:
             with self.clear_errors():
                 found = first.take(count)
-            new = found[given:]
-            yield from (
-                _received(new)
-                if len(names) > MOST_COLUMNS_LOOKED
-                else rows_of_first_frame(new, schema)
-            )
+            yield from _received(found[given:])
             if len(found) < count:
                 return
             count, given = 4 * count, count
@@ -276,8 +290,7 @@ class SparkPartitions(Cluster):
             return
         with self.clear_errors():
             setting = self.frame.sparkSession.conf.get(MESSAGE_SETTING, str(MESSAGE_BYTES))
-        digits = str(setting).rstrip("bB")
-        limit = min(int(digits) if digits.isdigit() else MESSAGE_BYTES, MESSAGE_BYTES)
+        limit = min(bytes_of_setting(str(setting), MESSAGE_BYTES), MESSAGE_BYTES)
         if size + REST_OF_MESSAGE > limit:
             raise VerosimError(
                 f"The model needs {size / 1e6:,.0f} MB in a message of Spark Connect, which has at "
@@ -344,6 +357,12 @@ class Piece(NamedTuple):
 def _pieces(replies: Any) -> list[Piece]:
     """The rows of a frame of replies, as Arrow: Spark converts the bytes of other rows slowly."""
     return [Piece(**row) for row in replies.toArrow().to_pylist()]
+
+
+def bytes_of_setting(text: str, default: int) -> int:
+    """The bytes of a size in a setting of Spark, such as 1048576, 64m or 1gb."""
+    found = re.fullmatch(r"(\d+)([kmg]?)b?", text.strip().lower())
+    return int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2]] if found else default
 
 
 def checked_end(found: Iterable[Any]) -> tuple[list[Any], int]:

@@ -242,7 +242,8 @@ def _rows(source: TableSource, seed: Any) -> PoolRows | HeldOutPart:
 def _check_is_here(source: TableSource, what: str) -> None:
     """Raise an error if the rows are on a cluster, where folds cannot be taken out of them."""
     if source.table.cluster is not None:
-        raise needs_all_rows(source.table.cluster, f"A pool with {what}")
+        instead = "Leave it out, so that rows are held out by their hashes."
+        raise needs_all_rows(source.table.cluster, f"A pool with {what}", instead)
 
 
 def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> State:
