@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+import verosim
 from verosim.testing import assert_same
 
 CLASSES = np.array(["u", "v", "w"])
@@ -97,3 +98,27 @@ def same_pools(far, near):
     for name, found in figures[0].items():
         np.testing.assert_allclose(found, figures[1][name], atol=1e-9, err_msg=name)
     assert_same(far.model.stats_, near.model.stats_, rounding=1e-9)
+
+
+def same_diagnosis(table, there) -> None:
+    """Compare the diagnosis of a model of a local table with that of the same rows on a cluster."""
+    near, far = (
+        verosim.NaiveBayes().fit(one, "kind", sample_weight="weight") for one in (table, there)
+    )
+    same_findings(verosim.diagnose(far), verosim.diagnose(near))
+    same_findings(
+        verosim.diagnose(far, there, "kind", "weight"),
+        verosim.diagnose(near, table, "kind", "weight"),
+    )
+
+
+def same_scores_by_group(table, there, cv) -> None:
+    """Compare the scores of all rows and of each group of them, here and on a cluster."""
+    given = {"cv": cv, "scoring": ["accuracy", "f1_macro"], "by": "hue", "keep_rows": False}
+    near, far = (
+        verosim.cross_validate(verosim.NaiveBayes(), one, "kind", **given) for one in (table, there)
+    )
+    assert far.by.groups.tolist() == near.by.groups.tolist()
+    for name, wanted in near.scores.items():
+        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
+        np.testing.assert_allclose(far.by.scores[name], near.by.scores[name], atol=1e-9)

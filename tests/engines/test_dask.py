@@ -24,8 +24,9 @@ from tests.engines.rows import (
     mixed_frame,
     numbers_frame,
     same_calibrations,
-    same_findings,
+    same_diagnosis,
     same_pools,
+    same_scores_by_group,
 )
 from verosim import VerosimError, VerosimWarning
 from verosim.data.adapters import open_table
@@ -154,27 +155,13 @@ def test_search_gives_the_local_figures(client):
 
 def test_a_diagnosis_gives_the_local_figures(client):
     frame, there = in_parts(mixed_frame(), "7")
-    near, far = (
-        verosim.NaiveBayes().fit(one, "kind", sample_weight="weight") for one in (frame, there)
-    )
-    same_findings(verosim.diagnose(far), verosim.diagnose(near))
-    same_findings(
-        verosim.diagnose(far, there, "kind", "weight"),
-        verosim.diagnose(near, frame, "kind", "weight"),
-    )
+    same_diagnosis(frame, there)
 
 
 @pytest.mark.parametrize("cv", [4, "time:when:3"])
 def test_scores_by_group_and_in_the_order_of_time(client, cv):
     frame, there = in_parts(mixed_frame(), "7")
-    given = {"cv": cv, "scoring": ["accuracy", "f1_macro"], "by": "hue", "keep_rows": False}
-    near, far = (
-        verosim.cross_validate(verosim.NaiveBayes(), one, "kind", **given) for one in (frame, there)
-    )
-    assert far.by.groups.tolist() == near.by.groups.tolist()
-    for name, wanted in near.scores.items():
-        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
-        np.testing.assert_allclose(far.by.scores[name], near.by.scores[name], atol=1e-9)
+    same_scores_by_group(frame, there, cv)
 
 
 def test_a_model_that_chooses_a_setting_is_fitted_outside_each_fold(client):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import verosim
-from tests.engines.rows import mixed_frame, numbers_frame, same_findings
+from tests.engines.rows import mixed_frame, numbers_frame, same_diagnosis, same_scores_by_group
 from tests.engines.spark_rows import in_parts, lazily, plain
 from verosim import VerosimError, VerosimWarning
 from verosim.engines import spark as engine
@@ -23,27 +23,13 @@ from verosim.testing import assert_same
 
 def test_a_diagnosis_gives_the_local_figures(spark):
     table, there = in_parts(spark, mixed_frame(600), "7")
-    near, far = (
-        verosim.NaiveBayes().fit(one, "kind", sample_weight="weight") for one in (table, there)
-    )
-    same_findings(verosim.diagnose(far), verosim.diagnose(near))
-    same_findings(
-        verosim.diagnose(far, there, "kind", "weight"),
-        verosim.diagnose(near, table, "kind", "weight"),
-    )
+    same_diagnosis(table, there)
 
 
 @pytest.mark.parametrize("cv", [3, "time:when:3"])
 def test_scores_by_group_and_in_the_order_of_time(classic, cv):
     table, there = in_parts(classic, mixed_frame(600), "7")
-    given = {"cv": cv, "scoring": ["accuracy", "f1_macro"], "by": "hue", "keep_rows": False}
-    near, far = (
-        verosim.cross_validate(verosim.NaiveBayes(), one, "kind", **given) for one in (table, there)
-    )
-    assert far.by.groups.tolist() == near.by.groups.tolist()
-    for name, wanted in near.scores.items():
-        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
-        np.testing.assert_allclose(far.by.scores[name], near.by.scores[name], atol=1e-9)
+    same_scores_by_group(table, there, cv)
 
 
 def test_a_model_that_chooses_a_setting_is_fitted_outside_each_fold(classic):
