@@ -19,6 +19,7 @@ from scipy.linalg import lapack
 
 EPS = float(np.finfo(np.float64).eps)
 STEEP = 1e-4  # smallest/largest eigenvalue below which small eigenvalues are not accurate
+LEAST_SPREAD = 16  # rounding errors up to which the spread of a Ledoit–Wolf intensity is zero
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,15 @@ class Spectrum:
     def of(cls, covariance: np.ndarray) -> Spectrum:
         return cls(*np.linalg.eigh(covariance))
 
-    def factor(self, intensity: float) -> Factor | None:
-        """The factor, or None if the small eigenvalues are not accurate enough."""
+    def factor(self, intensity: float, noise: np.ndarray) -> Factor | None:
+        """The factor, or None if the small eigenvalues are not accurate enough.
+
+        noise (d,) is the share of each variance that is rounding error.
+        """
         if not len(self.values):
             return Factor(np.zeros((0, 0)), 0.0)
         shrunk = (1 - intensity) * self.values + intensity * self.values.mean()
-        if not shrunk.min() > STEEP * shrunk.max():
+        if not shrunk.min() > max(STEEP, 64 * len(shrunk) * float(noise.max())) * shrunk.max():
             return None
         whitener = self.vectors.T / np.sqrt(shrunk)[:, None]
         return Factor(whitener, float(np.log(shrunk).sum()))
@@ -169,21 +173,27 @@ def oas(covariance: np.ndarray, weight: float) -> float:
     return 1.0 if denominator <= 0 else min((squares + mean**2) / denominator, 1.0)
 
 
-def ledoit_wolf(covariance: np.ndarray, weight: float, quartic: float) -> float:
-    """Ledoit–Wolf intensity from a maximum-likelihood covariance and Σw‖x − μ‖⁴.
+def ledoit_wolf(
+    covariance: np.ndarray, weight: float, quartic: float, noise: float
+) -> tuple[float, float]:
+    """Ledoit–Wolf intensity and its rounding error.
 
     b² = (Σ‖z‖⁴/n − ‖Σ‖²)/n,  d² = ‖Σ − m I‖²,  intensity = min(b², d²)/d².
+    Σ is the maximum-likelihood covariance, `quartic` is Σw‖x − μ‖⁴ and `noise` its rounding error.
+    b² is 0 for two rows: both have the same zzᵀ. An intensity below its rounding error is 0.
     Ledoit & Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices.
     """
     d = len(covariance)
     if d <= 1 or not covariance.any():
-        return 0.0
+        return 0.0, 0.0
     norm = float((covariance**2).sum())
     mean = float(np.trace(covariance)) / d
     distance = norm - d * mean**2
-    spread = (quartic / weight - norm) / weight
-    spread = min(max(spread, 0.0), distance)
-    return 0.0 if spread <= 0 else spread / distance
+    noise = noise / weight  # ‖Σ‖² has no larger error, because ‖Σ‖² ≤ Σ‖z‖⁴/n
+    spread = quartic / weight - norm
+    if spread <= LEAST_SPREAD * noise or distance <= 0:
+        return 0.0, 0.0
+    return min(spread / weight / distance, 1.0), noise / weight / distance
 
 
 def padded(table: np.ndarray) -> np.ndarray:

@@ -100,13 +100,18 @@ class Covariance:
         return inverse / scale, L * scale[:, None]
 
     @cached_property
-    def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """(m,) 1/√λ in increasing order, and (m, m) the axes as columns."""
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(m,) 1/√λ in increasing order, (m, m) the axes V as columns, and (m, m) U.
+
+        L⁻¹ = U diag(1/√λ) Vᵀ. A whitener is Uᵀ L⁻¹, with a rotation before it: this keeps all digits
+        if the columns have very different units, in which V diag(1/√λ) has none.
+        """
         # The singular values of L⁻¹ are 1/√λ. They keep twice the digits of eigenvalues of Σ.
-        _, inverse, Vt = np.linalg.svd(self._lower[0])
+        U, inverse, Vt = np.linalg.svd(self._lower[0])
         V = Vt[::-1].T
         positive = V.max(axis=0, initial=0.0) >= -V.min(axis=0, initial=0.0)
-        return inverse[::-1], V * np.where(positive, 1.0, -1.0)
+        sign = np.where(positive, 1.0, -1.0)
+        return inverse[::-1], V * sign, U[:, ::-1] * sign
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -164,8 +169,8 @@ class Covariance:
         check_whitener(method)
         W, A = self._lower
         if method != "cholesky":
-            inverse, V = self._spectrum
-            W, A = inverse[:, None] * V.T, V / inverse
+            _, V, U = self._spectrum
+            W, A = U.T @ W, A @ U
         if method == "zca":
             W, A = V @ W, A @ V.T
         m, d = len(W), len(self.matrix)

@@ -22,6 +22,7 @@ from verosim.stats import Moments
 LEAST_FREEDOM = 1e-9  # degrees of freedom / weight below which the degrees of freedom are zero
 LEAST_SQUARE = 1e-290  # smaller squares have few digits, or none, in a double
 LARGEST_SQUARE = 1e290  # sums of larger squares overflow
+LEAST_UNIT = 1e-130  # variances below it or above its inverse have no fourth powers in a double
 SEPARATOR = 1e-9  # variance / total variance of a column that is constant within every class
 
 
@@ -30,6 +31,7 @@ class PivotSums:
     """Sums about a pivot for C classes; (…, C, d) for several sets of rows."""
 
     present: np.ndarray  # (…, C) bool
+    rows: np.ndarray  # (…, C) the number of rows
     class_weight: np.ndarray  # (…, C)
     pivot: np.ndarray  # (C, d), NaN if unset
     weight: np.ndarray  # (…, C, d)
@@ -48,7 +50,8 @@ class PivotSums:
             )
         arrays, lows = statistic.arrays, statistic.lows
         first = (
-            (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0), arrays["weight"][:, 0],
+            (arrays["rows"][:, 0] > 0) & (arrays["weight"][:, 0] > 0),
+            arrays["rows"][:, 0], arrays["weight"][:, 0],
             arrays["pivot"], np.broadcast_to(statistic.weights[:, 0], arrays["pivot"].shape),
             arrays["sum"][:, 0], lows["sum"][:, 0],
         )  # fmt: skip
@@ -67,6 +70,7 @@ class Centred:
 
     squares: np.ndarray  # (…, C, d)
     noise: np.ndarray  # (…, C, d)
+    alone: np.ndarray  # (…, C, d) bool: one row of the class has a value
     total_variance: np.ndarray  # (…, d)
 
     def __init__(self, statistic: Moments | PivotSums) -> None:
@@ -109,9 +113,21 @@ class Centred:
         noise = _where(some, EPS * sums.absorbed, 0.0)
         # Sums that cancel to exactly zero have no rounding error: the values are constant.
         self.noise = np.where(np.abs(central) > EPS * noise, noise, 0.0)
+        few = at_most_one_row(sums.rows, self.class_weight, W)
+        self.alone = few & ((sums.rows[..., None] == 1) | (self.squares <= 16 * self.noise))
         between = (W * (shift - centre[..., None, :]) ** 2).sum(axis=-2)
         spread, noise = self.squares.sum(axis=-2) + between, noise.sum(axis=-2)
         self.total_variance = above(spread, noise) / full
+
+
+def at_most_one_row(rows: np.ndarray, weight: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """(…, C, d) bool: the values of a column weigh no more than one row of the class on average.
+
+    `cells` (…, C, d) is the weight of the rows with a value; `rows` and `weight` (…, C) are the
+    number and the weight of all rows.
+    """
+    found: np.ndarray = rows[..., None] * cells <= (1 + LEAST_FREEDOM) * weight[..., None]
+    return found
 
 
 def _where(some: Any, yes: np.ndarray, no: Any) -> np.ndarray:
@@ -227,21 +243,30 @@ class Scatter(Centred):
         Returns the scatter (d, d), its weight, its degrees of freedom, and the largest values that
         its sums of squares had (d,). If c is None, the scatter is the pooled one.
         """
-        lost = float(estimator == "unbiased")
-        W = float(self.class_weight.sum())
-        K = int(self.present.sum())
+        weight, freedom, peak = self.budget(c, pooling, estimator)
         if c is None:
-            return self.pooled, W, W - lost * K, self.pooled_peak
+            return self.pooled, weight, freedom, peak
         if self.pooled_only:
             raise VerosimError(
                 "One covariance per class needs sums per class, and this model has only the sums "
                 "over all classes.",
                 "Fit the model again with this setting.",
             )
+        own, all_ = self.shares(pooling)
+        return own * self.each[c] + all_ * self.pooled, weight, freedom, peak
+
+    def budget(
+        self, c: int | None, pooling: float | str, estimator: str
+    ) -> tuple[float, float, np.ndarray]:
+        """The weight, the degrees of freedom and the peaks (d,) of the mixture of `mix`."""
+        lost = float(estimator == "unbiased")
+        W = float(self.class_weight.sum())
+        K = int(self.present.sum())
+        if c is None:
+            return W, W - lost * K, self.pooled_peak
         weight = float(self.class_weight[c])
         own, all_ = self.shares(pooling)
         return (
-            own * self.each[c] + all_ * self.pooled,
             own * weight + all_ * W,
             own * max(weight - lost, 0.0) + all_ * (W - lost * K),
             own * self.peak[c] + all_ * self.pooled_peak,
@@ -260,8 +285,8 @@ class Scatter(Centred):
         return self.statistic.moved(np.where(self.present[:, None], -self.offset, 0.0))
 
     @cached_property
-    def quartics(self) -> np.ndarray:
-        """(C,) Σw‖x − μ_k‖⁴ in units of `scale`²."""
+    def quartics(self) -> tuple[np.ndarray, np.ndarray]:
+        """(C,) Σw‖x − μ_k‖⁴ in units of `scale`², and (C,) its rounding error."""
         if self.pooled_only:
             raise VerosimError(
                 'shrinkage="ledoit_wolf" needs sums per class, and this model has only the sums '
@@ -269,13 +294,19 @@ class Scatter(Centred):
                 'Fit the model again with this setting, or use shrinkage="oas".',
             )
         found, noise = self.fourth_powers
+        if not (LEAST_UNIT < self.scale < 1 / LEAST_UNIT and np.isfinite(found).all()):
+            raise VerosimError(
+                'shrinkage="ledoit_wolf" needs the fourth powers of the values about their mean, '
+                "and they are too large or too small for floating-point numbers.",
+                'Multiply all columns by one constant, or use shrinkage="oas".',
+            )
         # After a large outlier is forgotten, a fourth power can be pure rounding error. Then the
         # value of a Gaussian is used, E‖z‖⁴ = tr²Σ + 2‖Σ‖².
         W = np.where(self.class_weight > 0, self.class_weight, 1.0)
         each = self.each / self.scale
         gaussian = (np.trace(each, axis1=1, axis2=2) ** 2 + 2 * (each**2).sum(axis=(1, 2))) / W
-        known = np.isfinite(found) & (found > 1e8 * noise) & self.is_ordinary
-        return np.where(known, found, gaussian)
+        known = found > 1e8 * noise
+        return np.where(known, found, gaussian), np.where(known, noise, EPS * gaussian)
 
     @cached_property
     def fourth_powers(self) -> tuple[np.ndarray, np.ndarray]:
@@ -287,21 +318,22 @@ class Scatter(Centred):
         return found, noise
 
     @property
-    def is_ordinary(self) -> bool:
-        """Whether the fourth power of the unit is within the range of a float64."""
-        return 1e-70 < self.scale < 1e70
-
-    @property
     def scale(self) -> float:
         """The mean within-class variance, which is the unit of squares."""
         mean = float(np.trace(self.pooled)) / max(len(self.pooled), 1) / self.class_weight.sum()
         return mean if mean > 0 else 1.0
 
-    def mixed_quartic(self, c: int | None, pooling: float | str) -> float:
-        """Σw‖x − μ‖⁴ of the mixture for class c, or of all classes if c is None."""
-        pooled = float(self.quartics[self.present].sum())
+    def mixed_quartic(self, c: int | None, pooling: float | str) -> tuple[float, float]:
+        """Σw‖x − μ‖⁴ of the mixture for class c, or of all classes if c is None, and its error."""
         own, all_ = self.shares(pooling)
-        return pooled if c is None else float(own * self.quartics[c] + all_ * pooled)
+        pooled = [float(each[self.present].sum()) for each in self.quartics]
+        if c is None:
+            return pooled[0], pooled[1]
+        quartic, noise = (
+            float(own * each[c] + all_ * every)
+            for each, every in zip(self.quartics, pooled, strict=True)
+        )
+        return quartic, noise
 
 
 def above(spread: np.ndarray, noise: np.ndarray) -> np.ndarray:

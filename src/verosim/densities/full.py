@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 # Singular classes (None for the pooled covariance), with the columns that make them singular.
 Trouble = dict[int | None, np.ndarray]
+NEARLY_DEPENDENT = 1e4  # 1/(1 − R²) of a column, given the others, from which it is reported
 LEAST_DIGITS = 8  # with fewer correct digits, a nearly singular covariance is reported
 
 
@@ -100,8 +101,9 @@ class FullGaussian(Density):
 
     def estimate(self, statistic: Moments, shared: SharedScatter | None = None) -> FullParams:
         trouble: Trouble = {}
+        shared = SharedScatter(statistic) if shared is None else shared
         params = self.solve(statistic, trouble, shared)
-        self.report(params, statistic, trouble)
+        self.report(params, statistic, trouble, rounding=self.rounding(params, shared.scatter))
         return params
 
     def estimate_quietly(
@@ -135,7 +137,8 @@ class FullGaussian(Density):
         Singular covariances are added to `trouble`. A covariance that is already in `trouble` uses
         the fallback even if it is not singular now.
         """
-        scatter = Scatter(statistic) if shared is None else shared.scatter
+        shared = SharedScatter(statistic) if shared is None else shared
+        scatter = shared.scatter
         one = self.pooling == 1
         used = scatter.total_variance > 0
         d = len(used)
@@ -161,31 +164,37 @@ class FullGaussian(Density):
         c: int | None,
         used: np.ndarray,
         trouble: Trouble,
-        shared: SharedScatter | None,
+        shared: SharedScatter,
     ) -> tuple[np.ndarray, Factor]:
         """The covariance (d, d) of class c, or the pooled one if c is None, and its factor."""
-        plain = self.plain(scatter, c) if shared is None else shared.plain(c, self)
+        plain = shared.plain(c, self)
         sigma, S, W, noise = plain.sigma, plain.scatter, plain.weight, plain.noise
         at = np.flatnonzero(used)
         square = chosen_square(at, len(used))
-        found = None
+        found, spectrum, a = None, None, 0.0
+        errors = noise * sigma.diagonal()  # (d,) rounding errors of the variances
         if self.shrinkage is not None and len(at) and W > 0:
-            part, a = sigma[square], self.intensity(scatter, c, S[square], W)
-            sigma = sigma.copy()
-            sigma[square] = sphere(part, a)
-            if shared is not None and self.floor == 0:
+            part = sigma[square]
+            a, unsure = self.intensity(scatter, c, S[square], W)
+            errors = (1 - a) * errors + unsure * np.trace(part) / len(at)
+            if a > 0:
+                sigma = sigma.copy()
+                sigma[square] = sphere(part, a)
+            if self.floor == 0:
                 spectrum = shared.spectrum(c, self, part)
-                found = None if spectrum is None else spectrum.factor(a)
         if self.floor > 0:
             least = self.floor * scatter.total_variance
             sigma = sigma.copy()
             sigma.flat[:: len(S) + 1] = np.maximum(sigma.diagonal(), least)
-        shrunk = self.shrinkage is not None or self.floor > 0
+        variance = sigma.diagonal()[at]
+        noise = np.maximum(EPS, errors[at] / np.where(variance > 0, variance, np.inf))
+        if spectrum is not None:
+            found = spectrum.factor(a, noise)
         if found is None:
-            found = factor(sigma[square], np.full(len(at), EPS) if shrunk else noise[at])
+            found = factor(sigma[square], noise)
         if found is None or c in trouble:
             if c not in trouble:
-                trouble[c] = at[dependent_columns(sigma[square], noise[at])]
+                trouble[c] = at[dependent_columns(sigma[square], noise)]
             # This is the same as adding d rows with the pooled diagonal as covariance.
             a = len(at) / (W + len(at))
             fallback = scatter.pooled_variance(self.covariance)
@@ -212,15 +221,29 @@ class FullGaussian(Density):
         sigma = S / freedom if freedom > LEAST_FREEDOM * W else np.zeros_like(S)
         return Plain(sigma, S, W, noise)
 
-    def intensity(self, scatter: Scatter, c: int | None, S: np.ndarray, W: float) -> float:
-        """The shrinkage γ of the covariance of class c, or of the pooled one if c is None."""
+    def intensity(
+        self, scatter: Scatter, c: int | None, S: np.ndarray, W: float
+    ) -> tuple[float, float]:
+        """The shrinkage γ of the covariance of class c, or of the pooled one if c is None.
+
+        The second number is its rounding error.
+        """
         if self.shrinkage == "oas":
-            return oas(S / W / scatter.scale, W)
+            return oas(S / W / scatter.scale, W), 0.0  # it is never below 1/(W + 1)
         if self.shrinkage == "ledoit_wolf":
-            quartic = scatter.mixed_quartic(c, self.pooling)
-            return ledoit_wolf(S / W / scatter.scale, W, quartic)
+            quartic, error = scatter.mixed_quartic(c, self.pooling)
+            return ledoit_wolf(S / W / scatter.scale, W, quartic, error)
         assert self.shrinkage is not None
-        return float(self.shrinkage)
+        return float(self.shrinkage), 0.0
+
+    def rounding(self, params: FullParams, scatter: Scatter) -> np.ndarray:
+        """(C or 1, d) the share of each variance that is rounding error of its sums."""
+        out = np.full(params.inflation.shape, EPS)
+        for c in [None] if params.shared else np.flatnonzero(scatter.present).tolist():
+            _, freedom, peak = scatter.budget(c, self.pooling, self.covariance)
+            least = out[c or 0] * params.covariance_[c or 0].diagonal() * max(freedom, 0.0)
+            out[c or 0] *= np.maximum(peak * EPS / np.where(least > 0, least, np.inf), 1.0)
+        return out
 
     def report(
         self,
@@ -228,6 +251,7 @@ class FullGaussian(Density):
         statistic: Statistic,
         trouble: Trouble,
         more: tuple[str, ...] = (),
+        rounding: np.ndarray | float = EPS,
     ) -> None:
         """Raise or warn once about all singular covariances, with their classes and columns."""
         name, label = statistic.axes.columns.name, statistic.axes.groups.name
@@ -247,33 +271,46 @@ class FullGaussian(Density):
         if len(trouble) > 3:
             lines.append(f"the covariances of {len(trouble) - 3} more classes are singular")
         lines.extend(more)
-        self._report_precision(params, statistic, trouble)
+        self._report_precision(params, statistic, trouble, rounding)
         if not lines:
             return
         if self.on_singular == "raise":
             raise VerosimError(
                 _sentence(lines),
-                'Drop these columns, set shrinkage="ledoit_wolf", or set on_singular="fallback".',
+                f'Drop these columns, {self._advice()}, or set on_singular="fallback".',
             )
         if trouble:
             lines.append("singular covariances are shrunk towards the pooled diagonal")
         warn(_sentence(lines), SingularWarning)
 
-    def _report_precision(self, params: FullParams, statistic: Statistic, trouble: Trouble) -> None:
+    def _advice(self) -> str:
+        """A setting that makes a covariance regular. It is not the one in use."""
+        if self.shrinkage == "oas":
+            return "set shrinkage to a number such as 0.1"
+        return 'set shrinkage="oas"'
+
+    def _report_precision(
+        self,
+        params: FullParams,
+        statistic: Statistic,
+        trouble: Trouble,
+        rounding: np.ndarray | float,
+    ) -> None:
         """Warn of the covariance with the fewest correct digits, if it is nearly singular."""
-        left = params.inflation.copy()
-        left[[c or 0 for c in trouble]] = 1.0  # these are shrunk, and reported as singular
-        c = int(left.max(axis=1).argmax())
-        digits = -np.log10(EPS * max(left[c].max(initial=1.0), 1.0))
+        lost = params.inflation * rounding  # (C or 1, d)
+        lost[[c or 0 for c in trouble]] = EPS  # these are shrunk, and reported as singular
+        lost[params.inflation < NEARLY_DEPENDENT] = EPS  # `forget` reports these
+        c = int(lost.max(axis=1).argmax())
+        digits = -np.log10(max(lost[c].max(initial=EPS), EPS))
         if digits >= LEAST_DIGITS:
             return
-        close = np.flatnonzero(left[c] * EPS > 10.0**-LEAST_DIGITS)
+        close = np.flatnonzero(lost[c] > 10.0**-LEAST_DIGITS)
         which = listed([statistic.axes.columns.name(j) for j in close.tolist()])
         whose = "pooled" if params.shared else f"class {statistic.axes.groups.name(c)}"
         warn(
             f"The columns {which} nearly depend on each other, and the covariance ({whose}) leaves "
-            f"about {max(digits, 0):.0f} correct digits in the predictions. Drop one of these "
-            'columns, or set shrinkage="ledoit_wolf".',
+            f"about {int(max(digits, 0))} correct digits in the predictions. Drop one of these "
+            f"columns, or {self._advice()}.",
             PrecisionWarning,
         )
 

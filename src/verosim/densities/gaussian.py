@@ -18,8 +18,9 @@ from verosim import kernels
 from verosim.cached import cached_property
 from verosim.data import SparseRows
 from verosim.densities.base import Density, into
-from verosim.densities.central import LEAST_FREEDOM, Centred, check_scale
+from verosim.densities.central import LEAST_FREEDOM, Centred, at_most_one_row, check_scale
 from verosim.densities.located import Located
+from verosim.errors import SingularWarning, listed, warn
 from verosim.kernels.constants import LOG_2PI
 from verosim.linalg import EPS, padded
 from verosim.stats import Moments
@@ -241,10 +242,42 @@ class DiagonalGaussian(Density):
 
     def checks(self, statistic: Moments) -> bool:
         check_scale(statistic)
-        return statistic.axes.groups.folds == 1
+        if statistic.axes.groups.folds != 1:
+            return False
+        rows, weight, cells = (statistic.arrays[name][:, 0] for name in ("rows", "weight", "cells"))
+        few = at_most_one_row(rows, weight, cells) | ~self._has_freedom(cells)
+        return not (few & (cells > 0)).any()
 
     def estimate(self, statistic: Moments) -> DiagonalParams:
-        return self.from_moments(Centred(statistic))
+        moments = Centred(statistic)
+        self._report(moments, statistic)
+        return self.from_moments(moments)
+
+    def _report(self, moments: Centred, statistic: Moments) -> None:
+        """Warn of the classes that have too few rows for variances of their own."""
+        some = (moments.weight > 0) & (moments.total_variance > 0)  # (C, d)
+        few = some & ~self._own(moments)
+        if self.shared:  # one class with two rows is enough
+            few &= few.sum(axis=0) == some.sum(axis=0)
+        if not few.any():
+            return
+        name, label = statistic.axes.columns.name, statistic.axes.groups.name
+        classes = np.flatnonzero(few.any(axis=1)).tolist()
+        lines = []
+        for c in classes[:3]:
+            where = ""
+            if (few[c] != some[c]).any():
+                which = listed([name(j) for j in np.flatnonzero(few[c]).tolist()])
+                where = f" with values in {which}"
+            rows = int(statistic.rows[c, 0]) if not where else 1
+            lines.append(f"class {label(c)} ({rows} row{'s' * (rows != 1)}{where})")
+        if len(classes) > 3:
+            lines.append(f"{len(classes) - 3} more classes")
+        warn(
+            f"Too few rows for a variance: {', '.join(lines)}. The variance within all classes "
+            "together is used there, or `floor` times the total variance if that is larger.",
+            SingularWarning,
+        )
 
     def from_moments(self, moments: Centred) -> DiagonalParams:
         """The parameters from one set of sums, or from several sets of shape (…, C, d)."""
@@ -259,29 +292,34 @@ class DiagonalGaussian(Density):
 
         return diagonal.gaussian(self, statistic)
 
+    def _has_freedom(self, weight: np.ndarray) -> np.ndarray:
+        """Whether a sum of squares of this weight has degrees of freedom."""
+        found: np.ndarray = weight - (self.covariance == "unbiased") > LEAST_FREEDOM * weight
+        return found
+
+    def _own(self, moments: Centred) -> np.ndarray:
+        """(…, C, d) whether a class has a variance of its own: two rows with a value, or more."""
+        return self._has_freedom(moments.weight) & ~moments.alone
+
     def variances(self, moments: Centred) -> np.ndarray:
         """(…, C, d) the variances from one or several sets of sums; 0 for constant columns."""
         W, squares = moments.weight, moments.squares
         lost = float(self.covariance == "unbiased")
         everyone = W.sum(axis=-2, keepdims=True)  # (…, 1, d)
-        classes = (W > 0).sum(axis=-2, keepdims=True)
+        freedom = everyone - lost * (W > 0).sum(axis=-2, keepdims=True)
+        freedom = np.where(freedom > LEAST_FREEDOM * everyone, freedom, everyone)
+        own = np.zeros(W.shape, dtype=bool) if self.shared else self._own(moments)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.shared:
-                variance = squares.sum(axis=-2, keepdims=True) / (everyone - lost * classes)
-                noise = moments.noise.sum(axis=-2, keepdims=True) / everyone
-                variance, noise = (np.broadcast_to(v, W.shape) for v in (variance, noise))
-            else:
-                variance = squares / (W - lost)
-                noise = moments.noise / W
-            pooled = squares.sum(axis=-2, keepdims=True) / everyone
-        # Without degrees of freedom, the variance of all classes together is used.
-        freedom = everyone - lost * classes if self.shared else W - lost
-        free = freedom > LEAST_FREEDOM * (everyone if self.shared else W)
-        variance = np.where(free, variance, pooled)
+            # A class without degrees of freedom has the variance within all classes together.
+            variance = squares.sum(axis=-2, keepdims=True) / freedom
+            noise = moments.noise.sum(axis=-2, keepdims=True) / everyone
+            variance = np.where(own, squares / (W - lost), variance)
+            noise = np.where(own, moments.noise / W, noise)
         variance[~np.isfinite(variance)] = 0.0
         total = moments.total_variance[..., None, :]  # (…, 1, d)
         used = total > 0
-        variance = self._shrunk(variance, moments, used)
+        rows = np.where(own, W, everyone)  # (…, C, d) the rows behind each variance
+        variance = self._shrunk(variance, rows, moments, used)
         variance = np.maximum(variance, self.floor * total)
         variance = np.where(variance > 0, variance, EPS * total)  # positive even with floor 0
         variance = np.maximum(variance, np.where(np.isfinite(noise), noise, 0.0))
@@ -290,40 +328,42 @@ class DiagonalGaussian(Density):
             variance = np.where(W > 0, variance, total)
         return np.where(used, variance, 0.0)
 
-    def _shrunk(self, variance: np.ndarray, moments: Centred, used: np.ndarray) -> np.ndarray:
+    def _shrunk(
+        self, variance: np.ndarray, rows: np.ndarray, moments: Centred, used: np.ndarray
+    ) -> np.ndarray:
         """(1 − a) σ² + a · mean of σ², over the used columns in which a class has values."""
         at = np.flatnonzero(used.any(axis=tuple(range(used.ndim - 1))))
         if self.shrinkage is None or not len(at):
             return variance
-        v, seen = (np.take(array, at, axis=-1) for array in (variance, used))
-        weight = moments.class_weight  # (…, C)
+        v, rows, seen = (np.take(array, at, axis=-1) for array in (variance, rows, used))
         if self.shared:
-            v, weight = v[..., :1, :], weight.sum(axis=-1, keepdims=True)
+            v, rows = v[..., :1, :], rows[..., :1, :]
         else:
             seen = seen & (np.take(moments.weight, at, axis=-1) > 0)
         v = np.where(seen, v, 0.0)
         count = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
         mean = v.sum(axis=-1, keepdims=True) / count  # (…, C, 1)
         apart = np.where(seen, v - mean, 0.0)
-        a = self.intensity(v, apart, weight)[..., None]
+        a = self.intensity(v, apart, rows)[..., None]
         out = variance.copy()
         out[..., at] = np.where(seen, (1 - a) * v + a * mean, variance[..., at])
         return out
 
-    def intensity(self, variance: np.ndarray, apart: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    def intensity(self, variance: np.ndarray, apart: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The shrinkage a that minimises the expected squared error.
 
             a = Σ_j Var(σ̂²_j) / Σ_j (σ̂²_j − mean)²,   Var(σ̂²) = 2σ⁴/n for a Gaussian
 
         This is the ratio of Ledoit and Wolf for a diagonal matrix, with the fourth moment of a
-        Gaussian. `variance` and its difference `apart` from the mean have shape (…, d).
+        Gaussian. `variance`, its difference `apart` from the mean and the number of `rows` behind
+        it have shape (…, d).
         """
         if not isinstance(self.shrinkage, str):
             assert self.shrinkage is not None
             return np.asarray(float(self.shrinkage))
         unit = variance.max(axis=-1, keepdims=True, initial=0.0)  # squares do not overflow
         unit = np.where(unit > 0, unit, 1.0)
-        spread = 2 * ((variance / unit) ** 2).sum(axis=-1) / np.maximum(weight, 1)
+        spread = 2 * ((variance / unit) ** 2 / np.maximum(rows, 1)).sum(axis=-1)
         distance = ((apart / unit) ** 2).sum(axis=-1)
         close = distance <= spread
         return np.where(close, 1.0, spread / np.where(close, 1.0, distance))

@@ -37,6 +37,10 @@ ROWS_FOR_BULK = 2000  # a sample of so many rows, or 20 per column, is used to f
 # The efficiency of the MAD: with n rows it is as exact as a standard deviation of 0.37 n rows.
 MAD_EFFICIENCY = 0.37
 MOST_DEVIATIONS = 1e6  # larger deviations are clipped, so that no square overflows
+# Deviations are rounded to this step, or to the error of the values if that is larger. Two rows
+# may have the same distance from a median, and rounding errors must not choose between them,
+# because these depend on the units.
+DEVIATION_STEP = 2.0**-24
 
 
 class Refused(VerosimError, AttributeError):
@@ -131,7 +135,7 @@ def bulk(X: np.ndarray, weights: np.ndarray, allow_missing: bool = True) -> tupl
     kept = np.ones(len(X), dtype=bool)
     broken = np.isinf(X) if allow_missing else ~np.isfinite(X)  # the statistic reports these
     X = np.where(np.isfinite(X), X, np.nan)
-    order = _order(X)
+    order = _order(X, weights)
     X = X[order]
     copies = _copies(weights[order], max(ROWS_FOR_BULK, 20 * X.shape[1]))
     if copies.sum() < LEAST_ROWS_OF_BULK:
@@ -139,6 +143,8 @@ def bulk(X: np.ndarray, weights: np.ndarray, allow_missing: bool = True) -> tupl
     Z = _standardised(X, copies)  # (n, columns that vary)
     if not Z.shape[1]:
         return kept, "has no column in which more than half of the values differ"
+    again = _order(Z, copies)  # values that differ by rounding errors are equal now
+    order, Z, copies = order[again], Z[again], copies[again]
     near = _near_by_mcd(Z, copies)
     near = _near_by_cell(Z, copies) if near is None else near
     if 2 * copies[near].sum() < copies.sum():
@@ -147,10 +153,13 @@ def bulk(X: np.ndarray, weights: np.ndarray, allow_missing: bool = True) -> tupl
     return kept | broken.any(axis=1), ""
 
 
-def _order(X: np.ndarray) -> np.ndarray:
-    """(n,) an order of the rows by their values, so that the given order does not matter."""
-    n, d = X.shape
-    return np.argsort(np.ascontiguousarray(X).view(f"V{8 * d}")[:, 0]) if d else np.arange(n)
+def _order(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n,) an order of the rows by their values, so that the given order does not matter.
+
+    The first column decides, then the next one, and the weights decide last. Units of the columns
+    do not change this order.
+    """
+    return np.lexsort([weights, *X.T[::-1]])
 
 
 def _copies(weights: np.ndarray, most: int) -> np.ndarray:
@@ -165,16 +174,19 @@ def _copies(weights: np.ndarray, most: int) -> np.ndarray:
 
 
 def _standardised(X: np.ndarray, copies: np.ndarray) -> np.ndarray:
-    """(x − median) / MAD, without the columns in which the MAD is zero."""
+    """(x − median) / MAD, rounded, without the columns in which the MAD is zero."""
     some = ~np.isnan(X[copies > 0]).all(axis=0)
     X = X[:, some]
     rows = np.repeat(X, copies, axis=0)
     median = np.nanmedian(rows, axis=0)
     with np.errstate(over="ignore"):
-        MAD = np.nanmedian(np.abs(rows - median), axis=0) / norm.ppf(0.75)
+        MAD = np.nanmedian(np.abs(rows - median), axis=0)
         varies = np.isfinite(MAD) & (np.abs(median) * 8 * np.finfo(float).eps < MAD)
         Z = (X[:, varies] - median[varies]) / MAD[varies]
-    return np.clip(Z, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    error = 16 * np.finfo(float).eps * np.abs(median[varies]) / MAD[varies]
+    step = np.exp2(np.ceil(np.log2(np.maximum(error, DEVIATION_STEP))))
+    Z = np.round(np.clip(Z, -MOST_DEVIATIONS, MOST_DEVIATIONS) / step) * step
+    return Z * norm.ppf(0.75)
 
 
 def _near_by_cell(Z: np.ndarray, copies: np.ndarray) -> np.ndarray:

@@ -82,11 +82,14 @@ def _without(sums: PivotSums, rows: np.ndarray, removal: Removal) -> PivotSums:
 
     S, S_low = _less(sums.sum[k], sums.sum_low[k], w * z)
     Q, Q_low = _less(sums.square[k], sums.square_low[k], w * z * z)
-    present, class_weight = (np.tile(a, (b, 1)) for a in (sums.present, sums.class_weight))
+    present, rows_left, class_weight = (
+        np.tile(a, (b, 1)) for a in (sums.present, sums.rows, sums.class_weight)
+    )
     present[at] &= ~removal.gone
+    rows_left[at] = removal.rows
     class_weight[at] = removal.left
     return PivotSums(
-        present, class_weight, sums.pivot, replaced(sums.weight, weight),
+        present, rows_left, class_weight, sums.pivot, replaced(sums.weight, weight),
         replaced(sums.sum, S), replaced(sums.sum_low, S_low),
         replaced(sums.square, Q), replaced(sums.square_low, Q_low),
         replaced(sums.absorbed, sums.absorbed[k]),

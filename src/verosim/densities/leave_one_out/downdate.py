@@ -261,11 +261,8 @@ class Taken:
 
     def _noise(self, by: Downdate, m: Mixture, diagonal: np.ndarray) -> np.ndarray:
         """(b,) the share of variance below which `linalg.factor` reports a singular matrix."""
-        share = np.full(len(diagonal), EPS)
-        if by.density.shrinkage is None and by.density.floor == 0:
-            safe = np.where(diagonal > 0, diagonal, 1.0)
-            share = np.maximum(EPS, (EPS * m.peak / safe).max(axis=1))
-        return 2 * 64 * by.d * share
+        safe = np.where(diagonal > 0, diagonal, np.inf)
+        return 2 * 64 * by.d * np.maximum(EPS, (EPS * m.peak / safe).max(axis=1))
 
     def log_density(self, v: np.ndarray) -> np.ndarray:
         """(b,) log p of rows, where v (b, d) is the rotated difference x − mean."""

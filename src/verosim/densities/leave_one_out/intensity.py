@@ -48,22 +48,22 @@ class Intensity:
         if self.setting != "ledoit_wolf":
             return
         present, about = scatter.present, scatter.about_means
-        self.each = np.where(present, scatter.quartics, 0.0)  # (C,) in units of `unit`²
+        self.each = np.where(present, scatter.quartics[0], 0.0)  # (C,) in units of `unit`²
         with np.errstate(over="ignore", invalid="ignore"):
             self.cube = about.arrays["cube"][:, 0] + about.lows["cube"][:, 0]  # (C, d)
         found, noise = scatter.fourth_powers
         self.noise = ABOVE_NOISE * noise
         none = np.trace(scatter.each, axis1=1, axis2=2) == 0
         sure = np.isfinite(found) & (found > self.noise)
-        self.known = scatter.is_ordinary and bool((sure | none | ~present).all())
+        self.known = bool((sure | none | ~present).all())
 
     def whole(self, c: int | None, S: np.ndarray, W: float) -> float:
         """The intensity from all rows, for the mixture S of class c (None: all) of weight W."""
         if self.setting == "ledoit_wolf":
-            quartic = self.scatter.mixed_quartic(c, self.pooling)
+            quartic, _ = self.scatter.mixed_quartic(c, self.pooling)
             norm = float(((S / W / self.unit) ** 2).sum())
             self.known &= len(S) < 2 or abs(quartic / W - norm) > CANCELLED * norm
-        return self.density.intensity(self.scatter, c, S, W)
+        return self.density.intensity(self.scatter, c, S, W)[0]
 
     def fourths(self, z: np.ndarray, removal: Removal) -> Fourths:
         """Fourth powers of the classes of the rows; z (b, d) is x − mean of the class."""
