@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
@@ -136,6 +138,22 @@ def test_forgetting_is_never_having_seen(rng):
     assert set(model.terms_) < set(terms)  # terms that no text has any more are gone
     with pytest.raises(VerosimError, match="more would be forgotten"):
         model.forget(texts[~keep], labels[~keep])
+
+
+@pytest.mark.filterwarnings("ignore::verosim.VerosimWarning")
+@given(seed=st.integers(0, 2**32 - 1), heavier=st.floats(0, 12))
+def test_forgetting_heavy_texts_leaves_a_model(seed, heavier):
+    """The products that are left have the rounding errors of the heavy texts."""
+    rng = np.random.default_rng(seed)
+    texts, y = corpus(rng, int(rng.integers(4, 12)), 8)
+    heavy = rng.random(len(y)) < 0.4
+    heavy[:2] = False, True
+    w = 10.0 ** (rng.choice([0, 30, 86]) + rng.uniform(0, 2, len(y)) + heavier * heavy)
+    model = TextRidge(d=8, penalty=0.1, min_count=1, ngrams=(1, 1)).fit(texts, y, w)
+    model.forget(texts[heavy], y[heavy], w[heavy])
+    found = model.predict_log_proba(texts)
+    assert np.isfinite(model.coef_).all()
+    np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0)
 
 
 def test_folds_are_refits(rng):

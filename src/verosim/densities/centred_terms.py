@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigvalsh
 
+from verosim.errors import PrecisionWarning, warn
 from verosim.linalg import EPS
 from verosim.stats import TermProducts
 
@@ -40,10 +41,27 @@ class CentredTerms:
 
     def factor(self, penalty: float) -> Any:
         """The Cholesky factor of S + λI, where λ is at least the rounding error of S."""
+        sums = self.scatter.diagonal() + self.weight.sum() * self.mean**2  # Σ w z² of every term
+        largest = float(sums.max(initial=0.0))
+        ridge = max(penalty, 64 * len(sums) * EPS * largest)
+        try:
+            return self._factor(ridge)
+        except LinAlgError:
+            # S keeps the rounding errors of heavy texts that were forgotten. Without them it has no
+            # negative eigenvalue, so the smallest eigenvalue shows their size.
+            error = -float(eigvalsh(self.scatter, subset_by_index=[0, 0])[0])
+        warn(
+            "The forgotten texts were so heavy that only about "
+            f"{int(max(-np.log10(error / max(largest, error)), 0))} digits of the products of terms "
+            "are correct. Fit again on the remaining texts.",
+            PrecisionWarning,
+        )
+        return self._factor(ridge + 2 * error)
+
+    def _factor(self, ridge: float) -> Any:
+        """The Cholesky factor of S plus a ridge."""
         penalised = self.scatter.copy()
-        sums = penalised.diagonal() + self.weight.sum() * self.mean**2  # Σ w z² of every term
-        rounding = 64 * len(penalised) * EPS * sums.max(initial=0.0)
-        penalised.flat[:: len(penalised) + 1] += max(penalty, rounding)
+        penalised.flat[:: len(penalised) + 1] += ridge
         return cho_factor(penalised, lower=True, overwrite_a=True, check_finite=False)
 
     def weights(self, factor: Any) -> np.ndarray:
