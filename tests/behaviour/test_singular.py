@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits
 
 import verosim
+from tests.fuzz import oracles
+from tests.fuzz.lives import Ledger, Row
 
 FULL = [verosim.QDA, verosim.LDA]
 
@@ -167,3 +172,81 @@ def test_a_weight_of_one_and_a_bit():
         for estimator in (verosim.GaussianNB, verosim.QDA):
             model = estimator(covariance="unbiased").fit(X, y, sample_weight=w)
             assert model.covariances_.max() < 10
+
+
+@pytest.mark.parametrize("covariance", ["mle", "unbiased"])
+@given(seed=st.integers(0, 2**32 - 1), missing=st.booleans())
+def test_one_row_has_the_pooled_variance_in_a_naive_gaussian(covariance, seed, missing):
+    """S/n or S/(n − K) over all classes, and a warning with the class, as QDA gives."""
+    rng = np.random.default_rng(seed)
+    sizes = [*rng.integers(2, 6, rng.integers(1, 4)), 1]
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(y), 2)) * rng.choice([1e-6, 1.0, 1e6], 2)
+    if missing:  # the first class has one value left in the first column
+        X[1 : sizes[0], 0] = np.nan
+    with pytest.warns(verosim.SingularWarning, match=rf"class {len(sizes) - 1} \(1 row") as caught:
+        model = verosim.GaussianNB(covariance=covariance).fit(X, y)
+    assert ("with values in 'x0'" in str(caught[0].message)) == missing
+    found = np.asarray(model.covariances_)
+    for j in range(2):
+        parts = [part[~np.isnan(part)] for part in (X[y == k, j] for k in range(len(sizes)))]
+        squares = sum(((part - part.mean()) ** 2).sum() for part in parts)
+        n = sum(map(len, parts)) - (covariance == "unbiased") * len(parts)
+        alone = squares / n if n > 0 else squares / sum(map(len, parts))
+        alone = max(alone, 1e-9 * np.nanvar(X[:, j]))
+        for k, part in enumerate(parts):
+            wanted = part.var(ddof=covariance == "unbiased") if len(part) > 1 else alone
+            assert found[k, j] == pytest.approx(max(wanted, 1e-9 * np.nanvar(X[:, j])), rel=1e-9)
+
+
+@pytest.mark.parametrize("settings", [{}, {"covariance": "unbiased"}, {"shrinkage": "oas"}])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_class_that_is_left_with_one_row_is_as_one_that_always_had_one(settings, seed):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], rng.integers(2, 5, 3))
+    X = rng.normal(size=(len(y), 2))
+    gone = np.flatnonzero(y == 0)[1:]
+    kept = np.delete(np.arange(len(y)), gone)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.SingularWarning)
+        left = verosim.GaussianNB(**settings).fit(X, y).forget(X[gone], y[gone])
+        fresh = verosim.GaussianNB(**settings).fit(X[kept], y[kept])
+        np.testing.assert_allclose(left.covariances_, fresh.covariances_, rtol=1e-10)
+        full = verosim.GaussianNB(**settings).fit(X, y)
+        scores = verosim.cross_validate(full, X, y, cv="loo").log_proba
+        for i in range(len(y)):
+            rest = np.delete(np.arange(len(y)), i)
+            one = verosim.GaussianNB(**settings).fit(X[rest], y[rest])
+            np.testing.assert_allclose(scores[i], one.predict_log_proba(X[i : i + 1])[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("shrinkage", [None, "ledoit_wolf", "oas", 0.0])
+def test_advice_does_not_name_the_setting_in_use(shrinkage):
+    X, y = np.array([[0.0, 1], [1, 3], [5, 5], [7, 6], [9, 9]]), np.array([0, 0, 1, 1, 2])
+    with pytest.raises(verosim.VerosimError, match="singular") as caught:
+        verosim.QDA(shrinkage=shrinkage, on_singular="raise").fit(X, y)
+    assert f'shrinkage="{shrinkage}"' not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", FULL)
+@given(seed=st.integers(0, 2**32 - 1), closeness=st.floats(3.0, 7.5))
+def test_the_digits_in_a_warning_are_correct(kind, seed, closeness):
+    """Log densities of nearly dependent columns, compared with exact arithmetic."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(12) % 2
+    X = rng.normal(size=(12, 3)) + rng.choice([0.0, 10.0])
+    X[:, 2] = X[:, 0] - X[:, 1] + 10.0**-closeness * rng.normal(size=12)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = kind().fit(X, y)
+    stated = [re.search(r"about (\d+) correct digits", str(one.message)) for one in caught]
+    assume(any(stated) and not any(one.category is verosim.SingularWarning for one in caught))
+    digits = min(int(one[1]) for one in stated if one)
+    ledger = Ledger()
+    ledger.add([Row(tuple(x), k, 1.0) for x, k in zip(X.tolist(), y.tolist(), strict=True)])
+    joint = oracles.full(oracles.Truth.of(ledger, [0, 1]), {}, 3, float(kind is verosim.LDA))
+    probes = np.vstack([X[:2], X.mean(axis=0) + rng.normal(size=(2, 3))])
+    scores, squares = model.log_joint(probes) - np.log(0.5), model.mahalanobis(probes) ** 2
+    for cells, found, square in zip(probes.tolist(), scores, squares, strict=True):
+        exact = [float(value) for value in joint(tuple(cells))[0]]
+        assert (np.abs(found - exact) <= 10.0**-digits * np.maximum(1.0, square)).all()

@@ -23,9 +23,12 @@ from tests.fuzz.lives import Draw, Ledger, live
 from tests.fuzz.more_families import MORE, OTHERS
 from tests.fuzz.oracles import Truth
 from tests.fuzz.refusals import known_refusal
+from tests.fuzz.units import check_units
 
 LONGEST = 60  # seconds after which a case hangs
 PEER_STEP = 3  # one of so many cases is also compared with scikit-learn
+UNITS_STEP = 3  # one of so many Gaussian cases is also tried with tiny classes and other units
+GAUSSIANS = ("GaussianNB", "NaiveLDA", "LDA", "QDA", "RDA", "robust", "estimated shrinkage")
 # LDA and QDA of scikit-learn lose digits that verosim and 50 digits have, so only easy cases.
 WELL_CONDITIONED = 1e-11
 SHARP = 1e-6  # comparisons with a smaller allowed difference are counted as sharp
@@ -159,6 +162,8 @@ def checked(case: Case, caught: list[warnings.WarningMessage]) -> Result:
     classes = model.classes_.tolist()
     check_form(case, classes, found, logs, labels)
     result = Result(case.number, case.name, "finite")
+    if case.name in GAUSSIANS and case.number % UNITS_STEP == 0:
+        compare_units(case)
     if case.family.oracle is None or found is None or logs is None:
         return result
     d = len(draw.probes[0])
@@ -185,6 +190,16 @@ def checked(case: Case, caught: list[warnings.WarningMessage]) -> Result:
     if case.number % PEER_STEP == 0:
         result.peer = compare_with_peer(case, len(true) == len(draw.probes), classes, found)
     return result
+
+
+def compare_units(case: Case) -> None:
+    """Tiny classes with the settings of the case, in several units."""
+    by_column = not case.settings.get("shrinkage")
+    sizes = (6, 20) if case.name == "robust" else (1, 3)
+    try:
+        check_units(case.make, by_column, case.number, *sizes)
+    except AssertionError as error:
+        raise Wrong(f"units or row order change a tiny table: {error}") from error
 
 
 def compare_with_peer(case: Case, sharp: bool, classes: list[Any], found: np.ndarray) -> int:

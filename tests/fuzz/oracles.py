@@ -173,6 +173,25 @@ class GaussianColumns:
         return found if found is not None else Column(Decimal(1), ZERO, ZERO, ZERO)
 
 
+def one_row(truth: Truth, k: int, cells: Column) -> tuple[bool, bool]:
+    """Whether the values weigh no more than one row of the class, and whether that is unsure.
+
+    Values that differ are of two rows or more.
+    """
+    rows, weight = len(truth.rows[k]), decimal(truth.weight(k))
+    few = rows * cells.weight <= weight * (1 + Decimal(SMALLEST))
+    edge = rows > 1 and abs(rows * cells.weight - weight) < weight * Decimal("1e-6")
+    known = truth.weight_loss(k) < 1e-10
+    same = cells.squares <= decimal(truth.rounding) * 16 * cells.peak
+    unsure = few and rows > 1 and same and cells.squares > 0
+    return few and (rows == 1 or cells.squares == 0), unsure or (edge and not known)
+
+
+def near_zero(freedom: Decimal, weight: Decimal) -> bool:
+    """Whether rounding decides if there are degrees of freedom."""
+    return abs(freedom - Decimal(SMALLEST) * weight) < weight / 1000
+
+
 def diagonal(truth: Truth, settings: dict[str, Any], d: int, shared: bool) -> Any:
     """Gaussians with one variance per class and column, or one per column."""
     moments = GaussianColumns(truth, d)
@@ -189,24 +208,28 @@ def diagonal(truth: Truth, settings: dict[str, Any], d: int, shared: bool) -> An
         parts = [p for k in present if (p := moments.by_class[k][j]) is not None]
         everyone = sum((p.weight for p in parts), ZERO)
         squares = sum((p.squares for p in parts), ZERO)
-        pooled = squares / everyone if everyone else ZERO
+        peaks = sum((q.peak for q in parts), ZERO)
         for k in present:
             p = moments.by_class[k][j]
-            if shared:
-                own, freedom, weight = squares, everyone - lost * len(parts), everyone
-                peak = sum((q.peak for q in parts), ZERO)
-            elif p is not None:
-                own, freedom, weight, peak = p.squares, p.weight - lost, p.weight, p.peak
-            else:
+            if p is None and not shared:
                 continue
-            free = freedom > Decimal(SMALLEST) * weight
-            v = own / freedom if free else pooled
-            edge = abs(freedom - Decimal(SMALLEST) * weight) < weight / 1000
+            edge, free = False, False
+            if p is not None and not shared:
+                own, freedom, weight, peak = p.squares, p.weight - lost, p.weight, p.peak
+                alone, edge = one_row(truth, k, p)
+                free = freedom > Decimal(SMALLEST) * weight and not alone
+                edge |= near_zero(freedom, weight)
+            if not free:  # the variance within all classes
+                own, freedom, weight = squares, everyone - lost * len(parts), everyone
+                peak = peaks
+                edge |= near_zero(freedom, weight)
+                freedom = freedom if freedom > Decimal(SMALLEST) * weight else weight
+            v = own / freedom if freedom else ZERO  # no class has a value
             variance[k][j] = v
             scale = max(v, floor * moments.total(j))
             noise[k][j] = weight_loss[k] + truth.rounding * (1 + ratio(peak, weight * scale))
             relative = weight_loss[k] + truth.rounding
-            if lost:  # W − 1 cancels
+            if lost or edge:  # W − 1 cancels
                 cancels = math.inf if edge else truth.rounding * ratio(weight, abs(freedom))
                 noise[k][j] += cancels
                 relative += cancels

@@ -103,8 +103,8 @@ class Covariance:
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(m,) 1/√λ in increasing order, (m, m) the axes V as columns, and (m, m) U.
 
-        L⁻¹ = U diag(1/√λ) Vᵀ. A whitener is Uᵀ L⁻¹, with a rotation before it: this keeps all digits
-        if the columns have very different units, in which V diag(1/√λ) has none.
+        L⁻¹ = U diag(1/√λ) Vᵀ. A whitener is Uᵀ L⁻¹, or a rotation of it. It keeps its digits if
+        the columns have very different units; diag(1/√λ) Vᵀ is the same matrix and does not.
         """
         # The singular values of L⁻¹ are 1/√λ. They keep twice the digits of eigenvalues of Σ.
         U, inverse, Vt = np.linalg.svd(self._lower[0])

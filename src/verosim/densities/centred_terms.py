@@ -50,10 +50,10 @@ class CentredTerms:
             # S keeps the rounding errors of heavy texts that were forgotten. Without them it has no
             # negative eigenvalue, so the smallest eigenvalue shows their size.
             error = -float(eigvalsh(self.scatter, subset_by_index=[0, 0])[0])
+        digits = int(max(-np.log10(error / max(largest, error)), 0))
         warn(
-            "The forgotten texts were so heavy that only about "
-            f"{int(max(-np.log10(error / max(largest, error)), 0))} digits of the products of terms "
-            "are correct. Fit again on the remaining texts.",
+            f"The forgotten texts were so heavy that only about {digits} digits of the products of "
+            "terms are correct. Fit again on the remaining texts.",
             PrecisionWarning,
         )
         return self._factor(ridge + 2 * error)

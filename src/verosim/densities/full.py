@@ -301,10 +301,10 @@ class FullGaussian(Density):
         lost[[c or 0 for c in trouble]] = EPS  # these are shrunk, and reported as singular
         lost[params.inflation < NEARLY_DEPENDENT] = EPS  # `forget` reports these
         c = int(lost.max(axis=1).argmax())
-        digits = -np.log10(max(lost[c].max(initial=EPS), EPS))
-        if digits >= LEAST_DIGITS:
-            return
         close = np.flatnonzero(lost[c] > 10.0**-LEAST_DIGITS)
+        if not len(close):
+            return
+        digits = -np.log10(lost[c].sum())  # the errors of the columns add up
         which = listed([statistic.axes.columns.name(j) for j in close.tolist()])
         whose = "pooled" if params.shared else f"class {statistic.axes.groups.name(c)}"
         warn(

@@ -28,7 +28,10 @@ class GaussianNB(GaussianClassifier):
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
     covariance : {"mle", "unbiased"}, default="mle"
         The divisor of the variances. "mle" divides by n_k, the number of rows of the class.
-        "unbiased" divides by n_k − 1.
+        "unbiased" divides by n_k − 1. A class with one value in a column has no variance there. It
+        gets the variance within all classes together, S/n or with "unbiased" S/(n − K), and a
+        `SingularWarning` names it. S is the sum of squares about the class means, n the number of
+        values and K the number of classes that have values.
     shrinkage : float, {"ledoit_wolf", "oas", "cv"} or None, default=None
         How far each variance is moved towards the mean variance of all columns: σ²_j becomes
         (1 − a) σ²_j + a mean_j σ²_j. A number from 0 to 1 is the share a. "ledoit_wolf" and

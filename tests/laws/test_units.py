@@ -1,0 +1,127 @@
+"""Units, row order, forgetting and folds of Gaussian models with classes of one row or more.
+
+The law and its condition are in `tests/fuzz/units.py`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import verosim
+from tests.fuzz.units import ALLOWED, check_units, condition, fitted, table
+
+FULL = (verosim.LDA, verosim.QDA, verosim.RDA)
+DIAGONAL = (verosim.GaussianNB, verosim.NaiveLDA)
+WITHOUT_TARGET: list[dict[str, Any]] = [{}, {"covariance": "unbiased"}, {"floor": 0.01}]
+WITH_TARGET: list[dict[str, Any]] = [
+    {"shrinkage": "ledoit_wolf"}, {"shrinkage": "oas"}, {"shrinkage": 0.1},
+    {"shrinkage": "ledoit_wolf", "covariance": "unbiased"},
+]  # fmt: skip
+MODELS: dict[str, tuple[Any, bool]] = {}  # by name: the model, and whether columns may have units
+for kind in (*DIAGONAL, *FULL):
+    for given_ in (*WITHOUT_TARGET, *WITH_TARGET):
+        settings = {"shrinkage": 0.0, **given_} if kind is verosim.RDA else given_
+        model = kind(**settings)
+        MODELS[repr(model)] = model, given_ not in WITH_TARGET
+for settings in ({"pooling": "auto"}, {"pooling": 0.1}):
+    MODELS[f"RDA {settings}"] = verosim.RDA(shrinkage=0.0, **settings), True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_units_and_row_order_do_not_matter(name, seed):
+    model, by_column = MODELS[name]
+    check_units(lambda: clone(model), by_column, seed, most=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [verosim.GaussianNB, verosim.LDA])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_units_and_row_order_do_not_matter_to_a_robust_fit(model, seed):
+    check_units(lambda: model(robust=True), True, seed, 6, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{}, {"shrinkage": "ledoit_wolf"}, {"of": "total"}])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_whitened_distances_do_not_depend_on_units(settings, seed):
+    X, y = table(seed, 2, 5)
+    rng = np.random.default_rng(seed + 1)
+    units = [0.1, 10.0 ** rng.uniform(-30, 30)]
+    if "shrinkage" not in settings:
+        units.append(10.0 ** rng.uniform(-30, 30, X.shape[1]))
+
+    def distances(rows: np.ndarray) -> tuple[np.ndarray, float]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", verosim.VerosimWarning)
+            white = verosim.Whiten(**settings).fit(rows, y)
+        Z, matrix = white.transform(rows), white.covariance_
+        deviation = np.sqrt(matrix.diagonal())
+        used = deviation > 0
+        away = (np.abs(rows).max(axis=0)[used] / deviation[used]).max(initial=1.0)
+        correlation = (matrix / deviation[:, None] / deviation)[np.ix_(used, used)]
+        grows = np.linalg.cond(correlation) * away if used.any() else 1.0
+        return ((Z[:, None] - Z) ** 2).sum(axis=-1), float(grows)
+
+    wanted, grows = distances(X)
+    allowed = ALLOWED * grows * max(1.0, wanted.max())
+    for unit in units:
+        np.testing.assert_allclose(distances(X * unit)[0], wanted, rtol=0, atol=allowed)
+
+
+# Forgetting and folds ---------------------------------------------------------------------------
+
+ESTIMATED = [
+    (kind, shrinkage)
+    for kind in (verosim.GaussianNB, *FULL)
+    for shrinkage in ("ledoit_wolf", "oas")
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "shrinkage"), ESTIMATED)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_class_that_becomes_tiny_by_forgetting_is_as_one_that_always_was(kind, shrinkage, seed):
+    X, y = table(seed, 1, 5)
+    rng = np.random.default_rng([seed, 2])
+    more = rng.integers(0, y.max() + 1, 6)
+    Z = X[rng.integers(0, len(X), 6)] + rng.normal(size=(6, X.shape[1]))
+    model = kind(shrinkage=shrinkage)
+    probes = np.vstack([X[:2], X.mean(axis=0) + rng.normal(size=(2, X.shape[1]))])
+    fresh = fitted(lambda: clone(model), X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.VerosimWarning)
+        model.fit(np.vstack([X, Z]), np.r_[y, more]).forget(Z, more)
+    found = model.predict_log_proba(probes)
+    # The rounding errors are those of the rows that were there.
+    spread = np.ptp(np.vstack([X, Z]), axis=0) ** 2
+    variance = np.maximum(np.asarray([X[y == k].var(axis=0) for k in set(y.tolist())]), 0.0)
+    lost = max(1.0, (spread / np.where(variance > 0, variance, np.inf)).max())
+    allowed = ALLOWED * condition(fresh, X, probes) * lost
+    np.testing.assert_allclose(np.exp(found), fresh.predict_proba(probes), rtol=0, atol=allowed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "shrinkage"), ESTIMATED)
+@pytest.mark.parametrize("cv", [3, "loo"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_held_out_scores_do_not_depend_on_units(kind, shrinkage, cv, seed):
+    X, y = table(seed, 3, 6)
+    model = kind(shrinkage=shrinkage)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.VerosimWarning)
+        wanted, found = (
+            verosim.cross_validate(model, X * unit, y, cv=cv, scoring="neg_log_loss")
+            for unit in (1.0, 0.1)
+        )
+    # The condition of a fold is not known here; only rows of ordinary size are compared.
+    a, b = (np.ravel(one.scores["neg_log_loss"]) for one in (wanted, found))
+    np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
