@@ -77,6 +77,28 @@ def test_whitened_distances_do_not_depend_on_units(settings, seed):
         np.testing.assert_allclose(distances(X * unit)[0], wanted, rtol=0, atol=allowed)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("covariance", ["shared", "own"])
+@pytest.mark.parametrize("target", ["diagonal", "sphere"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_units_and_row_order_do_not_matter_to_mixtures(covariance, target, seed):
+    """EM stops at a tolerance, and its starts must not depend on units either."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat([0, 1], rng.integers(10, 30, 2)))
+    X = rng.normal(size=(len(y), 2)) + 3.0 * y[:, None] * rng.integers(0, 3, len(y))[:, None]
+    probes, order = X[:4] + rng.normal(size=(4, 2)), rng.permutation(len(y))
+    model = verosim.MDA(
+        components=2, covariance=covariance, regularisation=0.1, target=target, restarts=1
+    )
+    wanted = fitted(lambda: clone(model), X, y).predict_proba(probes)
+    units = [0.1, 10.0 ** rng.uniform(-30, 30)]
+    if target == "diagonal":
+        units.append(10.0 ** rng.uniform(-30, 30, 2))
+    for rows, labels, unit in [(X[order], y[order], 1.0), *((X * unit, y, unit) for unit in units)]:
+        found = fitted(lambda: clone(model), rows, labels).predict_proba(probes * unit)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-8)
+
+
 # Forgetting and folds ---------------------------------------------------------------------------
 
 ESTIMATED = [

@@ -192,20 +192,23 @@ class EMGaussian(Density):
         ended = Convergence(count, why == EM_CONVERGED, history[:count].copy(), regularised)
         return params, ended, trouble
 
+    def _advice(self) -> str:
+        return "Set shrinkage" if self.gaussian.shrinkage is None else "Set a larger shrinkage"
+
     def _report_end(self, count: int, why: int) -> None:
         """Warn if EM stopped before it converged."""
         if why == EM_LOST_DIGITS:
             warn(
                 f"EM for missing values stopped after {count} iterations, because a covariance is "
                 "nearly singular and rounding errors are larger than the gain of an iteration. "
-                "Set shrinkage, or drop the columns that nearly depend on others.",
+                f"{self._advice()}, or drop the columns that nearly depend on others.",
                 ConvergenceWarning,
             )
         elif why != EM_CONVERGED:
             warn(
                 f"EM for missing values stopped after {count} iterations before it converged, "
                 "because too few rows have values in some columns together. "
-                "Set shrinkage, or drop the columns with most missing values.",
+                f"{self._advice()}, or drop the columns with most missing values.",
                 ConvergenceWarning,
             )
 

@@ -28,7 +28,8 @@ class NaiveLDA(GaussianClassifier):
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
     covariance : {"mle", "unbiased"}, default="mle"
         The divisor of the variances. "mle" divides by n, the number of rows. "unbiased" divides
-        by n − C.
+        by n − C. If every class has one row, the variance within the classes is 0: `floor` decides,
+        and a `SingularWarning` says so.
     shrinkage : float, {"ledoit_wolf", "oas", "cv"} or None, default=None
         How far each variance is moved towards the mean variance of all columns: σ²_j becomes
         (1 − a) σ²_j + a mean_j σ²_j. A number from 0 to 1 is the share a. "ledoit_wolf" and

@@ -54,7 +54,8 @@ class NaiveBayes(GenerativeClassifier):
         prior. An array is in the order of `classes_`. A dict maps labels to priors.
     covariance : {"mle", "unbiased"}, default="mle"
         The divisor of the variances of Gaussian columns. "mle" divides by n_k, the number of rows
-        of the class. "unbiased" divides by n_k − 1.
+        of the class. "unbiased" divides by n_k − 1. A class with one value in a column gets the
+        variance within all classes together, as in `GaussianNB`, and a `SingularWarning` names it.
     missing : {"skip", "category"}, default="skip"
         "skip" ignores missing values. "category" also models the probability that a value is
         missing in each class. Use it if missing values themselves help to separate the classes.

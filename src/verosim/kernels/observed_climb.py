@@ -190,7 +190,10 @@ def maximise_observed(rows, settings, troubled, mu, first, second, new_mu, new_s
             for i in range(d):
                 A[i, i] = max(A[i, i], settings.floor * spread[i])
         if settings.shrinkage != NO_SHRINKAGE or settings.floor > 0:
-            worst = DOUBLE_EPS
+            worst = DOUBLE_EPS  # of the errors that are left, relative to the variance now
+            for i in range(d):
+                if known[i]:
+                    worst = max(worst, (1 - a) * DOUBLE_EPS * peak[i] / W / A[i, i])
         if troubled[k]:
             _fall_back(A, W, separator, within, R, L)
         elif _is_singular(A, 48 * d * worst, R, L):
