@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import shellingham
 
 import verosim
 from tests.behaviour.command_line import SOURCE, run, start
@@ -371,11 +374,48 @@ def test_a_number_model_refuses_categories(folder, tmp_path):
     assert "--model twin" in err
 
 
-def test_completion_is_printed():
-    with start("--show-completion", "bash") as process:
-        out, err = process.communicate()
-    assert process.returncode == 0, err
-    assert "_VEROSIM_COMPLETE" in out or "complete" in out
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell", "pwsh"])
+def test_completion_is_printed_and_installed(shell, monkeypatch, tmp_path):
+    """Of the shell that started the process, whatever has started the tests."""
+    monkeypatch.setattr(shellingham, "detect_shell", lambda: (shell, f"/bin/{shell}"))
+    assert "_VEROSIM_COMPLETE" in run("--show-completion").stdout
+    if "p" not in shell:  # PowerShell itself says where its profile is
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert f"{shell} completion installed" in run("--install-completion").stdout
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert any("_VEROSIM_COMPLETE" in path.read_text() for path in files)
+
+
+@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
+def test_completion_needs_a_shell_that_it_knows(option, monkeypatch, tmp_path):
+    """A scheduler, a container or another program may start the process without a shell."""
+
+    def no_shell() -> None:
+        raise shellingham.ShellDetectionFailure
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for detect, what in (
+        (no_shell, "This process was not started from a shell"),
+        (lambda: ("tcsh", "/bin/tcsh"), "Completion is not available for tcsh"),
+    ):
+        monkeypatch.setattr(shellingham, "detect_shell", detect)
+        done = run(option, code=2)
+        first, second = done.stderr.splitlines()
+        assert first.startswith(f"error: {what}")
+        assert "bash, zsh, fish or PowerShell" in second
+        assert done.stdout == ""
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_completion_in_a_process_of_bash():
+    command = shlex.join([sys.executable, "-m", "verosim", "--show-completion"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command}; exit $?"],  # two commands, so that bash stays the parent
+        env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "complete -o default -F _verosim_completion verosim" in done.stdout
 
 
 def test_each_result_is_json(folder, model, tmp_path):

@@ -20,6 +20,8 @@ from verosim.cli.console import CONSOLE, note
 from verosim.cli.shell_words import for_shell
 
 SUCCESS, REFUSED, WRONG_COMMAND, CHECK_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+COMPLETION = ("--install-completion", "--show-completion")  # options of typer
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")  # that typer has completion for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,12 +60,19 @@ def _run(arguments: list[str]) -> int:
     from verosim.cli.endings import Interrupted, PipeClosed
     from verosim.errors import VerosimError
 
+    if arguments and arguments[0] in COMPLETION:
+        problem = _no_completion()
+        if problem:
+            hint = "Run the command in bash, zsh, fish or PowerShell."
+            return _fail(problem, hint, WRONG_COMMAND)
     wrong_command: Any = typer.BadParameter.__bases__[0]  # all errors of usage
     try:
         code = app(arguments or ["--help"], prog_name="verosim", standalone_mode=False)
         return _checked(code)
     except typer.Exit as done:
         return _checked(done.exit_code)
+    except SystemExit as done:  # of typer, after it printed the completion
+        return _checked(done.code)
     except (typer.Abort, Interrupted):
         raise KeyboardInterrupt from None
     except PipeClosed:
@@ -87,6 +96,17 @@ def _run(arguments: list[str]) -> int:
         lines = str(error).splitlines() or [""]
         what = f"Unexpected {type(error).__name__}: {lines[0]}"
         return _fail(what, "Repeat the command with --debug, and report the error.", REFUSED)
+
+
+def _no_completion() -> str | None:
+    """Why there is no completion here: the parents of the process have no shell, or another one."""
+    import shellingham
+
+    try:
+        shell, _ = shellingham.detect_shell()
+    except shellingham.ShellDetectionFailure:
+        return "This process was not started from a shell, so there is nothing to complete."
+    return None if shell in SHELLS else f"Completion is not available for {shell}."
 
 
 def _checked(code: Any) -> int:
