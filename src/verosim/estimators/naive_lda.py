@@ -29,7 +29,7 @@ class NaiveLDA(GaussianClassifier):
     covariance : {"mle", "unbiased"}, default="mle"
         The divisor of the variances. "mle" divides by n, the number of rows. "unbiased" divides
         by n − C. If every class has one row, the variance within the classes is 0: `floor` decides,
-        and a `SingularWarning` says so.
+        and there is a `SingularWarning`.
     shrinkage : float, {"ledoit_wolf", "oas", "cv"} or None, default=None
         How far each variance is moved towards the mean variance of all columns: σ²_j becomes
         (1 − a) σ²_j + a mean_j σ²_j. A number from 0 to 1 is the share a. "ledoit_wolf" and
