@@ -54,7 +54,7 @@ def data_of(html: str) -> dict:
 
 def test_the_policy_allows_one_script_and_one_style(tmp_path):
     html = content(
-        verosim.report(verosim.NaiveBayes().fit(rows(), "label"), rows(), tmp_path / "r")
+        verosim.report(verosim.NaiveBayes().fit(rows(), "label"), rows(), path=tmp_path / "r")
     )
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)[1].replace("&#39;", "'")
     for rule in ("default-src 'none'", "base-uri 'none'", "form-action 'none'"):
@@ -117,7 +117,7 @@ def test_a_report_of_the_sums_alone(tmp_path):
 
 def test_a_report_with_rows_has_their_scores(tmp_path):
     model = verosim.NaiveBayes().fit(rows(), "label")
-    html = content(verosim.report(model, rows(), tmp_path / "r"))
+    html = content(verosim.report(model, rows(), path=tmp_path / "r"))
     found = data_of(html)
     assert np.sum(found["confusion"]) == N
     accuracy = verosim.cross_validate(model, rows(), "label").mean("accuracy")
@@ -133,7 +133,7 @@ def test_models_that_must_be_fitted_again_have_scores_too(wrap, tmp_path):
         "twin": lambda: verosim.twin(verosim.GaussianNB().fit(table, "label")).fit(table, "label"),
         "svm": lambda: verosim.LinearSVM().fit(table[["age"]], table["label"]),
     }[wrap]()
-    found = data_of(content(verosim.report(model, table, tmp_path / "r", y="label")))
+    found = data_of(content(verosim.report(model, table, path=tmp_path / "r", y="label")))
     assert np.sum(found["confusion"]) == N
     assert ("calibration" in found) == (wrap != "svm")
 
@@ -145,7 +145,7 @@ def test_rows_need_a_source(tmp_path):
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):
     model = verosim.NaiveBayes().fit(rows(), "label")
-    first, second = (verosim.report(model, rows(), tmp_path / name) for name in "ab")
+    first, second = (verosim.report(model, rows(), path=tmp_path / name) for name in "ab")
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -157,7 +157,7 @@ def test_adult_is_small_and_fast(data, tmp_path):
     verosim.cross_validate(model, table, "income")
     alone = time.process_time() - start
     start = time.process_time()
-    file = verosim.report(model, table, tmp_path / "adult.html")
+    file = verosim.report(model, table, path=tmp_path / "adult.html")
     assert time.process_time() - start <= 10 * alone
     assert file.stat().st_size < 3_000_000
 
@@ -180,7 +180,7 @@ def test_a_wide_covariance_explains_few_rows(holes, tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "importance", watched)
     monkeypatch.setattr(module, "EXPLAINED_CELLS", 6_000)
-    found = data_of(content(verosim.report(model, table, tmp_path / "r")))
+    found = data_of(content(verosim.report(model, table, path=tmp_path / "r")))
     assert explained == [0 if holes else 100]
     assert len(found["importance"]["bars"]) == 60
 
@@ -188,7 +188,7 @@ def test_a_wide_covariance_explains_few_rows(holes, tmp_path, monkeypatch):
 def test_the_report_of_a_pool_has_the_diagnosis_of_a_named_expert(tmp_path):
     experts = [verosim.NaiveBayes(), verosim.KDB(k=1)]
     model = verosim.Pool(experts, keep="all").fit(rows(), "label")
-    html = content(verosim.report(model, rows(), tmp_path / "r"))
+    html = content(verosim.report(model, rows(), path=tmp_path / "r"))
     assert "the diagnosis of its best expert with a density of the columns, " in html
     assert f"There are {N} rows for" in html
     alone = content(verosim.report(model, path=tmp_path / "r"))
@@ -212,13 +212,13 @@ def test_a_model_without_a_density_says_that_it_has_no_diagnosis(tmp_path):
 def test_values_of_few_rows_are_not_named(model, with_source, tmp_path):
     fitted = model.fit(rows(), "label")
     source = rows() if with_source else None
-    html = content(verosim.report(fitted, source, tmp_path / "r"))
+    html = content(verosim.report(fitted, source, path=tmp_path / "r"))
     assert "secret-hue" not in html
     assert "red" in html
     if type(model) is not verosim.LDA:
         assert f"{value_hash('secret-hue'):016x}" in html  # it can still be typed
     if with_source:
-        assert "secret-hue" in content(verosim.report(fitted, source, tmp_path / "r", rows=2))
+        assert "secret-hue" in content(verosim.report(fitted, source, path=tmp_path / "r", rows=2))
 
 
 def test_the_ends_of_a_histogram_are_not_in_a_report(tmp_path):
@@ -226,7 +226,7 @@ def test_the_ends_of_a_histogram_are_not_in_a_report(tmp_path):
     table.loc[7, "age"] = 987654.125
     model = verosim.NaiveBayes({"age": "histogram"}).fit(table, "label")
     for source in (None, table):
-        assert "987654" not in content(verosim.report(model, source, tmp_path / "r"))
+        assert "987654" not in content(verosim.report(model, source, path=tmp_path / "r"))
 
 
 @pytest.mark.parametrize("with_source", [True, False])
@@ -235,7 +235,7 @@ def test_tokens_of_few_rows_are_not_named(with_source, tmp_path):
     labels = ["a", "b"] * 21
     model = verosim.TextNB().fit(texts, labels)
     source = texts if with_source else None
-    html = content(verosim.report(model, source, tmp_path / "r", y=labels if with_source else None))
+    html = content(verosim.report(model, source, path=tmp_path / "r", y=labels if with_source else None))
     assert "zyxwqj" not in html
     assert "night" in html
 
@@ -245,7 +245,7 @@ def test_ignored_columns_are_not_in_a_report(tmp_path):
     names = [name for name in table if name not in privacy._table()]
     model = verosim.NaiveBayes(columns=dict.fromkeys(names, "ignore")).fit(table, "y")
     for source in (None, table):
-        html = content(verosim.report(model, source, tmp_path / "r"))
+        html = content(verosim.report(model, source, path=tmp_path / "r"))
         assert privacy.SECRET not in html
         assert "776655" not in html
 
@@ -294,3 +294,14 @@ def test_the_files_of_the_page_are_in_the_wheel():
         cwd=root, capture_output=True, text=True,
     )  # fmt: skip
     assert done.stdout == ""
+
+
+def test_labels_stand_third_and_the_file_has_a_name(tmp_path, monkeypatch):
+    """`report(model, table, "target")` reads the target; it writes no file of that name."""
+    monkeypatch.chdir(tmp_path)
+    table = rows()
+    model = verosim.NaiveBayes().fit(table, "label")
+    assert verosim.report(model, table, "label").name == "report.html"
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(TypeError):
+        verosim.report(model, table, "label", tmp_path / "page.html")

@@ -95,7 +95,7 @@ PAGES = {
 
 def report_of(model, source, path, **how):
     rows, y = source if isinstance(source, tuple) else (source, None)
-    return verosim.report(model, rows, path, y=y, **how).read_text(encoding="utf-8")
+    return verosim.report(model, rows, y, path=path, **how).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

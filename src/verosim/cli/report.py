@@ -66,7 +66,7 @@ def report_command(
     from verosim.insight.report.report import report as write_report
 
     path = write_report(
-        fitted, table, output, rows, budget, y=target,
+        fitted, table, target, path=output, rows=rows, budget=budget,
         language="es" if language == "es" else "en", title=title,
     )  # fmt: skip
     size = path.stat().st_size

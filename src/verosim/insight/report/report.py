@@ -63,11 +63,11 @@ MOST_BOUNDARY_CLASSES = 64
 def report(
     model: ScoreMixin,
     source: Source | None = None,
+    y: Labels | None = None,
+    *,
     path: str | os.PathLike[str] = "report.html",
     rows: int = 0,
     budget: str | float = "3MB",
-    *,
-    y: Labels | None = None,
     language: Literal["en", "es"] = "en",
     title: str | None = None,
 ) -> Path:
@@ -92,6 +92,8 @@ def report(
         A fitted classifier.
     source : array-like of shape (n, d), table or None, default=None
         Rows with labels, best the training rows. None makes a report of the sums alone.
+    y : array-like of shape (n,), str or None, default=None
+        The labels, or the name of the target column. None uses the target column of the fit.
     path : str or path, default="report.html"
         The file to write.
     rows : int, default=0
@@ -99,8 +101,6 @@ def report(
     budget : str or float, default="3MB"
         The largest size of the file, such as "500kB", or a number of bytes. If the program of the
         model is larger, the nomogram runs a smaller one, with a note in the page.
-    y : array-like of shape (n,), str or None, default=None
-        The labels, or the name of the target column. None uses the target column of the fit.
     language : {"en", "es"}, default="en"
         The language of the page.
     title : str or None, default=None
@@ -127,7 +127,7 @@ def report(
     ...          "kind": ["a", "a", "b", "b"] * 5}
     >>> model = verosim.NaiveBayes().fit(table, "kind")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = verosim.report(model, table, f"{folder}/report.html")
+    ...     file = verosim.report(model, table, path=f"{folder}/report.html")
     ...     "<title>NaiveBayes</title>" in file.read_text(encoding="utf-8")
     True
     """
