@@ -235,7 +235,9 @@ def test_tokens_of_few_rows_are_not_named(with_source, tmp_path):
     labels = ["a", "b"] * 21
     model = verosim.TextNB().fit(texts, labels)
     source = texts if with_source else None
-    html = content(verosim.report(model, source, path=tmp_path / "r", y=labels if with_source else None))
+    html = content(
+        verosim.report(model, source, path=tmp_path / "r", y=labels if with_source else None)
+    )
     assert "zyxwqj" not in html
     assert "night" in html
 
