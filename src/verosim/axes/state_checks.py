@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from verosim.errors import VerosimError
 
 MOST_FOLDS = 1 << 20
 LONGEST_STORED_LABEL = 1 << 16
-LABEL_TYPES = (str, int, float, tuple, bytes, date, timedelta, np.generic, type(None))
+LARGEST_INTEGER = 1 << 128  # of a label or another number that is saved
+INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))  # types, and their bounds
+LABEL_TYPES = (str, int, float, tuple, bytes, date, timedelta, Decimal, np.generic, type(None))
 
 
 def wrong_state(what: str) -> VerosimError:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from verosim.data import cells
-from verosim.data.labels import encode_labels
-from verosim.data.stream import as_array, as_label, kind_of_labels
+from verosim.data.labels import array_of_labels, encode_labels, label_array
+from verosim.data.stream import as_label, check_length, kind_of_labels
+from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 
 SAME_LABELS_HINT = "Give the labels in the same form as at fit."
@@ -22,7 +23,7 @@ SAME_LABELS_HINT = "Give the labels in the same form as at fit."
 
 def matched_labels(y: Any, classes: np.ndarray) -> np.ndarray:
     """(n,) the labels, in the type of the classes if they differ by their type alone."""
-    y = np.asarray(y)
+    y = label_array(y)
     if y.ndim != 1 or not len(y):
         return y
     codes, found = encode_labels(y)
@@ -32,10 +33,20 @@ def matched_labels(y: Any, classes: np.ndarray) -> np.ndarray:
     other = [_of_kind(label, kind_of_labels(classes)) for label in found.tolist()]
     check_shared(other, found.tolist(), classes)
     if None not in other:
-        return as_array(other)[codes]
+        return array_of_labels(other)[codes]
     mixed = np.empty(len(other), dtype=object)  # a label that no class can be stays as it is
     mixed[:] = [new if new is not None else old for new, old in zip(other, found, strict=True)]
     return mixed[codes]
+
+
+def accuracy_of(predicted: np.ndarray, y: np.ndarray, sample_weight: Any) -> float:
+    """The weighted share of rows whose prediction equals the label, for labels of any type."""
+    labels = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
+    check_length(len(labels), len(predicted), "labels")
+    if predicted.dtype.kind != labels.dtype.kind:  # numpy compares large integers as floats
+        predicted, labels = predicted.astype(object), labels.astype(object)
+    weights = as_weights(sample_weight, len(labels))
+    return float(np.average(predicted == labels, weights=weights if len(weights) else None))
 
 
 def check_shared(labels: Iterable[Any], shown: Iterable[Any], classes: np.ndarray) -> None:

@@ -1,34 +1,130 @@
-"""Converts labels (texts, booleans, integers or other sortable values) to class numbers."""
+"""Converts labels to class numbers. Every label that comes in passes here.
+
+Labels are texts, booleans, whole numbers, byte strings, decimals, dates, times or durations, all of
+one type. They keep their values: a list is not given to numpy as it is, because numpy makes texts
+of mixed lists, floats of large integers, and 'a' of 'a\\0'.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import timezone
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from verosim import kernels
 from verosim.axes.codes import is_missing
-from verosim.axes.groups import as_labels, kind_of, sorted_labels, union_of_labels
+from verosim.axes.groups import (
+    LABEL_KINDS,
+    WITH_ZONE,
+    as_labels,
+    check_one_kind,
+    is_exact_time,
+    kind_of,
+    kind_of_label,
+    plain_label,
+    plain_times,
+    sorted_labels,
+    union_of_labels,
+)
+from verosim.axes.state_checks import INTEGERS, LARGEST_INTEGER
 from verosim.errors import VerosimError
 
 FEW_LABELS = 8  # so few labels are coded one by one
 LABEL_TABLE_SPAN = 1 << 20  # the widest range of integer labels that is coded with a table
 MISSING_LABEL_HINT = 'Leave these rows out with unlabelled="skip", or use them with SemiSupervised.'
+PLAIN_LABELS = {*LABEL_KINDS, type(None)} - {Decimal}  # types that `plain_label` does not change
+BOUNDED = {"integers", "decimals", WITH_ZONE}  # types with labels that are refused
+LABEL_TYPE_HINT = "Use texts: y = [str(label) for label in y]."
+
+
+def label_array(y: Any) -> np.ndarray:
+    """Labels as an array that has exactly these labels, also missing ones."""
+    if isinstance(y, np.ma.MaskedArray):
+        y = y.astype(object).filled(None) if y.mask.any() else y.data
+    if isinstance(y, list | tuple):
+        return array_of_labels(list(y))
+    if not isinstance(y, np.ndarray):
+        y = _array_of_column(y)
+    y = np.asarray(y)
+    if not y.dtype.isnative:
+        y = y.astype(y.dtype.newbyteorder("="))
+    if y.dtype.kind == "T":
+        y = y.astype(object)
+    if y.dtype == object and y.ndim == 1 and not set(map(type, y.tolist())) <= PLAIN_LABELS:
+        return _as_objects(y.tolist())
+    return plain_times(y)
+
+
+def _array_of_column(y: Any) -> np.ndarray:
+    """The labels of a Series or of a column, also if numpy would drop digits or time zones."""
+    out = np.asarray(y)
+    kind = y.dtype if hasattr(y, "dtype") else getattr(y, "type", None)
+    if out.dtype.kind not in "fM" or isinstance(kind, np.dtype):
+        return out
+    to_list = getattr(y, "to_pylist", None) or getattr(y, "to_list", None)
+    zone = getattr(kind, "tz", None) or getattr(kind, "time_zone", None)
+    drops = zone is not None and is_exact_time(out) if out.dtype.kind == "M" else True
+    return array_of_labels(to_list()) if drops and to_list is not None else out
+
+
+def array_of_labels(labels: list[Any]) -> np.ndarray:
+    """A list of labels as an array with the type of numpy that has all of them, or of objects."""
+    types = set(map(type, labels))
+    if len(types) == 1 and issubclass(*types, np.generic) and not issubclass(*types, np.flexible):
+        return plain_times(np.array(labels))
+    if not types <= PLAIN_LABELS:
+        if any(isinstance(label, list | tuple | np.ndarray) for label in labels):
+            return _nested(labels)
+        labels = list(map(plain_label, labels))
+        types = set(map(type, labels))
+    if types == {str} or types == {bytes}:  # numpy removes zeros at the end
+        joined = type(labels[0])().join(labels)
+        zero: Any = "\0" if types == {str} else b"\0"
+        if zero not in joined:
+            return np.array(labels)
+    elif types == {int}:
+        low, high = min(labels), max(labels)
+        for dtype, least, most in INTEGERS:
+            if least <= low and high < most:
+                return np.array(labels, dtype=dtype)
+    elif types <= {bool} or types == {float}:
+        return np.array(labels)
+    return _as_objects(labels)
+
+
+def _as_objects(labels: list[Any]) -> np.ndarray:
+    return np.fromiter(map(plain_label, labels), dtype=object, count=len(labels))
+
+
+def _nested(labels: list[Any]) -> np.ndarray:
+    """Lists of labels: a matrix, which the caller refuses, or lists of different lengths."""
+    try:
+        return np.asarray(labels)
+    except ValueError:
+        raise _not_labels() from None
+
+
+def _not_labels() -> VerosimError:
+    return VerosimError(
+        "The labels y should be a 1d array, but some labels are lists or other objects.",
+        "Give one text, boolean or integer per row.",
+    )
 
 
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(codes (n,) int32, sorted labels): the labels of y and those in `known`."""
-    y = np.asarray(y)
-    if not y.dtype.isnative:
-        y = y.astype(y.dtype.newbyteorder("="))
+    y = label_array(y)
     if y.dtype.kind == "f":
         _check_float_labels(y)
     if y.dtype.kind in "iub" and len(y) > FEW_LABELS:
         found, codes = _encode_integers(y)
     else:
         found, codes = _encode_any(y)
-    if known is None or np.array_equal(known, found):
-        return codes, found if known is None or known.dtype != found.dtype else known
+    if known is None or (known.dtype == found.dtype and np.array_equal(known, found)):
+        return codes, found if known is None else known
     place = {label: i for i, label in enumerate(known.tolist())}
     labels = known
     if known.dtype != found.dtype or any(label not in place for label in found.tolist()):
@@ -64,20 +160,53 @@ def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     try:
         distinct = set(values)
     except TypeError:
-        raise VerosimError(
-            "The labels y should be a 1d array, but some labels are lists or other objects.",
-            "Give one text, boolean or integer per row.",
-        ) from None
-    kinds = {type(value) for value in distinct}
-    if str in kinds and len(kinds) > 1:
-        raise VerosimError(
-            f"The labels mix text and other types: {sorted(k.__name__ for k in kinds)}.",
-            "Give all labels as text, or all as numbers.",
-        )
+        raise _not_labels() from None
+    if y.dtype.kind != "U":
+        _check_types(values, distinct, y)
     labels = sorted_labels(distinct)
     place = {label: i for i, label in enumerate(labels)}
     codes = np.fromiter(map(place.__getitem__, values), dtype=np.int32, count=len(values))
     return as_labels(labels, y.dtype), codes
+
+
+def _check_types(values: list[Any], distinct: set[Any], y: np.ndarray) -> None:
+    """Raise an error unless all labels have one type, which works in every method."""
+    times, kinds = y.dtype.kind in "Mm", set(map(kind_of_label, distinct))
+    if None in kinds or (times and "integers" in kinds):
+        i = next(
+            i for i, v in enumerate(values) if kind_of_label(v) is None or (times and type(v) is int)
+        )
+        fine = times or hasattr(values[i], "nanosecond") or hasattr(values[i], "nanoseconds")
+        what = f"The label of row {i} is {y[i]!r}, which "
+        raise VerosimError(
+            what + (
+                "has nanoseconds or is outside the years 1 to 9999"
+                if fine
+                else f"has the type {type(y[i]).__name__}"
+            ) + ".",
+            LABEL_TYPE_HINT,
+        )
+    if "floats" in kinds and y.dtype == object:
+        _check_float_labels(np.array([v if type(v) is float else 0.0 for v in values]))
+    if len(kinds) > 1 or len(set(map(type, values))) > 1:
+        check_one_kind(values)  # not only of `distinct`, because 1 and True are equal
+    for label in distinct if kinds & BOUNDED else ():
+        problem = _problem(label)
+        if problem:
+            raise VerosimError(f"The label {label!r} {problem}.", LABEL_TYPE_HINT)
+
+
+def _problem(label: Any) -> str:
+    """Why a label of a type with bounds cannot be a class; empty if it can."""
+    if type(label) is int:
+        return "is a whole number of more than 128 bits" if abs(label) >= LARGEST_INTEGER else ""
+    if type(label) is Decimal:
+        return "" if label.is_finite() else "is not finite"
+    try:
+        in_zone = label == label.astimezone(timezone.utc)
+    except OverflowError:
+        in_zone = False
+    return "" if in_zone else "is not one moment in UTC, because of its time zone"
 
 
 def _check_float_labels(y: np.ndarray) -> None:
@@ -135,13 +264,13 @@ def check_known(labels: np.ndarray, known: np.ndarray) -> None:
     if unknown:
         raise VerosimError(
             f"The label {unknown[0]!r} is not one of the model's classes.",
-            f"Use one of the classes {known.tolist()[:10]} (of type {kind_of(known)}).",
+            f"Use one of the classes {known.tolist()[:10]}, which are {kind_of(known)}.",
         )
 
 
 def labels_of(y: Any, n: int) -> np.ndarray:
     """The labels of n rows as a vector (n,)."""
-    y = np.asarray(y)
+    y = label_array(y)
     if y.ndim != 1:
         raise VerosimError(
             f"The labels y should be a 1d array, got an array of shape {y.shape} instead.",

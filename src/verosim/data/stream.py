@@ -15,7 +15,7 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.declared_values import check_declared
-from verosim.data.labels import continuous_label, missing_labels
+from verosim.data.labels import array_of_labels, continuous_label, missing_labels
 from verosim.data.schema import Schema
 from verosim.data.tables import Rows, Table
 from verosim.data.weights import WEIGHTS_HINT, WRITTEN_WEIGHTS_HINT
@@ -209,7 +209,7 @@ def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, n
         except (ValueError, KeyError):
             place = rows.place(int(np.argmax(index == i)))
             raise _unreadable_label(target, texts[i], place, schema) from None
-    labels, inverse = np.unique(as_array(found), return_inverse=True)
+    labels, inverse = np.unique(array_of_labels(found), return_inverse=True)
     table = np.zeros(len(texts), dtype=np.int32)
     table[at] = inverse
     return table[index], labels
@@ -219,14 +219,6 @@ def kind_of_labels(classes: np.ndarray) -> str:
     """The type of labels: "integer", "boolean" or "text"."""
     kind = classes.dtype.kind
     return "boolean" if kind == "b" else "integer" if kind in "iuf" else "text"
-
-
-def as_array(labels: list[Any]) -> np.ndarray:
-    """Labels of one type as an array. Large integers stay exact."""
-    if labels and isinstance(labels[0], int) and not isinstance(labels[0], bool):
-        wide = max(labels) >= 2**63
-        return np.array(labels, dtype=np.uint64 if wide and min(labels) >= 0 else np.int64)
-    return np.array(labels)
 
 
 def as_label(text: str, kind: str) -> Any:

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
 from verosim.data.adapters import opened_as
-from verosim.data.labels import check_known, positions
+from verosim.data.labels import check_known, label_array, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
 from verosim.estimators.density_method import DensityMethod
@@ -241,7 +241,7 @@ class GenerativeClassifier(StatisticClassifier):
         rng = generator(random_state)
         classes = None
         if y is not None:
-            wanted = np.full(n, y) if np.ndim(y) == 0 else np.asarray(y)
+            wanted = label_array([y] * n if np.ndim(y) == 0 else y)
             if wanted.shape != (n,):
                 raise VerosimError(
                     f"y must be one label or an array of {n} labels, one per row; got shape "

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
-from verosim.data.label_match import matched_labels
+from verosim.data.label_match import accuracy_of, matched_labels
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
@@ -229,8 +229,7 @@ class ScoreMixin:
             If no label is a class of the model. Labels that differ from the classes by their type
             alone are matched.
         """
-        labels = matched_labels(y, self.classes_)
-        return float(super().score(X, labels, sample_weight))  # type: ignore[misc]
+        return accuracy_of(self.predict(X), matched_labels(y, self.classes_), sample_weight)
 
     @available_if(has_probabilities)
     def predict_proba(

@@ -299,7 +299,9 @@ def _restore(model: Any, name: str, fitted: dict[str, Any]) -> None:
     if name == "OneVsRest" and "classes_" in fitted:
         from sklearn.preprocessing import LabelBinarizer
 
-        model.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes_)
+        numbers = np.arange(len(model.classes_))  # it does not accept labels of all types
+        model.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(numbers)
+        model.label_binarizer_.classes_ = model.classes_
     if name == "Twin" and form is not None:
         from verosim.twins.twin import FeatureScores
 

@@ -12,6 +12,7 @@ import numpy as np
 from verosim.axes.codes import is_missing
 from verosim.data import as_weights, cells
 from verosim.data.adapters import is_stream, open_table
+from verosim.data.labels import array_of_labels
 from verosim.data.schema import Schema
 from verosim.data.tables import RowFilter, Rows, Table
 from verosim.errors import VerosimError
@@ -147,4 +148,4 @@ def _plain_labels(y: np.ndarray) -> np.ndarray:
     """The labels in the type that they had before some of them were missing."""
     if y.dtype.kind == "f" and (y == np.floor(y)).all():
         return y.astype(np.int64)
-    return np.array(y.tolist()) if y.dtype == object else y
+    return array_of_labels(y.tolist()) if y.dtype == object else y

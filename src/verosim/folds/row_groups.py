@@ -12,6 +12,7 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import as_labels, plain_label, sorted_labels
 from verosim.data import cells
 from verosim.data.adapters import is_source, open_table
+from verosim.data.labels import label_array
 from verosim.data.near_names import check_in_table
 from verosim.data.schema import Schema
 from verosim.data.stream import Chunk, TableSource
@@ -128,7 +129,7 @@ def _of_column(name: str, inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
 
 def _of_values(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """The groups and their numbers, from one value for each row."""
-    found = np.asarray(values, dtype=object)
+    found = label_array(values)
     if found.ndim != 1:
         raise VerosimError(
             f"by must have one value for each row; got shape {found.shape}.",
@@ -158,7 +159,7 @@ def _kept(values: Any, inputs: Inputs, labels: Any) -> Any:
     """The groups of the rows that have a label, if the other rows were left out."""
     if labels is None or isinstance(labels, str) or inputs.y is None or isinstance(inputs.y, str):
         return values
-    before = np.asarray(labels).ravel()
+    before = label_array(labels).ravel()
     if len(inputs.y) == len(before) or len(values) != len(before):
         return values
-    return np.asarray(values, dtype=object)[has_label(before)]
+    return label_array(values)[has_label(before)]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from verosim.data.labels import array_of_labels
 from verosim.errors import VerosimError, listed
 from verosim.linalg import EPS
 
@@ -203,7 +204,7 @@ class ScikitScore(Score):
         self, log_proba: np.ndarray, codes: np.ndarray, weights: np.ndarray, classes: np.ndarray
     ) -> float:
         """The score of these rows. Empty weights mean that all weights are 1."""
-        classes = _of_one_type(classes)
+        classes = _for_scikit(classes)
         stand_in = _WithProbabilities if self.probable else _WithScores
         given = {"sample_weight": weights} if len(weights) else {}
         rows = np.zeros((len(codes), 1))
@@ -254,7 +255,7 @@ class ConfusionScore(Score):
         codes, predicted = np.nonzero(counts)
         log_proba = np.full((len(codes), len(classes)), -np.inf)
         log_proba[np.arange(len(codes)), predicted] = 0.0
-        return self.score.of(log_proba, codes, counts[codes, predicted], np.array(classes))
+        return self.score.of(log_proba, codes, counts[codes, predicted], array_of_labels(classes))
 
 
 class _WithScores(ClassifierMixin, BaseEstimator):
@@ -353,9 +354,11 @@ def _unknown_scoring(scoring: Any) -> VerosimError:
     )
 
 
-def _of_one_type(labels: np.ndarray) -> np.ndarray:
-    """Labels that are stored as objects, in the type that the metrics of scikit-learn need."""
-    return np.array(labels.tolist()) if labels.dtype == object else labels
+def _for_scikit(classes: np.ndarray) -> np.ndarray:
+    """The classes in a type that the metrics of scikit-learn accept: their numbers at last."""
+    found = array_of_labels(classes.tolist())
+    is_large = found.dtype.kind == "f" and np.abs(found).max() > 1 << 53
+    return found if found.dtype.kind in "biufU" and not is_large else np.arange(len(found))
 
 
 def _name_of(scorer: Any) -> str:

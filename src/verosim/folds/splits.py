@@ -28,6 +28,7 @@ from verosim.data.folds import (
     folds_named,
     is_table_folds,
 )
+from verosim.data.labels import label_array
 from verosim.data.near_names import check_in_table
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import ChunkWork, cluster_of, reduce_chunks
@@ -62,7 +63,7 @@ def array_folds(
     n = len(y)
     if isinstance(cv, str) and cv == "loo":
         raise VerosimError('cv="loo" is not possible here, because folds are needed.', "Use cv=10.")
-    if y.dtype == object:  # the splitters of scikit-learn need labels of one type
+    if y.dtype.kind not in "biuU":  # the splitters of scikit-learn refuse labels of other types
         y = encode_labels(y)[0]
     if groups is not None:
         groups = groups_of_rows(groups, n)
@@ -114,7 +115,7 @@ def shuffled_folds(
 
 def groups_of_rows(groups: Any, rows: int | None) -> np.ndarray:
     """(n,) the group of each row. `rows` is the number of rows if it is known."""
-    groups = np.asarray(groups)
+    groups = label_array(groups)
     if groups.ndim != 1 or (rows is not None and len(groups) != rows):
         wanted = "row" if rows is None else f"of the {rows} rows"
         raise VerosimError(
@@ -167,7 +168,7 @@ def _pairs(splitter: Any, y: np.ndarray, groups: Any, X: Any) -> TrainTestPairs:
 def _row_by_row(cv: Any, n: int) -> tuple[np.ndarray, int] | None:
     """The fold of each row and the number of folds, if cv has one number or name per row."""
     try:
-        given = np.asarray(cv)
+        given = label_array(cv)
     except ValueError:
         return None
     if given.ndim != 1 or given.dtype.kind not in "iufbUSO" or len(given) != n:
@@ -326,7 +327,7 @@ def row_labels(source: ArraySource | TableSource, y: Any) -> np.ndarray:
     """(n,) the label of each row of a source."""
     if isinstance(source, TableSource) and isinstance(source.target, str):
         return labels_of_table(source)
-    return np.asarray(y)
+    return label_array(y)
 
 
 def row_weights(source: ArraySource | TableSource, n: int) -> np.ndarray:

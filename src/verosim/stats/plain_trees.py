@@ -22,10 +22,12 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 
+from verosim.axes.state_checks import INTEGERS, LARGEST_INTEGER
 from verosim.errors import VerosimError
 
 DEEPEST = 64  # levels of a tree
@@ -41,8 +43,6 @@ ARRAY_TYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", 
 STORED = {np.dtype(kind).newbyteorder("<"): np.dtype(kind).str for kind in ARRAY_TYPES}
 SCALARS = {np.dtype(kind).name: np.dtype(kind).type for kind in ARRAY_TYPES}
 SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))
-LARGEST_INTEGER = 1 << 128
 TIME_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 TIMES = {f"<{kind}8[{unit}]" for kind in "Mm" for unit in TIME_UNITS}
 
@@ -93,6 +93,8 @@ class _Packing:
             return {"is": kind.__name__, "of": one.isoformat()}
         if kind is timedelta:
             return {"is": "timedelta", "of": [one.days, one.seconds, one.microseconds]}
+        if kind is Decimal:
+            return {"is": "decimal", "of": str(one)}
         if kind is bytes:
             return {"is": "bytes", "of": self._add(at, np.frombuffer(one, dtype=np.uint8))}
         if kind is list or kind is tuple:
@@ -284,7 +286,7 @@ NODE_FIELDS = {
     "labels": {"of", "width", "shape"}, "objects": {"of", "shape"}, "array": {"of", "order"},
     "sparse": {"of", "shape", "order"}, "coded": {"of", "order"}, "scalar": {"type", "of"},
     "date": {"of"}, "datetime": {"of"}, "timedelta": {"of"}, "times": {"type", "of"},
-    "bytestrings": {"of"},
+    "bytestrings": {"of"}, "decimal": {"of"},
 }  # fmt: skip
 OPTIONAL_FIELDS = {"as", "order"}
 
@@ -446,6 +448,15 @@ class _Unpacking:
             return timedelta(*of)
         except OverflowError:
             raise damaged("a duration is too long") from None
+
+    def _decimal(self, node: Any, depth: int) -> Decimal:
+        try:
+            out = Decimal(node["of"]) if isinstance(node["of"], str) else Decimal("NaN")
+        except InvalidOperation:
+            out = Decimal("NaN")
+        if not out.is_finite():
+            raise damaged("a decimal is not a number")
+        return out
 
     def _bytestrings(self, node: Any, depth: int) -> np.ndarray:
         cells = self.tree(node["of"], depth)

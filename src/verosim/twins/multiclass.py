@@ -24,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 from verosim.bayes.program import Program
 from verosim.data import as_weights, encode_labels
 from verosim.data.clusters import check_is_here
+from verosim.data.label_match import accuracy_of, matched_labels
 from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
@@ -33,7 +34,7 @@ from verosim.folds.inputs import one_column
 from verosim.twins.comparison.resampling import rows_of
 
 if TYPE_CHECKING:
-    from verosim.typing import Labels, Source
+    from verosim.typing import Labels, Source, Weights
 
 
 def binary_function(estimator: Any, X: Any) -> np.ndarray:
@@ -76,15 +77,46 @@ class _Multiclass:
         y = one_column(y)
         if fit_params.get("sample_weight") is None:
             fit_params.pop("sample_weight", None)
-            self._check_classes(y)
-            return super().fit(X, y, **fit_params)  # type: ignore[misc]
+            return self._fit(X, y, fit_params)
         weights = as_weights(fit_params["sample_weight"], len(y))
         if not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = rows_of(X, kept), y[kept], weights[kept]
-        self._check_classes(y, " with a sample_weight above 0")
         with self._weighing():
-            return super().fit(X, y, **fit_params | {"sample_weight": weights})  # type: ignore[misc]
+            which = " with a sample_weight above 0"
+            return self._fit(X, y, fit_params | {"sample_weight": weights}, which)
+
+    def _fit(self, X: Any, y: np.ndarray, fit_params: dict[str, Any], which: str = "") -> Self:
+        """Fit to the numbers of the classes: scikit-learn accepts few types of labels."""
+        codes, classes = encode_labels(y)
+        if len(classes) == 1:
+            raise only_one_class(type(self).__name__, len(y), classes[0], which)
+        super().fit(X, codes, **fit_params)  # type: ignore[misc]
+        self.classes_ = classes
+        if hasattr(self, "label_binarizer_"):
+            self.label_binarizer_.classes_ = classes
+        return self
+
+    @reads
+    def score(self, X: Source, y: Labels, sample_weight: Weights | None = None) -> float:
+        """Compute the accuracy: the share of rows with a correct prediction.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            The rows to classify.
+        y : array-like of shape (n,)
+            The true labels.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights of the rows. None gives every row the weight 1.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+        """
+        predicted = self.predict(X)  # type: ignore[attr-defined]
+        return accuracy_of(predicted, matched_labels(y, self.classes_), sample_weight)
 
     @contextmanager
     def _weighing(self) -> Iterator[None]:
@@ -105,11 +137,6 @@ class _Multiclass:
                 yield
             finally:
                 self.estimator = given
-
-    def _check_classes(self, y: np.ndarray, which: str = "") -> None:
-        classes = encode_labels(y)[1]
-        if len(classes) == 1:
-            raise only_one_class(type(self).__name__, len(y), classes[0], which)
 
     def program(self) -> Program:
         """Raise an error: the scores of several binary classifiers are not a program.

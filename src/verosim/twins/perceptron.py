@@ -25,7 +25,7 @@ from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
 from verosim.data import SparseRows, as_matrix
 from verosim.data.clusters import check_is_here
-from verosim.data.labels import check_known
+from verosim.data.labels import check_known, encode_labels
 from verosim.data.names import feature_names
 from verosim.data.sources import as_block
 from verosim.densities.terms import Term
@@ -275,7 +275,7 @@ class Perceptron(LinearClassifier):
             rows, columns = self._begin(X, y, sample_weight, classes)
         else:
             if classes is not None:
-                check_known(np.unique(np.asarray(classes)), self.classes_)
+                check_known(encode_labels(classes)[1], self.classes_)
             check_features(self, X)
             rows, _ = self._rows(X, y, sample_weight, known=self.classes_)
             check_known(rows.classes, self.classes_)

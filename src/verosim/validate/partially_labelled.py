@@ -21,6 +21,7 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import plain_label
 from verosim.data import as_weights, cells, encode_labels
 from verosim.data.adapters import is_source, is_stream, open_table
+from verosim.data.labels import array_of_labels
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema
 from verosim.data.sources import take_rows
@@ -129,11 +130,10 @@ def _checked(hidden: np.ndarray, mark: Any) -> np.ndarray:
 
 
 def _filled(y: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """y with any label for the unlabelled rows; labels mixed with None become numbers again."""
+    """y with any label for the unlabelled rows."""
     out = y.copy()
     out[hidden] = y[~hidden][0]
-    numbers = y.dtype == object and {type(label) for label in out.tolist()} <= {int, float, bool}
-    return np.array(out.tolist()) if numbers else out
+    return array_of_labels(out.tolist()) if y.dtype == object else out
 
 
 def _codes(model: GenerativeClassifier, y: np.ndarray, known: np.ndarray) -> np.ndarray:

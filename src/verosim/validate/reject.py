@@ -23,6 +23,7 @@ from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
+from verosim.data.labels import label_array
 from verosim.data.stream import check_length
 from verosim.densities.attribution import AttributionRequest
 from verosim.errors import VerosimError
@@ -264,8 +265,8 @@ class Reject(Wrapper):
     @reads
     def answers(self) -> np.ndarray:
         """The classes, then the label of rejected rows."""
-        alike = self.label is not None and kind_of(np.array([self.label])) == kind_of(self.classes_)
-        dtype = np.result_type(self.classes_, np.array(self.label)) if alike else object
+        alike = self.label is not None and kind_of(label_array([self.label])) == kind_of(self.classes_)
+        dtype = np.result_type(self.classes_, label_array([self.label])) if alike else object
         return as_labels([*self.classes_.tolist(), self.label], dtype)
 
     @reads

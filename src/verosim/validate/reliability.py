@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from verosim.data import as_weights, encode_labels
-from verosim.data.labels import check_known, positions
+from verosim.data.labels import check_known, label_array, positions
 from verosim.errors import VerosimError
 from verosim.folds.scores import (
     Predictions,
@@ -295,7 +295,7 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
 def _codes(labels: Any, classes: Any, n: int, C: int) -> np.ndarray:
     """(n,) the column of the label of each row."""
     found = encode_labels(labels)[1]
-    known = found if classes is None else np.asarray(classes)
+    known = found if classes is None else label_array(classes)
     if len(known) != C:
         raise VerosimError(
             f"There are {len(known)} classes but {C} columns of posteriors.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verosim.axes.groups import plain_label
+from verosim.data.labels import label_array
 from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, ground, ink_on, mixed, name_values, small
@@ -84,7 +85,7 @@ def plot_confusion(
             "Use cross_validate(…), or an array of shape (C, C).",
         )
     C = len(matrix)
-    labels = np.asarray(getattr(found, "classes", range(C)) if classes is None else classes)
+    labels = label_array(getattr(found, "classes", range(C)) if classes is None else classes)
     if len(labels) != C:
         raise VerosimError(
             f"The matrix has {C} classes; got {len(labels)} labels.", "Give one label per class."

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes.groups import plain_label
+from verosim.data.labels import label_array
 
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C8C8C", "#B5A900",
@@ -42,7 +43,7 @@ class Mark:
 def marks_of(classes: Any) -> list[Mark]:
     """One mark for each class, in the order of the classes."""
     found = []
-    for i, label in enumerate(np.asarray(classes).tolist()):
+    for i, label in enumerate(label_array(classes).tolist()):
         second = (i + i // len(COLOURS)) % len(MARKERS)
         found.append(
             Mark(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data.labels import positions
 from verosim.data.near_names import near
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
@@ -87,9 +88,8 @@ def plot_rows(model: Any, X: Any, y: Any, columns: Sequence[Any] | None = None) 
         total = int(sample.seen.sum())
     else:
         names, numbers = _as_numbers(model, X)
-        labels = model.predict(X) if y is None else np.asarray(y)
-        known = model.classes_.tolist()
-        codes = np.array([known.index(one) if one in known else -1 for one in labels.tolist()])
+        labels = model.predict(X) if y is None else y
+        codes = positions(labels, model.classes_)
         total = len(numbers)
     at = [position(names, one) for one in columns] if columns is not None else range(len(names))
     values = numbers[:, list(at)]

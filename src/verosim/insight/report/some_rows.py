@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from verosim.data.adapters import is_stream, open_table
+from verosim.data.labels import label_array
 from verosim.data.libraries import pa
 from verosim.errors import VerosimError
 from verosim.folds.inputs import target_of
@@ -25,7 +26,7 @@ class SomeRows:
 
     def take(self, at: np.ndarray) -> SomeRows:
         """The rows with these numbers."""
-        y = self.y if isinstance(self.y, str) else np.asarray(self.y)[at]
+        y = self.y if isinstance(self.y, str) else label_array(self.y)[at]
         if isinstance(self.X, pa.Table):
             return SomeRows(self.X.take(pa.array(at)), y)
         if isinstance(self.X, list | tuple):
@@ -42,7 +43,7 @@ class SomeRows:
         """(n,) the labels."""
         if isinstance(self.y, str):
             return np.array(self.X.column(self.y).to_pylist(), dtype=object)
-        return np.asarray(self.y)
+        return label_array(self.y)
 
 
 def _length(X: Any) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from verosim.data.adapters import is_frame, is_stream, open_table
 from verosim.data.cells import numbers
-from verosim.data.labels import encode_labels, labels_of
+from verosim.data.labels import encode_labels, label_array, labels_of
 from verosim.data.stream import as_label
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import look
@@ -65,7 +65,7 @@ def pool_of(X: Any, y: Any) -> RowsToCompare:
         X = X.tocsr()
     elif isinstance(X, list | tuple):
         X = list(X) if len(X) and isinstance(X[0], str) else np.asarray(X)
-    y = np.asarray(y)
+    y = label_array(y)
     n = len(X) if not hasattr(X, "shape") else X.shape[0]
     y = labels_of(y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y, n)
     codes, classes = encode_labels(y)
@@ -103,9 +103,9 @@ def _parted(X: Any, target: str) -> tuple[Any, Any]:
         )
     if hasattr(X, "iloc"):
         at = names.index(target)
-        return X.drop(columns=X.columns[at]), X[X.columns[at]].to_numpy()
+        return X.drop(columns=X.columns[at]), X[X.columns[at]]
     rest = X.drop_columns(target) if hasattr(X, "column_names") else X.drop(target)
-    return rest, X[target].to_numpy()
+    return rest, X[target]
 
 
 def _in_memory(X: Any, target: str | None = None) -> Any:
