@@ -89,6 +89,8 @@ def plain_label(label: Any) -> Any:
 
     A time with nanoseconds has no such value and stays as it is.
     """
+    if isinstance(label, Decimal):
+        return Decimal("NaN") if label.is_snan() else Decimal(label)
     if type(label) in LABEL_KINDS:
         return label
     if isinstance(label, np.datetime64 | np.timedelta64):
@@ -109,6 +111,11 @@ def plain_label(label: Any) -> Any:
             return datetime.combine(label.date(), label.timetz())
         return timedelta(label.days, label.seconds, label.microseconds)
     return label
+
+
+def label_text(label: Any) -> str:
+    """A label as a text that UTF-8 can write, also if it has one half of a surrogate pair."""
+    return str(plain_label(label)).encode("utf-8", "backslashreplace").decode()
 
 
 def _in_microseconds(times: np.ndarray) -> np.ndarray:
@@ -147,7 +154,7 @@ def kind_of(labels: np.ndarray) -> str | None:
 
 
 def check_one_kind(labels: Iterable[Any]) -> None:
-    """Raise an error if labels have several types. Labels of two types may be equal, as 1 is True."""
+    """Raise an error if labels have several types, which may be equal, as 1 and True are."""
     first: dict[str | None, Any] = {}
     for label in labels:
         first.setdefault(kind_of_label(label), label)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from verosim.axes.groups import plain_label
+from verosim.data.cells import label_column
 from verosim.data.libraries import pa
 from verosim.data.near_names import near
 from verosim.densities import estimates as of
@@ -35,6 +36,11 @@ MEANING = {
     of.TOKENS_TABLE: "share of the tokens that are typical of a class",
     of.CELLS_TABLE: "share of each value, whatever the other columns have",
 }
+
+
+def _as_frame(table: dict[str, Any]) -> Any:
+    """A table with the labels in the column "class" as a data frame."""
+    return pa.table(table | {"class": label_column(table["class"])}).to_pandas()
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +140,7 @@ class LearnedTable:
         pandas.DataFrame
             The columns of `table`.
         """
-        return pa.table(self.table).to_pandas()
+        return _as_frame(self.table)
 
     def __str__(self) -> str:
         lines = [f"{self.column}: {MEANING[self.kind]}"]
@@ -289,7 +295,7 @@ class Learned:
         pandas.DataFrame
             The columns of `table`: one row per column, value and class.
         """
-        return pa.table(self.table).to_pandas()
+        return _as_frame(self.table)
 
     def __getitem__(self, column: str) -> LearnedTable:
         for table in self.tables:

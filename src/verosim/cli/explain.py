@@ -115,7 +115,11 @@ def _parts(found: Any, first: int) -> pa.Table:
     """The parts of all columns as a table. The rows are counted from `first`."""
     import pyarrow as pa
 
+    from verosim.data.cells import label_column
+
     parts = found.to_dict()
     parts["row"] = [first + at for at in parts["row"]]
+    for name in ("class", "against"):
+        parts[name] = label_column(parts[name])
     parts["value"] = [None if value is None else str(value) for value in parts["value"]]
     return pa.table(parts)

@@ -111,20 +111,25 @@ def predicted_pieces(
     """The predictions of a model, piece by piece: the class, and probabilities if it has them."""
     import pyarrow as pa
 
+    from verosim.axes.groups import label_text
+    from verosim.data.cells import label_column
+    from verosim.data.labels import positions
+
     for name in keep:
         if name not in table.names:
             raise VerosimError(f"The table has no column {name!r}.", "Check the names of columns.")
     probable = hasattr(model, "predict_proba")
     labels = model.classes_.tolist()
-    fields = [("prediction", pa.array(labels).type)]
-    fields += [(f"p_{label}", pa.float64()) for label in labels] if probable else []
+    column = label_column(labels)
+    fields = [("prediction", column.type)]
+    fields += [(f"p_{label_text(label)}", pa.float64()) for label in labels] if probable else []
 
     def pieces() -> Iterator[pa.RecordBatch]:
         for rows in table.batches():
             if not len(rows):
                 continue
             X = input_of(model, rows)
-            found = [pa.array(model.predict(X).tolist(), fields[0][1])]
+            found = [column.take(pa.array(positions(model.predict(X), model.classes_)))]
             found += list(map(pa.array, model.predict_proba(X).T)) if probable else []
             kept = [rows.batch.column(name) for name in keep]
             yield pa.record_batch([*kept, *found], names=[*keep, *(name for name, _ in fields)])

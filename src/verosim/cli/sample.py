@@ -79,6 +79,7 @@ def _table(fitted: Any, rows: Any, labels: Any) -> Any:
     import pyarrow as pa
 
     from verosim.data.adapters import open_table
+    from verosim.data.cells import label_column
 
     state = fitted.checked_state()
     if isinstance(rows, np.ndarray):
@@ -88,4 +89,4 @@ def _table(fitted: Any, rows: Any, labels: Any) -> Any:
         batches = [part.batch for part in open_table(rows).batches()]
         table = pa.Table.from_batches(batches)
     target = None if state.schema is None else state.schema.target
-    return table.append_column(target or "class", pa.array(labels.tolist()))
+    return table.append_column(target or "class", label_column(labels.tolist()))

@@ -11,6 +11,7 @@ missing. Each number and each category has one text: 1, 1.0 and '1.0' all become
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
+from verosim.axes.groups import label_text
 from verosim.data.dictionaries import dictionary_encoded, small_content
 from verosim.data.libraries import pa, pc
 from verosim.errors import VerosimError
@@ -93,6 +95,19 @@ def _found_kind(type_: pa.DataType) -> str:
     if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
         return "text"
     return "nothing" if t.is_null(type_) else "other"
+
+
+def label_column(labels: list[Any]) -> pa.Array:
+    """Labels as an Arrow array: of their own type if Arrow has it, otherwise decimals or texts."""
+    exact: list[Callable[[], pa.Array]] = [lambda: pa.array(labels)]
+    if all(type(label) is int for label in labels):
+        exact += [lambda: pa.array(labels, pa.uint64()), lambda: pa.array(map(Decimal, labels))]
+    for made in exact:
+        try:
+            return made()
+        except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+            pass
+    return pa.array([None if label is None else label_text(label) for label in labels])
 
 
 def in_one(array: pa.Array) -> pa.Array:

@@ -7,8 +7,7 @@ of mixed lists, floats of large integers, and 'a' of 'a\\0'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import timezone
+from datetime import UTC
 from decimal import Decimal
 from typing import Any
 
@@ -43,7 +42,8 @@ LABEL_TYPE_HINT = "Use texts: y = [str(label) for label in y]."
 def label_array(y: Any) -> np.ndarray:
     """Labels as an array that has exactly these labels, also missing ones."""
     if isinstance(y, np.ma.MaskedArray):
-        y = y.astype(object).filled(None) if y.mask.any() else y.data
+        y, gone = plain_times(y.data), np.ma.getmaskarray(y)
+        y = np.where(gone, None, y) if gone.any() else y
     if isinstance(y, list | tuple):
         return array_of_labels(list(y))
     if not isinstance(y, np.ndarray):
@@ -173,19 +173,12 @@ def _check_types(values: list[Any], distinct: set[Any], y: np.ndarray) -> None:
     """Raise an error unless all labels have one type, which works in every method."""
     times, kinds = y.dtype.kind in "Mm", set(map(kind_of_label, distinct))
     if None in kinds or (times and "integers" in kinds):
-        i = next(
-            i for i, v in enumerate(values) if kind_of_label(v) is None or (times and type(v) is int)
-        )
+        wrong = (type(v) is int if times else kind_of_label(v) is None for v in values)
+        i = next(i for i, one in enumerate(wrong) if one)
         fine = times or hasattr(values[i], "nanosecond") or hasattr(values[i], "nanoseconds")
-        what = f"The label of row {i} is {y[i]!r}, which "
-        raise VerosimError(
-            what + (
-                "has nanoseconds or is outside the years 1 to 9999"
-                if fine
-                else f"has the type {type(y[i]).__name__}"
-            ) + ".",
-            LABEL_TYPE_HINT,
-        )
+        why = "is not an exact time of Python, for example because of nanoseconds"
+        why = why if fine else f"has the type {type(y[i]).__name__}"
+        raise VerosimError(f"The label of row {i} is {y[i]!r}, which {why}.", LABEL_TYPE_HINT)
     if "floats" in kinds and y.dtype == object:
         _check_float_labels(np.array([v if type(v) is float else 0.0 for v in values]))
     if len(kinds) > 1 or len(set(map(type, values))) > 1:
@@ -203,7 +196,7 @@ def _problem(label: Any) -> str:
     if type(label) is Decimal:
         return "" if label.is_finite() else "is not finite"
     try:
-        in_zone = label == label.astimezone(timezone.utc)
+        in_zone = label == label.astimezone(UTC)
     except OverflowError:
         in_zone = False
     return "" if in_zone else "is not one moment in UTC, because of its time zone"

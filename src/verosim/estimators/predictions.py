@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
-from verosim.axes.groups import plain_label
+from verosim.axes.groups import label_text
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, cells
 from verosim.data.label_match import SAME_LABELS_HINT, check_shared
@@ -44,7 +44,7 @@ def prediction_reader(
     from verosim.kinds.look import check_columns
 
     check_columns(source.table.names, None, None, dict.fromkeys(keep, "ignore"))
-    names = [*keep, "prediction", *(f"p_{plain_label(label)}" for label in classes)]
+    names = [*keep, "prediction", *(f"p_{label_text(label)}" for label in classes)]
     names += ["log_density"] * density
     check_names(names)
     kept = TableSource(source.table, source.reader, keep=tuple(keep))
@@ -91,7 +91,7 @@ class _Predicting:
         return pa.record_batch(arrays, names=list(self.names))
 
     def _labels(self) -> pa.Array:
-        return pa.array(self.classes.tolist())
+        return cells.label_column(self.classes.tolist())
 
     def _kept(self, chunk: Chunk, name: str) -> pa.Array:
         """A kept column, cast to its type in the first piece: pieces of a table may differ."""

@@ -265,8 +265,9 @@ class Reject(Wrapper):
     @reads
     def answers(self) -> np.ndarray:
         """The classes, then the label of rejected rows."""
-        alike = self.label is not None and kind_of(label_array([self.label])) == kind_of(self.classes_)
-        dtype = np.result_type(self.classes_, label_array([self.label])) if alike else object
+        label = label_array([self.label])
+        alike = self.label is not None and kind_of(label) == kind_of(self.classes_)
+        dtype = np.result_type(self.classes_, label) if alike else object
         return as_labels([*self.classes_.tolist(), self.label], dtype)
 
     @reads

@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from verosim.axes.groups import plain_label
 from verosim.data.labels import label_array
 

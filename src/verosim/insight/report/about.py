@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.groups import plain_label
+from verosim.axes.groups import label_text
 from verosim.errors import VerosimError
 from verosim.insight.report.observed import ObservedRows
 from verosim.insight.report.some_rows import innermost, state_of
@@ -36,7 +36,7 @@ def class_lines(model: Any, counts: np.ndarray | None) -> list[dict[str, Any]]:
     priors = getattr(innermost(model), "class_prior_", None)
     return [
         {
-            "label": str(plain_label(label)),
+            "label": label_text(label),
             "rows": None if counts is None else float(counts[k]),
             "prior": None if priors is None else float(priors[k]),
         }

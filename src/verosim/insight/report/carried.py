@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.axes.groups import label_text
 from verosim.bayes.program import Program
 from verosim.densities.terms import TemperedTerm
 from verosim.errors import VerosimError
@@ -109,6 +110,9 @@ def smaller(program: Program, like: Carried) -> Program:
 def _made(program: Program, kind: str, shown: Shown) -> Carried:
     unnamed = Unnamed(shown.named)
     written = unnamed.program(program)
+    in_json = (bool, int, float)
+    labels = (one if type(one) in in_json else label_text(one) for one in written.classes)
+    written = replace(written, classes=tuple(labels))
     data = json.loads(written.to_json())
     controls = controls_of(written, shown.order, unnamed.hidden, shown.whole)
     return Carried(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verosim.axes.groups import plain_label
+from verosim.axes.groups import label_text
 from verosim.bayes.program import Program
 from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
@@ -262,7 +262,7 @@ def _tried(type_: str, one: ColumnRange) -> list[Any]:
 
 def shown_classes(model: Any) -> list[str]:
     """The labels of the classes as texts."""
-    return [str(plain_label(label)) for label in model.classes_]
+    return [label_text(label) for label in model.classes_]
 
 
 def no_part_fits(budget: int) -> VerosimError:

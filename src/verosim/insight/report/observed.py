@@ -37,8 +37,7 @@ class ObservedRows:
     def of(cls, model: Any, program: Program, rows: SomeRows) -> ObservedRows:
         """The cells that a program reads."""
         cells = cells_of_rows(model, program, rows.X)
-        place = {str(label): k for k, label in enumerate(model.classes_.tolist())}
-        codes = np.array([place.get(str(label), -1) for label in rows.labels.tolist()])
+        codes = rows.codes(model.classes_)
         return cls(rows, cells, dict(program.inputs), codes)
 
     @property

@@ -44,7 +44,11 @@ def escaped_json(data: Any) -> str:
     text = json.dumps(_finite(data), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for sign, escape in ESCAPES.items():
         text = text.replace(sign, escape)
-    # One half of a surrogate pair cannot be written as UTF-8.
+    return _writable(text)
+
+
+def _writable(text: str) -> str:
+    """The text without halves of surrogate pairs, which UTF-8 cannot write."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -52,11 +56,12 @@ def rendered(template: str, language: str, data: dict[str, Any], **values: Any) 
     """The page of a template: `data` is for the script, `values` are for the template."""
     words, script, style = catalogue(language), page_script(), asset("page.css")
     policy = POLICY.format(script=_hash(script), style=_hash(style))
-    return _environment().get_template(template).render(
+    page = _environment().get_template(template).render(
         lang=language, words=words, policy=policy, script=script, style=style,
         json=escaped_json({"language": language, "words": _of_script(words), **data}),
         version=verosim.__version__, **values,
     )  # fmt: skip
+    return _writable(page)
 
 
 def _of_script(words: dict[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from verosim.data.labels import positions
 from verosim.errors import VerosimError
 from verosim.estimators.score_mixin import has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
@@ -48,8 +49,11 @@ class Quality:
         return out
 
 
-def quality_of(model: Any, rows: SomeRows) -> Quality:
-    """The scores on held-out rows: by subtracting sums where possible, else by refitting."""
+def quality_of(model: Any, rows: SomeRows) -> Quality | None:
+    """The scores on held-out rows: by subtracting sums where possible, else by refitting.
+
+    None if a row has no label that the model knows.
+    """
     if isinstance(model, StatisticClassifier):
         try:
             return _subtracted(model, rows)
@@ -69,27 +73,26 @@ def _subtracted(model: Any, rows: SomeRows) -> Quality:
     )
 
 
-def _refitted(model: Any, rows: SomeRows) -> Quality:
+def _refitted(model: Any, rows: SomeRows) -> Quality | None:
     """Fit a copy of the model once per fold."""
     n, C = len(rows), len(model.classes_)
-    labels = np.array([str(label) for label in rows.labels.tolist()])
-    names = [str(label) for label in model.classes_.tolist()]
-    order = np.argsort(labels, kind="stable")
+    codes = rows.codes(model.classes_)
+    if (codes < 0).any():
+        return None
+    order = np.argsort(codes, kind="stable")
     folds = np.empty(n, dtype=np.int64)
     folds[order] = np.arange(n) % REFITS  # every class is in every fold
     probable = has_probabilities(model)
     log_proba = np.full((n, C), -np.inf)
-    predicted = np.empty(n, dtype=object)
+    guess = np.empty(n, dtype=np.intp)
     for f in range(REFITS):
         train, test = np.flatnonzero(folds != f), np.flatnonzero(folds == f)
         again = rows.take(train).fit(clone(model))
-        places = [names.index(str(label)) for label in again.classes_.tolist()]
         held = rows.take(test)
-        predicted[test] = [str(label) for label in again.predict(held.X).tolist()]
+        guess[test] = positions(again.predict(held.X), model.classes_)
         if probable:
-            log_proba[np.ix_(test, np.array(places))] = again.predict_log_proba(held.X)
-    codes = np.array([names.index(label) for label in labels])
-    guess = np.array([names.index(label) for label in predicted])
+            places = positions(again.classes_, model.classes_)
+            log_proba[np.ix_(test, places)] = again.predict_log_proba(held.X)
     confusion = np.zeros((C, C))
     np.add.at(confusion, (codes, guess), 1.0)
     right = (codes == guess).astype(np.float64)
@@ -98,5 +101,5 @@ def _refitted(model: Any, rows: SomeRows) -> Quality:
     if probable:
         own = log_proba[np.arange(n), codes]
         scores[LOG_LOSS] = np.array([own[folds == f].mean() for f in range(REFITS)])
-        curve = reliability(labels, log_proba=log_proba, classes=np.array(names))
+        curve = reliability(codes, log_proba=log_proba, classes=np.arange(C))
     return Quality(scores, confusion, curve, log_proba if probable else None, n, REFITS)

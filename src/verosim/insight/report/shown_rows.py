@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.axes.groups import label_text
 from verosim.errors import VerosimError
 from verosim.insight.explain import explain
 from verosim.insight.report.quality import Quality
@@ -32,8 +33,7 @@ def row_lists(
         out["typical"] = _lines(model, rows, order[:most], columns, density, words)
         out["strange"] = _lines(model, rows, order[::-1][:most], columns, density, words)
     if quality is not None and quality.log_proba is not None:
-        names = [str(label) for label in model.classes_.tolist()]
-        codes = np.array([names.index(str(label)) for label in rows.labels.tolist()])
+        codes = rows.codes(model.classes_)
         guess = quality.log_proba.argmax(axis=1)
         sure = np.where(guess != codes, quality.log_proba.max(axis=1), -np.inf)
         order = np.argsort(-sure, kind="stable")[:most]
@@ -84,7 +84,7 @@ def _lines(
     labels = some.labels.tolist()
     return [
         {
-            "row": int(i), "label": str(labels[j]), "why": why[j],
+            "row": int(i), "label": label_text(labels[j]), "why": why[j],
             "density": None if density is None else float(density[i]),
             "cells": _cells(some, j, columns, words),
         }

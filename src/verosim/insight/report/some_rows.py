@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from verosim.data.adapters import is_stream, open_table
-from verosim.data.labels import label_array
+from verosim.data.label_match import matched_labels
+from verosim.data.labels import label_array, positions
 from verosim.data.libraries import pa
 from verosim.errors import VerosimError
 from verosim.folds.inputs import target_of
+from verosim.folds.labelled_rows import has_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,15 @@ class SomeRows:
         if isinstance(self.y, str):
             return np.array(self.X.column(self.y).to_pylist(), dtype=object)
         return label_array(self.y)
+
+    def codes(self, classes: np.ndarray) -> np.ndarray:
+        """(n,) the position of each label among the classes, −1 for a label that is missing."""
+        out = np.full(len(self), -1)
+        if self.y is not None:
+            labels = self.labels
+            known = has_label(labels)
+            out[known] = positions(matched_labels(labels[known], classes), classes)
+        return out
 
 
 def _length(X: Any) -> int:

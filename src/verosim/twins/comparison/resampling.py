@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from verosim.data.adapters import is_frame, is_stream, open_table
-from verosim.data.cells import numbers
+from verosim.data.cells import label_column, numbers
 from verosim.data.labels import encode_labels, label_array, labels_of
 from verosim.data.stream import as_label
 from verosim.errors import VerosimError, listed
@@ -129,7 +129,7 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
             None if v is None else as_label(v, schema.target_type)
             for v in found.column(at).to_pylist()
         ]
-        found = found.set_column(at, target, pa.array(labels))
+        found = found.set_column(at, target, label_column(labels))
     return found
 
 
