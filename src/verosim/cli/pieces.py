@@ -141,8 +141,9 @@ def predicted_pieces(
 
 def scored_pieces(model: Any, table: Table, target: str | None) -> Any:
     """The scores of a model on new rows with labels, piece by piece."""
+    from verosim.data.label_match import codes_of_target
     from verosim.data.near_names import check_in_table
-    from verosim.data.stream import kind_of_labels, target_codes
+    from verosim.data.stream import kind_of_labels
     from verosim.folds.scores import ACCURACY, LOG_LOSS
     from verosim.kinds.look import look
     from verosim.validate.new_rows import NewRows
@@ -160,7 +161,7 @@ def scored_pieces(model: Any, table: Table, target: str | None) -> Any:
     right, loss, n = 0, 0.0, 0
     new: dict[Any, int] = {}
     for rows in table.batches():
-        codes, labels = target_codes(target, rows, schema)
+        codes, labels = codes_of_target(target, rows, schema, classes)
         X = input_of(model, rows)
         predicted = np.array([place[label] for label in model.predict(X).tolist()])
         at = np.array([place.get(label, -1) for label in labels.tolist()])[codes]

@@ -12,12 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from verosim.axes.codes import is_missing
+from verosim.axes.groups import LABEL_KINDS, kind_of
 from verosim.data import cells
 from verosim.data.labels import array_of_labels, encode_labels, label_array
-from verosim.data.stream import as_label, check_length, kind_of_labels
+from verosim.data.schema import Schema
+from verosim.data.stream import as_label, check_length, kind_of_labels, target_codes
+from verosim.data.tables import Rows
 from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 
+TABLE_LABELS = ("texts", "booleans", "integers", "floats")  # types that labels have in tables
 SAME_LABELS_HINT = "Give the labels in the same form as at fit."
 
 
@@ -26,27 +31,35 @@ def matched_labels(y: Any, classes: np.ndarray) -> np.ndarray:
     y = label_array(y)
     if y.ndim != 1 or not len(y):
         return y
+    if y.dtype == object and kind_of(classes) == "texts":
+        y = _with_texts(y)
     codes, found = encode_labels(y)
     known = set(classes.tolist())
     if not known.isdisjoint(found.tolist()):
         return y
-    other = [_of_kind(label, kind_of_labels(classes)) for label in found.tolist()]
+    other = _in_type_of(found, classes)
     check_shared(other, found.tolist(), classes)
     if None not in other:
         return array_of_labels(other)[codes]
-    mixed = np.empty(len(other), dtype=object)  # a label that no class can be stays as it is
-    mixed[:] = [new if new is not None else old for new, old in zip(other, found, strict=True)]
-    return mixed[codes]
+    # A label that no class can be stays as it is.
+    both = zip(other, found.tolist(), strict=True)
+    return _objects([old if new is None else new for new, old in both])[codes]
 
 
 def accuracy_of(predicted: np.ndarray, y: np.ndarray, sample_weight: Any) -> float:
     """The weighted share of rows whose prediction equals the label, for labels of any type."""
     labels = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
     check_length(len(labels), len(predicted), "labels")
-    if predicted.dtype.kind != labels.dtype.kind:  # numpy compares large integers as floats
-        predicted, labels = predicted.astype(object), labels.astype(object)
-    weights = as_weights(sample_weight, len(labels))
-    return float(np.average(predicted == labels, weights=weights if len(weights) else None))
+    right, weights = are_equal(predicted, labels), as_weights(sample_weight, len(labels))
+    return float(np.average(right, weights=weights if len(weights) else None))
+
+
+def are_equal(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """(n,) whether two labels are equal, for labels of any types."""
+    if first.dtype.kind != second.dtype.kind:  # numpy compares large integers as floats
+        first, second = first.astype(object), second.astype(object)
+    equal: np.ndarray = first == second
+    return equal
 
 
 def check_shared(labels: Iterable[Any], shown: Iterable[Any], classes: np.ndarray) -> None:
@@ -57,6 +70,37 @@ def check_shared(labels: Iterable[Any], shown: Iterable[Any], classes: np.ndarra
             f"{_set(classes.tolist())}.",
             SAME_LABELS_HINT,
         )
+
+
+def codes_of_target(
+    target: Any, rows: Rows, schema: Schema, classes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(codes (n,) int32, labels) of the target in a table, for a model with these classes."""
+    codes, labels = target_codes(target, rows, schema)
+    if kind_of(classes) in TABLE_LABELS:
+        return codes, labels
+    pairs = zip(_in_type_of(labels, classes), labels.tolist(), strict=True)
+    return codes, _objects([old if new is None else new for new, old in pairs])
+
+
+def _in_type_of(labels: np.ndarray, classes: np.ndarray) -> list[Any]:
+    """The labels in the type of the classes, None for a label that no class can be."""
+    if kind_of(classes) in TABLE_LABELS:
+        return [_of_kind(label, kind_of_labels(classes)) for label in labels.tolist()]
+    by_text = {cells.text_of(label): label for label in classes.tolist()}
+    return [by_text.get(cells.text_of(label)) for label in labels.tolist()]
+
+
+def _with_texts(y: np.ndarray) -> np.ndarray:
+    """Labels of a type that no label has, such as times of a day, as texts: tables read them so."""
+    values = y.tolist()
+    if set(map(type, values)) <= {*LABEL_KINDS, type(None)}:
+        return y
+    return _objects([v if is_missing(v) else cells.text_of(v) for v in values])
+
+
+def _objects(labels: list[Any]) -> np.ndarray:
+    return np.fromiter(labels, dtype=object, count=len(labels))
 
 
 def _of_kind(label: Any, kind: str) -> Any:

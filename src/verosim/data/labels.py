@@ -59,15 +59,13 @@ def label_array(y: Any) -> np.ndarray:
 
 
 def _array_of_column(y: Any) -> np.ndarray:
-    """The labels of a Series or of a column, also if numpy would drop digits or time zones."""
+    """The labels of a Series or of a column, whose digits and time zones numpy may drop."""
     out = np.asarray(y)
     kind = y.dtype if hasattr(y, "dtype") else getattr(y, "type", None)
-    if out.dtype.kind not in "fM" or isinstance(kind, np.dtype):
-        return out
     to_list = getattr(y, "to_pylist", None) or getattr(y, "to_list", None)
-    zone = getattr(kind, "tz", None) or getattr(kind, "time_zone", None)
-    drops = zone is not None and is_exact_time(out) if out.dtype.kind == "M" else True
-    return array_of_labels(to_list()) if drops and to_list is not None else out
+    if out.dtype.kind not in "fUMm" or isinstance(kind, np.dtype) or to_list is None:
+        return out
+    return out if out.dtype.kind in "Mm" and not is_exact_time(out) else array_of_labels(to_list())
 
 
 def array_of_labels(labels: list[Any]) -> np.ndarray:

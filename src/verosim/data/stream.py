@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from verosim.axes.groups import kind_of
+from verosim.axes.state_checks import LARGEST_INTEGER
 from verosim.data import cells
 from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.declared_values import check_declared
@@ -216,9 +218,9 @@ def target_codes(target: Any, rows: Rows, schema: Schema) -> tuple[np.ndarray, n
 
 
 def kind_of_labels(classes: np.ndarray) -> str:
-    """The type of labels: "integer", "boolean" or "text"."""
-    kind = classes.dtype.kind
-    return "boolean" if kind == "b" else "integer" if kind in "iuf" else "text"
+    """The type that labels have in a table: "integer", "boolean" or "text"."""
+    kinds = {"booleans": "boolean", "integers": "integer", "floats": "integer"}
+    return kinds.get(kind_of(classes) or "", "text")
 
 
 def as_label(text: str, kind: str) -> Any:
@@ -227,7 +229,7 @@ def as_label(text: str, kind: str) -> Any:
         whole = cells.WHOLE_PATTERN.fullmatch(text)
         written = whole[1] if whole else text
         label = int(written)
-        if str(label) != written or not -(2**63) <= label < 2**64:  # 007 is not the label 7
+        if str(label) != written or abs(label) >= LARGEST_INTEGER:  # 007 is not the label 7
             raise ValueError(text)
         return label
     if kind == "boolean":

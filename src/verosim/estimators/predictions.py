@@ -12,7 +12,7 @@ from verosim import kernels
 from verosim.axes.groups import label_text
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, cells
-from verosim.data.label_match import SAME_LABELS_HINT, check_shared
+from verosim.data.label_match import SAME_LABELS_HINT, are_equal, check_shared, codes_of_target
 from verosim.data.libraries import pa
 from verosim.data.schema import Schema
 from verosim.data.stream import (
@@ -20,7 +20,6 @@ from verosim.data.stream import (
     TableSource,
     UnreadableLabel,
     kind_of_labels,
-    target_codes,
     weights_of,
 )
 from verosim.data.tables import check_names
@@ -175,9 +174,9 @@ class _Hits(ChunkWork):
     schema: Schema
 
     def __call__(self, chunk: Chunk) -> tuple[float, float, list[Any]]:
-        codes, labels = target_codes(chunk.target, chunk.rows, self.schema)
+        codes, labels = codes_of_target(chunk.target, chunk.rows, self.schema, self.classes)
         weights = weights_of(chunk.weights, chunk.rows)
-        right = self.classes[self.rule.decide(chunk.block())] == labels[codes]
+        right = are_equal(self.classes[self.rule.decide(chunk.block())], labels[codes])
         weights = weights if len(weights) else np.ones(len(right))
         return float(weights @ right), float(weights.sum()), labels.tolist()
 

@@ -339,7 +339,7 @@ def target_type(table: Table, target: str, na: frozenset[str], rows: int = FIRST
 def _target_type(array: pa.Array, typed: bool, na: frozenset[str]) -> str:
     """The type of labels. A text of a CSV file is a value only if the value prints as that text."""
     kind = cells.kind_of_type(array.type)
-    if kind in ("boolean", "number"):
+    if kind in ("boolean", "number") and not pa.types.is_duration(array.type):
         return "boolean" if kind == "boolean" else "integer"
     if typed:
         return "text"

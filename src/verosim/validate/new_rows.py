@@ -15,14 +15,13 @@ import numpy as np
 
 from verosim.data import cells
 from verosim.data.adapters import open_table
-from verosim.data.label_match import SAME_LABELS_HINT, check_shared
+from verosim.data.label_match import SAME_LABELS_HINT, check_shared, codes_of_target
 from verosim.data.libraries import pa
 from verosim.data.near_names import check_in_table
 from verosim.data.stream import (
     Chunk,
     UnreadableLabel,
     kind_of_labels,
-    target_codes,
     weights_of,
 )
 from verosim.engines import map_chunks
@@ -131,7 +130,7 @@ def score_new_rows(
     density = probable and state.spec.is_density
 
     def work(chunk: Chunk) -> _Sums:
-        codes, labels = target_codes(target, chunk.rows, schema)
+        codes, labels = codes_of_target(target, chunk.rows, schema, classes)
         found: list[np.ndarray] = []
         if density:
             log_posterior, *found = rule.posterior_and_density(chunk.block())
