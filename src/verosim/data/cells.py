@@ -342,7 +342,8 @@ def text_of(value: Any, na: frozenset[str] = frozenset()) -> str | None:
             return None
         text = text_of_number(value)
     elif isinstance(value, Decimal):
-        text = f"{value.normalize():f}"
+        text = f"{value:f}"  # `normalize` would round to 28 digits
+        text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         text = str(value)
     return None if text == "" or text in na or value in na else text
