@@ -9,9 +9,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -24,6 +27,28 @@ LABELS: tuple[tuple[Any, ...], ...] = (
     (2**60, 2**60 + 1, 2**60 + 2, 2**60 + 3),
     (0.0, 1.0, -2.0, 3.0),
 )
+
+# Other types of labels, in their order. A case with them has the rows of the same case without.
+MORE_LABELS: tuple[tuple[Any, ...], ...] = (
+    (datetime(1, 1, 1), datetime(2024, 2, 29, 1), datetime(2024, 2, 29, 1, 0, 0, 1), datetime.max),
+    (date.min, date(1969, 12, 31), date(2024, 2, 29), date.max),
+    (b"", b"a", b"a\0", b"\xff"),
+    (Decimal("-1E+40"), Decimal("0.10"), Decimal("0.11"), Decimal(2**100)),
+    (-(2**127), 2**64, 2**64 + 1, 2**127),
+    (-1, 2**63 - 1, 2**63, 2**63 + 1),
+    (2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1),
+    tuple(datetime(2024, 10, 27, hour, tzinfo=UTC) for hour in range(4)),
+    tuple(datetime(2024, 7, day, tzinfo=ZoneInfo("Europe/Berlin")) for day in range(1, 5)),
+    tuple(datetime(2024, 7, 1, 12 - h, tzinfo=timezone(timedelta(hours=-3 * h))) for h in range(4)),
+    (timedelta(-1), timedelta(0), timedelta(microseconds=1), timedelta.max),
+    ("a", "a\0", "a\0\0", "nan"),
+)
+# Labels that must be refused next to others: a label of another type, or a missing label.
+ODD_LABELS: tuple[tuple[Any, Any], ...] = (
+    ("1", 1), (True, 1), (1, True), ("a", b"a"), (date(2024, 1, 1), datetime(2024, 1, 1)),
+    (datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)), (Decimal(1), 1),
+    ("nan", float("nan")), ("None", None), (1, None), (1, float("nan")), (date(2024, 1, 1), None), (b"a", "a"),
+)  # fmt: skip
 
 
 @dataclass
@@ -64,10 +89,11 @@ class Draw:
     wrap: Callable[[Sequence[tuple[Any, ...]]], Any]
     weighted: bool
     kinds: tuple[str, ...] = ()  # of the columns of a table
+    labels: Callable[[list[Any]], Any] = np.array  # the form of the labels
 
     def learn(self, rows: Sequence[Row]) -> tuple[Any, Any, Any]:
         X = self.wrap([row.cells for row in rows])
-        y = np.array([row.label for row in rows])
+        y = self.labels([row.label for row in rows])
         weights = [row.given for row in rows] if self.weighted else None
         return X, y, weights
 
@@ -97,6 +123,38 @@ def draw_labels(rnd: Random, n: int) -> list[Any]:
     if rnd.random() < 0.3:
         return [names[min(rnd.randrange(C * C), C - 1)] for _ in range(n)]
     return [names[i % C] for i in range(n)]
+
+
+def relabel(rnd: Random, draw: Draw) -> None:
+    """Give the rows labels of another type in the same order, or one label that is refused."""
+    known = sorted({row.label for row in draw.rows})
+    names: Sequence[Any] = rnd.choice(MORE_LABELS)
+    names = dict(zip(known, sorted(rnd.sample(names, len(known))), strict=True))
+    draw.labels = rnd.choice([list, list, tuple, boxed])
+    for row in draw.rows:
+        row.label = names[row.label]
+    if rnd.random() < 0.1:
+        plain, odd = rnd.choice(ODD_LABELS)
+        for row in draw.rows:
+            row.label = plain
+        draw.rows[rnd.randrange(len(draw.rows))].label = odd
+
+
+def boxed(labels: list[Any]) -> np.ndarray:
+    """Labels as an array of objects."""
+    return np.fromiter(labels, dtype=object, count=len(labels))
+
+
+def odd_labels(rows: Sequence[Row]) -> str:
+    """What is wrong with the labels of these rows: "missing", "mixed" or nothing."""
+    labels = [row.label for row in rows]
+    if any(label is None or label != label for label in labels):
+        return "missing"
+    return (
+        "mixed"
+        if len({(type(one), getattr(one, "tzinfo", None) is None) for one in labels}) > 1
+        else ""
+    )
 
 
 def live(

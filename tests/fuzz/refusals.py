@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from math import log10
 from typing import TYPE_CHECKING
 
+from tests.fuzz.lives import odd_labels
+
 if TYPE_CHECKING:
     from tests.fuzz.cases import Case
 
@@ -45,6 +47,11 @@ def cancelled(case: Case) -> bool:
     return case.ledger.forgot and max(weights) > 1e8 * min(weights)
 
 
+def relabelled(odd: str) -> Callable[[Case], bool]:
+    """Whether the case has missing labels, or labels of several types."""
+    return lambda case: odd_labels(case.draw.rows) == odd
+
+
 KNOWN: list[tuple[str, str, Callable[[Case], bool]]] = [
     ("value too large", r"contains infinity or a value too large", large),
     ("squares too small", r"squares are too small for floating-point", tiny),
@@ -56,6 +63,8 @@ KNOWN: list[tuple[str, str, Callable[[Case], bool]]] = [
         lambda case: isinstance(case.settings.get("bins"), int),
     ),
     ("lost in heavier rows", r"more would be forgotten|would become negative", cancelled),
+    ("labels of two types", r"The labels mix", relabelled("mixed")),
+    ("missing label", r"contains NaN or (None|infinity): the label", relabelled("missing")),
     ("no weight left", r"no rows with positive weight", lambda case: case.draw.weighted),
 ]
 

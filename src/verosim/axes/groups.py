@@ -52,7 +52,7 @@ class Groups:
                 f"One statistic has {self.folds} folds and the other has {other.folds}.",
                 "Use the same folds for both, or add the folds first with `total('fold')`.",
             )
-        if self is other or np.array_equal(self.classes, other.classes):
+        if self is other or are_same(self.classes, other.classes):
             return self
         return Groups(union_of_labels(self.classes, other.classes), self.folds)
 
@@ -151,6 +151,11 @@ def kind_of(labels: np.ndarray) -> str | None:
         return "floats" if labels.dtype.kind == "f" else "integers"
     kinds = set(map(kind_of_label, labels.tolist()))
     return kinds.pop() if len(kinds) == 1 else None
+
+
+def are_same(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two arrays have the same labels, also in their types: 1 is not True."""
+    return np.array_equal(first, second) and kind_of(first) == kind_of(second)
 
 
 def check_one_kind(labels: Iterable[Any]) -> None:

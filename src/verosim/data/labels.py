@@ -18,6 +18,7 @@ from verosim.axes.codes import is_missing
 from verosim.axes.groups import (
     LABEL_KINDS,
     WITH_ZONE,
+    are_same,
     as_labels,
     check_one_kind,
     is_exact_time,
@@ -121,11 +122,11 @@ def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, 
         found, codes = _encode_integers(y)
     else:
         found, codes = _encode_any(y)
-    if known is None or (known.dtype == found.dtype and np.array_equal(known, found)):
+    if known is None or (known.dtype == found.dtype and are_same(known, found)):
         return codes, found if known is None else known
     place = {label: i for i, label in enumerate(known.tolist())}
-    labels = known
-    if known.dtype != found.dtype or any(label not in place for label in found.tolist()):
+    labels, is_new = known, any(label not in place for label in found.tolist())
+    if is_new or known.dtype != found.dtype or kind_of(known) != kind_of(found):
         labels = union_of_labels(known, found)
         place = {label: i for i, label in enumerate(labels.tolist())}
     position = np.array([place[label] for label in found.tolist()], dtype=np.int32)
