@@ -18,6 +18,7 @@ from sklearn.naive_bayes import GaussianNB as PeerGaussianNB
 import verosim
 from benchmarks.pages import DATA, keep
 
+CODE = "kernels stats densities models estimators"
 PAGE = "docs/benchmarks/accuracy.md"
 
 

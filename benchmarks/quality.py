@@ -50,6 +50,7 @@ from benchmarks.quality_report import (
 from benchmarks.quality_runs import Cache, measure
 from benchmarks.quality_tables import NAMES, SMALL
 
+CODE = "data kinds kernels stats densities bayes models estimators folds pool twins validate"
 PAGE = "docs/benchmarks/quality.md"
 CACHE = Path(tempfile.gettempdir()) / "verosim_quality.json"
 CHECKED = ("auto", "lightgbm")  # the models of the three checks, if none are named
@@ -149,7 +150,7 @@ def main() -> None:
     for mark, lines in made.items():
         print(f"\n{mark}\n" + "\n".join(lines))
         if chosen.page or not part:
-            keep(PAGE, mark, "\n".join(lines))
+            keep(PAGE, mark, "\n".join(lines), cache.commit())
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import verosim
 from benchmarks.measure import Row
 from benchmarks.pages import DATA, keep
 
+CODE = "data kinds kernels stats densities bayes models estimators folds validate"
 SETS = {
     "adult": "income", "german_credit": "class", "mushroom": "class", "votes": "Class",
     "penguins": "species", "sick": "Class", "car": "class", "nursery": "class",
