@@ -108,3 +108,44 @@ def test_tables_older_than_their_code_are_listed(tmp_path):
 def test_the_commit_is_the_last_one_of_the_repository():
     assert re.match(r"\d{4}-\d\d-\d\d, commit `\w+`|\(commit unknown\)", pages.COMMIT)
     assert pages.git("log", root=pages.ROOT / "no such folder") == ""
+
+
+# Sentences ----------------------------------------------------------------------------------------
+
+SHOWN = re.compile(r"^```.*?^```|^<!-- ([^>]*) -->$.*?<!-- end \1 -->|^\|.*?$", re.M | re.S)
+NOT_PROSE = re.compile(r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)")
+FIGURE = re.compile(r"(?<![\w.,§-])\d+\.\d+(?![\w.]*\d)")
+CONSTANTS = {"1.96", "2.45", "97.5", "3.11", "2.10", "2.14"}  # quantiles, a version, figures
+PAGES = [pages.ROOT / "README.md", *sorted((pages.ROOT / "docs").rglob("*.md"))]
+
+
+def unknown_figures(text):
+    """Numbers of three digits or more in sentences that no code or table of the page shows."""
+    shown = [float(found) for part in SHOWN.finditer(text)
+             for found in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", part[0])]  # fmt: skip
+    for found in FIGURE.findall(NOT_PROSE.sub("", SHOWN.sub("", text))):
+        digits = len(found.split(".")[1])
+        rounded = (round(unit * value, digits) for value in shown for unit in (1, 100))
+        long = len(found.replace(".", "").lstrip("0")) >= 3
+        if long and found not in CONSTANTS and float(found) not in rounded:
+            yield found
+
+
+@pytest.mark.parametrize("page", [
+    page.relative_to(pages.ROOT).as_posix() for page in PAGES
+    if "/es/" not in page.as_posix() and page.name != "errata.md"
+])  # fmt: skip
+def test_numbers_in_sentences_are_those_that_the_page_shows(page):
+    assert list(unknown_figures((pages.ROOT / page).read_text("utf-8"))) == []
+
+
+@tried_often
+@given(value=st.floats(0.0101, 0.99, allow_subnormal=False), digits=st.integers(3, 6))
+def test_a_number_that_the_page_does_not_show_is_found(value, digits):
+    page = "A table:\n\n| x |\n|---|\n| {} |\n\nThe error is {} here, and {} % there.\n"
+    shown = f"{value:.6f}"
+    rounded, percent = f"{float(shown):.{digits}f}", f"{100 * float(shown):.1f}"
+    other = f"{float(shown) + 0.0021:.{digits}f}"
+    assert list(unknown_figures(page.format(shown, rounded, percent))) == []
+    if len(other.replace(".", "").lstrip("0")) >= 3:
+        assert list(unknown_figures(page.format(shown, other, percent))) == [other]
