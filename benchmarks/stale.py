@@ -3,7 +3,7 @@
     python -m benchmarks.stale
 
 The last line of a table has its commit and its command. The module of the command has the folders
-and files of src/verosim that the table speaks of: `CODE = "stats kernels"`.
+and files of src/verosim that the table depends on: `CODE = "stats kernels"`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def tables(root: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def code(root: Path, module: str) -> str:
-    """What the tables of a command speak of: folders and files of src/verosim."""
+    """What the tables of a command depend on: folders and files of src/verosim."""
     path = root / module.replace(".", "/")
     path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
     found = re.search(r'^CODE = "(.+)"', path.read_text("utf-8"), re.MULTILINE)
@@ -41,8 +41,8 @@ def listing(root: Path = ROOT) -> list[str]:
         marks.setdefault((page, commit, module), []).append(mark)
     lines = []
     for (page, commit, module), names in marks.items():
-        speaks_of = code(root, module) if module else ""
-        paths = [f"src/verosim/{name}*" for name in speaks_of.split()]
+        depends_on = code(root, module) if module else ""
+        paths = [f"src/verosim/{name}*" for name in depends_on.split()]
         when = git("log", "-1", "--format=%ct %cs", commit, root=root) if commit else ""
         since = "commit unknown"
         if when:
@@ -50,7 +50,7 @@ def listing(root: Path = ROOT) -> list[str]:
             count = git("rev-list", "--count", f"{commit}..HEAD", "--", *paths, root=root)
             since = f"{commit} {when[-10:]}, changed since: {len(files)} files, {count} commits"
         lines.append((when, f"{since}  {page}: {', '.join(names)}",
-                      f"    python -m {module}, of {speaks_of}"))  # fmt: skip
+                      f"    python -m {module}, of {depends_on}"))  # fmt: skip
     return [line for _, *pair in sorted(lines) for line in pair]
 
 
