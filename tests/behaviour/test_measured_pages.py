@@ -41,18 +41,21 @@ def test_one_table_is_replaced_and_the_rest_of_the_page_stays(tmp_path_factory, 
     texts[at] = (texts[at][0], f"{new.rstrip()}\n\n{line}")
     assert page.read_text() == text(texts)
     found = dict(stale.TABLE.findall(page.read_text()))
-    assert stale.MEASURED.search(found[f"t {at}"]).groups() == ("1a2b3c4", "benchmarks.some")
+    assert stale.MEASURED.search(found[f"t {at}"]).groups() == (
+        "1a2b3c4",
+        "benchmarks.some --rows 3",
+    )
 
 
 def test_every_measured_table_names_its_commit_and_its_code():
     found = list(stale.tables(pages.ROOT))
     assert len(found) > 40
-    for page, mark, commit, module in found:
+    for page, mark, commit, command in found:
         assert commit, f"{page}: {mark} has no commit"
-        names = stale.code(pages.ROOT, module).split()
-        assert names, f"{module} has no CODE"
+        names = stale.code(pages.ROOT, command).split()
+        assert names, f"{command} has no CODE"
         for name in names:
-            assert list((pages.ROOT / "src" / "verosim").glob(f"{name}*")), f"{module}: {name}"
+            assert list((pages.ROOT / "src" / "verosim").glob(f"{name}*")), f"{command}: {name}"
 
 
 def test_the_commit_of_results_of_several_runs_is_the_oldest():
@@ -97,7 +100,7 @@ def test_tables_older_than_their_code_are_listed(tmp_path):
         "commit unknown  docs/page.md: lost",
         "    python -m benchmarks.sums, of stats linalg",
         f"{first} 2026-01-01, changed since: 2 files, 2 commits  docs/page.md: old",
-        "    python -m benchmarks.sums, of stats linalg",
+        "    python -m benchmarks.sums --all, of stats linalg",
         f"{second} 2026-01-03, changed since: 0 files, 0 commits  docs/page.md: new",
         "    python -m benchmarks.plots, of drawing",
     ]
