@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ENGINES := .venv-engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs lessons quick test test-browser test-engines soak lint types bench bench-spark
+.PHONY: help demo docs lessons quick test test-browser test-engines soak lint types stale bench bench-spark
 .PHONY: dist clean
 
 help: ## list the targets
@@ -51,6 +51,9 @@ lint: $(READY) ## ruff: errors and formatting
 
 types: $(READY) ## mypy
 	$(BIN)/mypy
+
+stale: $(READY) ## measured tables of the docs with what has changed in their code since
+	$(BIN)/python -m benchmarks.stale
 
 bench: $(READY) ## the tables of speed and quality of the docs, measured on this machine (hours)
 	-$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'

@@ -24,6 +24,7 @@ from verosim.validate.calibration import Calibrated, calibrate
 from verosim.validate.conformal import conformal
 from verosim.validate.reject import reject
 
+CODE = "kernels stats densities bayes models estimators folds validate"
 LEVELS = (0.8, 0.9, 0.95)
 Set = tuple[str, Any, Any, np.ndarray]  # name, model, rows, labels
 

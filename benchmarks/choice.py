@@ -29,6 +29,8 @@ from benchmarks.pages import DATA, ROOT, keep
 from benchmarks.tables import pipelines, read
 from verosim.data.labels import positions
 
+CODE = "data kinds kernels stats densities bayes models estimators folds pool"
+
 # Identifiers, and columns from which the target was computed.
 NOT_FEATURES = {"zoo": "animal", "boston": "medv", "smarket": "Today"}
 TOO_WIDE = {"mnist"}  # 784 columns: ten covariances, ten folds, eleven models, five splits

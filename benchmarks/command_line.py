@@ -26,6 +26,7 @@ from benchmarks.explain import mixed_table
 from benchmarks.measure import options_of, shown
 from benchmarks.pages import keep
 
+CODE = "cli files data kinds kernels engines bayes models estimators"
 SPEED_HEADER = [
     "| work | verosim predict | predict_table | ratio of speed | aim |",
     "|---|---|---|---|---|",

@@ -19,6 +19,7 @@ import verosim
 from benchmarks.measure import Call, options_of, shown
 from benchmarks.pages import keep
 
+CODE = "insight kernels stats densities bayes models estimators"
 HEADER = ["| work | verosim | peer | peer ÷ verosim | aim |", "|---|---|---|---|---|"]
 COLUMNS = 10  # of LDA
 ROWS_OF_SHAP = 200  # that shap explains

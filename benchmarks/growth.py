@@ -32,8 +32,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.growth_page import write_page
-from benchmarks.pages import ROOT
+from benchmarks.pages import COMMIT, ROOT
 
+CODE = "data kinds kernels stats engines densities models estimators"
 RESULTS = ROOT / "benchmarks" / "growth.json"
 LIMIT_SECONDS = 600
 LIMIT_BYTES = 6 << 30
@@ -207,7 +208,7 @@ def measure(axes: tuple[Axis, ...], most: int, found: dict[str, Any]) -> None:
             generate(folder, rows, columns, classes)
             generate(warm, WARM_ROWS, 6, 3)
             for model in models:
-                found[key(axis, model, size)] = point(model, folder, warm)
+                found[key(axis, model, size)] = point(model, folder, warm) | {"commit": COMMIT}
                 print(key(axis, model, size), found[key(axis, model, size)], flush=True)
                 RESULTS.write_text(json.dumps(found, indent=0) + "\n")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import shown
-from benchmarks.pages import ROOT, keep
+from benchmarks.pages import ROOT, keep, oldest
 
 PAGE = "docs/scale.md"
 DECADES = 2  # the exponent is that of the largest sizes, where fixed costs are small
@@ -116,4 +116,4 @@ def write_page(
         text = f"Time and memory of fits against the number of {axis}, with exponents"
         lines += [f"**{CAPTIONS[axis]}**", "", f"![{text}]({path})", ""]
         lines += [*table(axis, sizes, models, found), ""]
-    keep(PAGE, "growth", "\n".join(lines))
+    keep(PAGE, "growth", "\n".join(lines), oldest(found.values()))

@@ -19,6 +19,7 @@ from benchmarks.measure import Call, options_of, shown
 from benchmarks.pages import DATA, keep
 from benchmarks.tables import read
 
+CODE = "data kinds kernels stats densities bayes models estimators folds pool"
 HEADER = [
     "| work | complete | missing cells | missing ÷ complete | aim |",
     "|---|---|---|---|---|",

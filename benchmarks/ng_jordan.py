@@ -37,6 +37,7 @@ from verosim.twins import Comparison
 from verosim.twins.comparison.compare import compare
 from verosim.twins.logistic import LogisticRegression
 
+CODE = "kernels stats densities bayes models estimators twins"
 PAGE = "docs/benchmarks/quality.md"
 PICTURE, OWN_PICTURE = "docs/pictures/ng_jordan.png", "docs/pictures/ng_jordan_bundled.png"
 NAIVE, LOGISTIC = "naive Bayes", "logistic regression"

@@ -44,13 +44,16 @@ from benchmarks.quality_report import (
     means,
     notes,
     results,
+    summary,
     times_by_table,
     wins,
 )
 from benchmarks.quality_runs import Cache, measure
 from benchmarks.quality_tables import NAMES, SMALL
 
+CODE = "data kinds kernels stats densities bayes models estimators folds pool twins validate"
 PAGE = "docs/benchmarks/quality.md"
+SUMMARY_PAGES = (PAGE, "README.md", "docs/es/README.md")
 CACHE = Path(tempfile.gettempdir()) / "verosim_quality.json"
 CHECKED = ("auto", "lightgbm")  # the models of the three checks, if none are named
 LIBRARIES = ("numpy", "pandas", "scikit-learn", "lightgbm", "catboost")
@@ -97,6 +100,7 @@ def sections(
     """The texts between the marks of the page."""
     said = notes(cache, names, keys, found, left_out)
     return {
+        "summary": summary(found),
         "quality": [*means(found), "", machine(), *([""] if said else []), *said],
         "quality wins": wins(found),
         "quality tables": by_table(found),
@@ -149,7 +153,8 @@ def main() -> None:
     for mark, lines in made.items():
         print(f"\n{mark}\n" + "\n".join(lines))
         if chosen.page or not part:
-            keep(PAGE, mark, "\n".join(lines))
+            for page in SUMMARY_PAGES if mark == "summary" else (PAGE,):
+                keep(page, mark, "\n".join(lines), cache.commit())
 
 
 if __name__ == "__main__":

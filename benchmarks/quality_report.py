@@ -11,6 +11,7 @@ from benchmarks.quality_models import LABELS, REGISTRY, with_temperature
 from benchmarks.quality_runs import Cache
 from benchmarks.quality_tables import CHOSEN_ON, CONFIRMED_ON, number_of_splits
 
+SHOWN_FIRST = ("auto", "lightgbm", "logistic")  # in the summary
 MANY_ROWS = 2_000
 DIGITS = 4  # figures that agree after rounding are the same
 BOOSTING = [key for model in REGISTRY.values() if model.kind == "boosting"
@@ -116,6 +117,17 @@ def means(found: Results) -> list[str]:
         ]))  # fmt: skip
     header = ["model", *(f"{group} ({len(names)})" for group, names in groups(found).items())]
     return table_of(header, ([LABELS[key], *cells] for key, *cells in zip(found, *columns)))  # noqa: B905
+
+
+def summary(found: Results) -> list[str]:
+    """Mean accuracy and log-loss over all tables, of the models that have a result on each."""
+    count = max(map(len, found.values()))
+    shown = {key: found[key].values() for key in SHOWN_FIRST if len(found.get(key, ())) == count}
+    return table_of(
+        [f"mean of {count} tables", "accuracy", "log-loss"],
+        ([LABELS[key], f"{mean(one.accuracy for one in scores):.3f}",
+          f"{mean(one.log_loss for one in scores):.3f}"] for key, scores in shown.items()),
+    )  # fmt: skip
 
 
 def against(ours: dict[str, Score], peer: dict[str, Score]) -> tuple[list[int], list[int]]:

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp, softmax
 
+from benchmarks.pages import COMMIT, oldest
 from benchmarks.quality_models import REGISTRY, Model, threads, with_temperature
 from benchmarks.quality_tables import Table, folds, number_of_splits, table
 
@@ -238,11 +239,17 @@ class Cache:
             if self.path.exists():
                 self.records = json.loads(self.path.read_text())
             for (name, key, fold), record in found.items():
-                self.records.setdefault(name, {}).setdefault(key, {})[str(fold)] = record
+                results = self.records.setdefault(name, {}).setdefault(key, {})
+                results[str(fold)] = record | {"commit": COMMIT}
             if found:
                 part = self.path.with_suffix(".part")
                 part.write_text(json.dumps(self.records, indent=0))
                 part.replace(self.path)
+
+    def commit(self) -> str:
+        """The commit of the oldest result."""
+        models = (model for table in self.records.values() for model in table.values())
+        return oldest(fold for model in models for fold in model.values())
 
     def get(self, name: str, key: str, fold: int) -> Record | None:
         return self.records.get(name, {}).get(key, {}).get(str(fold))

@@ -23,10 +23,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import verosim
+from benchmarks.pages import keep
 from benchmarks.spark import Clock
 from benchmarks.spark import start as start_spark
 from verosim.engines import dask as engine
 
+CODE = "data kinds kernels stats engines densities models estimators files"
+PAGE = "docs/scale.md"
 GROUP_ROWS = 125_000
 
 
@@ -168,15 +171,22 @@ def fixed_cost() -> float:
     return (seconds[400] - seconds[10]) / 390
 
 
+FIXED_COSTS = {"Dask": fixed_cost, "Spark": fixed_cost_on_spark}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     rows = parser.parse_args().rows
     warnings.simplefilter("ignore")
-    print("| work | Parquet | Dask | Spark |\n|---|---|---|---|", *speeds(rows), sep="\n")
-    print("\n| model | bytes per partition |\n|---|---|", *sizes(), sep="\n")
-    print(f"\n{fixed_cost() * 1e3:.0f} ms for each partition on Dask")
-    print(f"{fixed_cost_on_spark() * 1e3:.0f} ms for each partition on Spark")
+    text = "\n".join(["| model | bytes |", "|---|---|", *sizes()])
+    print(text, "\n")
+    keep(PAGE, "scale bytes", text)
+    fixed = [f"{name} {call() * 1e3:.0f} ms" for name, call in FIXED_COSTS.items()]
+    lines = ["| work | Parquet | Dask | Spark |", "|---|---|---|---|", *speeds(rows)]
+    text = "\n".join([*lines, "", f"CPU of each partition, whatever its rows: {', '.join(fixed)}."])
+    print(text)
+    keep(PAGE, "scale cost", text)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from benchmarks.measure import options_of
 from benchmarks.pages import DATA, keep
 from verosim.validate.semi import SemiSupervised
 
+CODE = "kernels stats densities bayes models estimators validate"
 PAGE = "docs/benchmarks/quality.md"
 EACH = (1, 5, 20, 100, 300)  # labelled posts of every group
 WEIGHTS = (1.0, 0.1)

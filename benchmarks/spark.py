@@ -33,6 +33,7 @@ import verosim
 from benchmarks.pages import keep
 from benchmarks.stream import piece
 
+CODE = "data kinds kernels stats engines densities models estimators"
 HEADER = [
     "| work | call | CPU seconds | of Java | of workers | rows per CPU second "
     "| verosim is faster by | and with a schema | aim |",

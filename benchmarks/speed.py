@@ -33,6 +33,8 @@ try:
 except ImportError:
     mlpack = None
 
+CODE = "data kinds kernels stats engines densities bayes models estimators folds validate"
+
 
 def gaussian_rows(n: int) -> list[Row]:
     rng = np.random.default_rng(0)

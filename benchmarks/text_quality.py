@@ -33,6 +33,7 @@ from benchmarks.quality_runs import Cache, Record, Worker, aligned, scores
 from benchmarks.text_corpora import CORPORA, Corpus, corpus, is_absent
 from benchmarks.text_models import REGISTRY, SEEDS, reasons_missing
 
+CODE = "data kernels stats densities bayes models estimators folds pool validate"
 PAGE = "docs/benchmarks/text.md"
 CACHE = Path(tempfile.gettempdir()) / "verosim_text.json"
 LIBRARIES = ("numpy", "scikit-learn", "vowpalwabbit", "fasttext")
@@ -277,7 +278,7 @@ def main() -> None:
     for mark, lines in sections(cache, names, usable, left_out).items():
         print(f"\n{mark}\n" + "\n".join(lines))
         if chosen.page or not part:
-            keep(PAGE, mark, "\n".join(lines))
+            keep(PAGE, mark, "\n".join(lines), cache.commit())
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from benchmarks import logistic, margins
 from benchmarks.measure import HEADER, Row, options_of, table
 from benchmarks.pages import keep
 
+CODE = "kernels stats twins"
+
 
 def least_squares_rows(n: int) -> list[Row]:
     rng = np.random.default_rng(0)

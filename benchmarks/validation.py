@@ -17,6 +17,7 @@ from benchmarks.measure import HEADER, Row, options_of, table
 from benchmarks.pages import DATA, keep
 from benchmarks.tables import read
 
+CODE = "kernels stats densities bayes models estimators folds validate"
 SHRINKAGES = np.linspace(0, 1, 11)
 
 

@@ -10,6 +10,8 @@ from benchmarks.pages import keep
 from tests.fuzz.cases import Case, run_case, run_many
 from tests.fuzz.journal import BLOCK, report, run_block
 
+CODE = "*"  # all of src/verosim
+
 
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["report"]:
