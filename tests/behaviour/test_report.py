@@ -218,7 +218,10 @@ def test_values_of_few_rows_are_not_named(model, with_source, tmp_path):
     if type(model) is not verosim.LDA:
         assert f"{value_hash('secret-hue'):016x}" in html  # it can still be typed
     if with_source:
-        assert "secret-hue" in content(verosim.report(fitted, source, path=tmp_path / "r", rows=2))
+        # All rows are shown, and nothing but these rows names the value.
+        html = content(verosim.report(fitted, source, path=tmp_path / "r", rows=N))
+        assert "secret-hue" in html
+        assert "secret-hue" not in json.dumps(data_of(html))
 
 
 def test_the_ends_of_a_histogram_are_not_in_a_report(tmp_path):
