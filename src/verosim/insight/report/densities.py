@@ -7,6 +7,7 @@ words   the tokens that are typical of each class
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from verosim.insight.report.rare_values import NamedValues
 from verosim.insight.report.shown_numbers import LEAST_ROWS, shown_bins
 from verosim.insight.report.some_rows import innermost
 from verosim.kinds.cell_names import SHOWN_MISSING
+from verosim.kinds.date import CLOCK
 
 MOST_BARS_OF_COLUMN = 12
 MOST_DRAWN = 120  # bars of one chart
@@ -155,12 +157,12 @@ def _shown_cells(
     if not len(inside):
         return [], values[:, :0]
     shown = [f"{edge:.15g}" for edge in inside.tolist()]
-    middle = [f"[{low}, {high})" for low, high in zip(shown, shown[1:], strict=False)]
+    middle = [f"[{low}, {high})" for low, high in pairwise(shown)]
     return [f"< {shown[0]}", *middle, f"≥ {shown[-1]}"], values[:, bins]
 
 
 def _may_name(table: LearnedTable, part: str, head: Any, named: NamedValues) -> bool:
-    if part or table.kind in (of.FLAGS_TABLE, of.AMOUNTS_TABLE) or table.edges:
+    if part in CLOCK or table.kind in (of.FLAGS_TABLE, of.AMOUNTS_TABLE) or table.edges:
         return True  # hours, true and false, bins: they do not name a value of a cell
     return named.value(table.column, head)
 

@@ -18,7 +18,8 @@ from verosim.insight.report.observed import ObservedRows, cells_of_rows
 from verosim.insight.report.some_rows import labelled_rows
 
 HELD_OUT_PART = 5  # one row in five is held out
-MOST_COMPARED_ROWS = 2000  # held-out rows that are compared
+MOST_COMPARED_ROWS = 2000  # rows that are compared
+DRAWN_ROWS = 500  # rows from the model, if none are given
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def rounding_effect(
     """Compare the program of a page with the one that has all digits; None without rows."""
     try:
         if observed is None:
-            drawn, _ = model.sample(MOST_COMPARED_ROWS, random_state=0)
+            drawn, _ = model.sample(DRAWN_ROWS, random_state=0)
             cells = cells_of_rows(model, model.program(), drawn)
         else:
             at = np.arange(0, observed.n, max(1, -(-observed.n // MOST_COMPARED_ROWS)))

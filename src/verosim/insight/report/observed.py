@@ -85,10 +85,10 @@ class ObservedRows:
             return np.arange(first - 0.5, last + 1.0)
         low, high = np.percentile(x, [TAILS, 100 - TAILS])
         low, high = max(float(low), float(first)), min(float(high), float(last))
-        outer = rounded_range(low, high)
-        step = outer[2]
-        inner = [float(f"{step * k:.12g}") for k in (np.ceil(low / step), np.floor(high / step))]
-        return np.linspace(*(inner if inner[0] < inner[1] else outer[:2]), OBSERVED_BINS + 1)
+        start, end, step = rounded_range(low, high)
+        if high - low > 2 * step:
+            start, end = np.ceil(low / step) * step, np.floor(high / step) * step
+        return np.linspace(start, end, OBSERVED_BINS + 1)
 
     def shares(self, name: str, edges: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
         """(B,) the density of the bins; 0 for a bin of fewer than 5 rows."""

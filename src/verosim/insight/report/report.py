@@ -214,7 +214,8 @@ class _Content:
         return cls(
             facts=facts, classes=shown_classes(model),
             columns=column_lines(model, program, observed), carried=carried, why_not=why_not,
-            lines={"changed": changed, "effect": effect}, importance=ranked, densities=charts, quality=quality,
+            lines={"changed": changed, "effect": effect}, importance=ranked,
+            densities=charts, quality=quality,
             diagnosis=diagnosis_of(model, few, _hidden_names(program, named), some),
             simulated=simulated,
             rows=(

@@ -110,14 +110,11 @@ class Rounded:
             return replace(term, edges=np.concatenate([cuts[:1], cuts, cuts[-1:]]), table=table)
         if isinstance(term, BinsTerm):
             return replace(term, edges=np.zeros(len(term.edges)))
-        if isinstance(term, CodeTerm) and isinstance(mine[0], BinReading):
-            if (term.table == term.table[:, :1]).all():  # the widths of the bins
-                return replace(term, table=term.table.round(WIDTH_DECIMALS))
+        if isinstance(term, CodeTerm) and _is_width(term, mine[0]):
+            return replace(term, table=term.table.round(WIDTH_DECIMALS))
         return term
 
-    def _of_rows(
-        self, term: GaussianTerm | PoissonTerm | QuadraticTerm, rows: np.ndarray
-    ) -> Term:
+    def _of_rows(self, term: GaussianTerm | PoissonTerm | QuadraticTerm, rows: np.ndarray) -> Term:
         """A term with means, in which no class has those of few of its rows (C,)."""
         few = rows < LEAST_ROWS
         self.changed |= bool(few.any())
@@ -139,10 +136,13 @@ class Rounded:
                 variance = np.where(few, max(float(two[0, 0]), np.finfo(float).tiny), variance)
             precision = np.where(few, 1.0 / variance, term.precision)
             constant = np.where(few, -0.5 * (LOG_2PI + np.log(variance)), term.constant)
-            return replace(
-                term, pivot=pivot, offset=offset, precision=precision, constant=constant
-            )
+            return replace(term, pivot=pivot, offset=offset, precision=precision, constant=constant)
         return _quadratic(term, rows, few)
+
+
+def _is_width(term: CodeTerm, reading: CellReading) -> bool:
+    """Whether a term has the log widths of bins, which are the same in all classes."""
+    return isinstance(reading, BinReading) and bool((term.table == term.table[:, :1]).all())
 
 
 def _quadratic(term: QuadraticTerm, rows: np.ndarray, few: np.ndarray) -> QuadraticTerm:

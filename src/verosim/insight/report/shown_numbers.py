@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from verosim.models.state import State
 from verosim.stats.patterns import Patterns
 
 LEAST_ROWS = 5  # on each side of a number, and of a value that is named
+PLENTY = 25  # rows: so many that 5 are left if the numbers on both sides are rounded
 MOST_SKEW = 10.0  # between the distances of 5 rows on both sides of a number
 NEVER = sys.float_info.max  # an edge that no number reaches
 
@@ -50,6 +52,12 @@ def _rounded(x: float, power: int) -> float:
     return float(np.rint(x * unit) / unit if power < 0 else np.rint(x / unit) * unit)
 
 
+def _last_digit(x: float) -> int:
+    """The power of ten of the last digit of a number: −1 for 23.5."""
+    digits, _, power = np.format_float_scientific(x).partition("e")
+    return int(power) - len(digits.partition(".")[2].rstrip("0"))
+
+
 @dataclass(frozen=True, eq=False)
 class RowsBelow:
     """How many rows of a column are below some points; between points the rows are even."""
@@ -69,23 +77,46 @@ class RowsBelow:
 
     def shown(self, numbers: Sequence[float]) -> np.ndarray:
         """(E,) the rounded numbers, which increase; NaN for each that is not shown."""
-        out, last, done = np.full(len(numbers), np.nan), -np.inf, 0.0
+        out, last = np.full(len(numbers), np.nan), -np.inf
         for i, x in enumerate(numbers):
-            at = float(self(x))
-            if not self._is_far(at, done):
+            if not (self._has_rows(last, x) and self._has_rows(x, np.inf)):
                 continue
-            low, high = np.interp([at - LEAST_ROWS, at + LEAST_ROWS], self.rows, self.points)
-            reach = MOST_SKEW * min(x - low, high - x)
-            low, high = max(x - reach, low, last), min(x + reach, high)
+            at = float(self(x))
+            ends = np.interp([at - LEAST_ROWS, at + LEAST_ROWS], self.rows, self.points)
+            below, above = x - float(ends[0]), float(ends[1]) - x
+            reach = min(below, above)
+            # The width of an outer bin is that to a single row, which may be far from the others.
+            below = reach if x <= self.points[1] else min(below, MOST_SKEW * reach)
+            above = reach if x >= self.points[-2] else min(above, MOST_SKEW * reach)
+            low, high = max(x - below, last), x + above
             if not low < x < high:
                 continue
-            found = roundest(low, high, x)
-            if self._is_far(float(self(found)), done):
-                out[i], last, done = found, found, float(self(found))
+            found = self._bound_between(low, high, x)
+            least = LEAST_ROWS if found == x else 2 * LEAST_ROWS
+            if self._has_rows(last, found, least) and self._has_rows(found, np.inf, least):
+                out[i] = last = found
         return out
 
-    def _is_far(self, at: float, done: float) -> bool:
-        return at - done >= LEAST_ROWS and self.total - at >= LEAST_ROWS
+    def _bound_between(self, low: float, high: float, near: float) -> float:
+        """A round number between two limits: one of the points if one has few digits.
+
+        A point moves whole bins, so the rows on its sides are known. It may have one digit more.
+        """
+        found = roundest(low, high, near)
+        inside = self.points[(low < self.points) & (self.points < high)]
+        few = [one for one in inside.tolist() if _last_digit(one) >= _last_digit(found) - 1]
+        return min(few, key=lambda one: abs(one - near), default=found)
+
+    def _has_rows(self, low: float, high: float, least: int = LEAST_ROWS) -> bool:
+        """Whether enough rows are between two limits: in whole bins, or many in parts of them."""
+        first, last = np.searchsorted(self.points, [low, high], side="left")
+        last = min(int(last), len(self.points) - 1)
+        last -= bool(self.points[last] > high)
+        start = self.rows[first] if np.isfinite(low) and first < len(self.rows) else 0.0
+        end = self.rows[last] if np.isfinite(high) else self.total
+        if end - start >= least:
+            return True
+        return bool(self(high) - self(low) >= PLENTY)
 
 
 def shown_cuts(cuts: Sequence[float], below: RowsBelow) -> np.ndarray:
@@ -98,7 +129,7 @@ def shown_cuts(cuts: Sequence[float], below: RowsBelow) -> np.ndarray:
     kept = [-1, *np.flatnonzero(~np.isnan(shown)).tolist(), len(shown)]
     ends = np.concatenate([shown, [NEVER, -NEVER]])  # those of the places len(shown) and −1
     out = shown.copy()
-    for first, last in zip(kept, kept[1:], strict=False):
+    for first, last in pairwise(kept):
         bins = np.diff(reached[first + 1 : last + 2])
         heaviest = first + 1 + int(bins.argmax())
         out[first + 1 : heaviest] = ends[first]
@@ -107,7 +138,7 @@ def shown_cuts(cuts: Sequence[float], below: RowsBelow) -> np.ndarray:
 
 
 def shown_bins(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different cuts (E,) that are shown, and the numbers (E + 1,) of the bins that are left."""
+    """The different cuts (E,) that are shown, and the numbers (E + 1,) of the bins left."""
     inside = np.unique(cuts[np.abs(cuts) < NEVER])
     return inside, np.searchsorted(cuts, np.concatenate([[-np.inf], inside]), side="right")
 
@@ -192,9 +223,9 @@ class NumberRows:
                 bins.setdefault(name, []).append(below)
             sums = leaf.column_sums() if state.schema is not None and state.schema.design else None
             known = {} if sums is None else dict(zip(leaf.axes.columns, sums.tolist(), strict=True))
-            for one in state.schema.design if state.schema is not None else ():
-                gone = known.get(f"{one.column} is missing", 0.0)
-                present[one.column] = min(present.get(one.column, np.inf), classes.sum() - gone)
+            for one in state.schema.design if state.schema is not None and known else ():
+                gone = known.get(f"{one.column} is missing", 0.0) / float(leaf.weight.sum())
+                present[one.column] = float(classes.sum()) * (1 - gone)
         return cls(classes, columns, bins, present)
 
     def with_values(self, column: str, classes: int) -> np.ndarray:
