@@ -149,13 +149,16 @@ def shown_quantiles(quantiles: Sequence[float], rows: float) -> np.ndarray:
     values, first = np.unique(known, return_index=True)
     ends = np.append(first[1:], len(known)) - 1
     level = (first + ends) / 2 / max(len(known) - 1, 1)
-    shown = RowsBelow(values, rows * level, rows).shown(values.tolist())
+    if len(values) == 1:
+        return np.full(len(known), shown_moments(float(values[0]), 0.0)[0])
+    points = np.concatenate([[2 * values[0] - values[1]], values, [2 * values[-1] - values[-2]]])
+    below = RowsBelow(points, rows * np.concatenate([[0.0], level, [1.0]]), rows)
+    shown = below.shown(values.tolist())
     at = np.flatnonzero(~np.isnan(shown))
     grid = np.linspace(0.0, 1.0, 2 * len(known) - 1)  # it has the levels of equal quantiles too
     if len(at) < 2:
         mean, deviation = shown_moments(float(known.mean()), float(known.std()))
-        out = mean + deviation * ndtri(np.clip(grid, CLIP, 1 - CLIP))
-        return out if len(values) > 1 else np.full(len(grid), mean)
+        return np.asarray(mean + deviation * ndtri(np.clip(grid, CLIP, 1 - CLIP)))
     level, shown = level[at], shown[at]
     out = np.interp(grid, level, shown)
     slopes = np.diff(shown) / np.diff(level)
