@@ -25,8 +25,8 @@ from verosim.data.design_columns import CATEGORY_COLUMN, DesignColumn
 from verosim.data.readings import CellReading
 from verosim.densities.terms import ListedTokens, LookupTerm, Term, TokensTerm
 from verosim.estimators.text_nb import TextNB
-from verosim.insight.report.inside import terms_inside
-from verosim.insight.report.shown_numbers import LEAST_ROWS, NumberRows
+from verosim.insight.report.inside import terms_inside, with_changed_inside
+from verosim.insight.report.shown_numbers import LEAST_ROWS, RowsOfNumbers
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.design_readings import OneOfReading, OthersReading
 from verosim.models.state import State
@@ -40,7 +40,7 @@ class NamedValues:
 
     rows: Mapping[str, Mapping[Any, float]]  # of each column: rows with each value
     tokens: Mapping[str, float]  # rows with each token
-    numbers: NumberRows = field(default_factory=NumberRows)  # for those that a page may show
+    numbers: RowsOfNumbers = field(default_factory=RowsOfNumbers)  # for those that a page may show
     least: float = LEAST_ROWS
 
     @classmethod
@@ -48,7 +48,7 @@ class NamedValues:
         """From the sums of a model. Without sums, nothing is named."""
         if state is None:
             return cls({}, {})
-        return cls(rows_by_value(state), rows_by_token(state), NumberRows.of(state))
+        return cls(rows_by_value(state), rows_by_token(state), RowsOfNumbers.of(state))
 
     def value(self, column: str, value: Any) -> bool:
         """Whether a value of a column may be named."""
@@ -244,12 +244,7 @@ class Unnamed:
             self.names.update({*one.values} - {*kept})
             self._count(column, len(rare))
             return OthersReading(one.of, kept, (*one.hashes, *rare))
-        inner = getattr(one, "of", None)
-        if isinstance(inner, CellReading):
-            return replace(one, of=self._reading(inner))  # type: ignore[call-arg]
-        if isinstance(inner, tuple):
-            return replace(one, of=tuple(map(self._reading, inner)))  # type: ignore[call-arg]
-        return one
+        return with_changed_inside(one, self._reading)
 
     def _count(self, column: str, values: int) -> None:
         if values:

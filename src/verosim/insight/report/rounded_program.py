@@ -28,9 +28,10 @@ from verosim.densities.terms import (
     QuadraticTerm,
     Term,
 )
+from verosim.insight.report.inside import with_changed_inside
 from verosim.insight.report.shown_numbers import (
     LEAST_ROWS,
-    NumberRows,
+    RowsOfNumbers,
     pooled_moments,
     shown_moments,
 )
@@ -44,7 +45,7 @@ WIDTH_DECIMALS = 2  # of log widths and heights: with more, the ends of a column
 class Rounded:
     """Rounds the numbers of a program, and notes whether scores change."""
 
-    numbers: NumberRows
+    numbers: RowsOfNumbers
     changed: bool = False
 
     def program(self, program: Program) -> Program:
@@ -71,12 +72,7 @@ class Rounded:
             self.changed = True
             mean, deviation = shown_moments(one.mean, one.deviation)
             return replace(one, mean=mean, deviation=deviation)
-        inner = getattr(one, "of", None)
-        if isinstance(inner, CellReading):
-            return replace(one, of=self._reading(inner))  # type: ignore[call-arg]
-        if isinstance(inner, tuple):
-            return replace(one, of=tuple(map(self._reading, inner)))  # type: ignore[call-arg]
-        return one
+        return with_changed_inside(one, self._reading)
 
     # Terms ---------------------------------------------------------------------------------------
 

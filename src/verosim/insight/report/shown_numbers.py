@@ -21,7 +21,6 @@ from scipy.special import ndtri
 from verosim.axes import Bins, CellCodes, JointBins
 from verosim.kinds.design_readings import CLIP
 from verosim.models.state import State
-from verosim.stats.patterns import Patterns
 
 LEAST_ROWS = 5  # on each side of a number, and of a value that is named
 PLENTY = 25  # rows: so many that 5 are left if the numbers on both sides are rounded
@@ -202,7 +201,7 @@ def pooled_moments(
 
 
 @dataclass(frozen=True, eq=False)
-class NumberRows:
+class RowsOfNumbers:
     """What the sums of a model say about the rows behind the numbers of each column."""
 
     classes: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (C,) rows; empty: not known
@@ -211,7 +210,7 @@ class NumberRows:
     present: Mapping[str, float] = field(default_factory=dict)  # rows with a value, of a design
 
     @classmethod
-    def of(cls, state: State | None) -> NumberRows:
+    def of(cls, state: State | None) -> RowsOfNumbers:
         """From the sums of a model; without sums, nothing is known."""
         if state is None:
             return cls()
@@ -257,7 +256,7 @@ class NumberRows:
 
 def _rows_with_numbers(leaf: Any, classes: int) -> dict[str, np.ndarray]:
     """The rows (C,) of each class with a value, for each column of numbers."""
-    whole = leaf.available() if isinstance(leaf, Patterns) else leaf
+    whole = leaf.available() if hasattr(leaf, "available") else leaf
     cells = np.asarray(getattr(whole, "arrays", {}).get("cells", ()), dtype=np.float64)
     if cells.shape != (classes, whole.axes.groups.folds, len(whole.axes.columns)):
         return {}
