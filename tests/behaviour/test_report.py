@@ -232,6 +232,24 @@ def test_the_ends_of_a_histogram_are_not_in_a_report(tmp_path):
         assert "987654" not in content(verosim.report(model, source, path=tmp_path / "r"))
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("with_source", [True, False])
+def test_a_page_states_what_rounded_numbers_change(language, with_source, tmp_path):
+    model = verosim.TAN().fit(rows(), "label")
+    source = rows() if with_source else None
+    html = content(verosim.report(model, source, path=tmp_path / "r", language=language))
+    words = catalogue(language)
+    body = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    for key in ("rounded", "rounding" if with_source else "rounding drawn"):
+        start, _, end = words[key].partition("{")
+        assert start in body
+        assert end.rpartition("}")[2] in body
+    whole = verosim.nomogram(model, language=language).html
+    assert words["rounded"].partition("{")[0] not in re.sub(
+        r"<script.*?</script>", "", whole, flags=re.DOTALL
+    )
+
+
 @pytest.mark.parametrize("with_source", [True, False])
 def test_tokens_of_few_rows_are_not_named(with_source, tmp_path):
     texts = ["good day zyxwqj zyxwqj"] * 2 + ["good day", "bad night"] * 20
