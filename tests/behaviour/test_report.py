@@ -218,7 +218,10 @@ def test_values_of_few_rows_are_not_named(model, with_source, tmp_path):
     if type(model) is not verosim.LDA:
         assert f"{value_hash('secret-hue'):016x}" in html  # it can still be typed
     if with_source:
-        assert "secret-hue" in content(verosim.report(fitted, source, path=tmp_path / "r", rows=2))
+        # All rows are shown, and nothing but these rows names the value.
+        html = content(verosim.report(fitted, source, path=tmp_path / "r", rows=N))
+        assert "secret-hue" in html
+        assert "secret-hue" not in json.dumps(data_of(html))
 
 
 def test_the_ends_of_a_histogram_are_not_in_a_report(tmp_path):
@@ -227,6 +230,24 @@ def test_the_ends_of_a_histogram_are_not_in_a_report(tmp_path):
     model = verosim.NaiveBayes({"age": "histogram"}).fit(table, "label")
     for source in (None, table):
         assert "987654" not in content(verosim.report(model, source, path=tmp_path / "r"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("with_source", [True, False])
+def test_a_page_states_what_rounded_numbers_change(language, with_source, tmp_path):
+    model = verosim.TAN().fit(rows(), "label")
+    source = rows() if with_source else None
+    html = content(verosim.report(model, source, path=tmp_path / "r", language=language))
+    words = catalogue(language)
+    body = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    for key in ("rounded", "rounding" if with_source else "rounding drawn"):
+        start, _, end = words[key].partition("{")
+        assert start in body
+        assert end.rpartition("}")[2] in body
+    whole = verosim.nomogram(model, language=language).html
+    assert words["rounded"].partition("{")[0] not in re.sub(
+        r"<script.*?</script>", "", whole, flags=re.DOTALL
+    )
 
 
 @pytest.mark.parametrize("with_source", [True, False])

@@ -23,7 +23,8 @@ from verosim.errors import VerosimError
 from verosim.insight.report.characters import characters_of
 from verosim.insight.report.controls import controls_of
 from verosim.insight.report.marginals import of_columns, of_tokens, token_count
-from verosim.insight.report.rare_values import NamedValues, Unnamed
+from verosim.insight.report.rare_values import EveryValue, NamedValues, Unnamed
+from verosim.insight.report.rounded_program import Rounded
 
 WHOLE, EXPERT, SOME_COLUMNS, SOME_TOKENS = "whole", "expert", "columns", "tokens"
 UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "b": 1}
@@ -35,7 +36,8 @@ OPEN_COLUMNS = 30
 class Carried:
     """A program in a page, and what was left out."""
 
-    program: Program  # with all names
+    exact: Program  # with all names and digits
+    program: Program  # with all names, and with rounded numbers
     kind: str
     data: dict[str, Any]  # as the page has it
     characters: dict[str, str]
@@ -43,6 +45,7 @@ class Carried:
     expert: str = ""
     kept: int = 0  # columns or tokens
     total: int = 0
+    rounded: bool = False  # whether the numbers of the page change scores
     hidden: dict[str, int] = field(default_factory=dict)  # values without a name, by column
     hidden_tokens: int = 0
 
@@ -102,13 +105,15 @@ def smaller(program: Program, like: Carried) -> Program:
     if like.kind == SOME_TOKENS:
         return of_tokens(program, like.kept)
     if like.kind == SOME_COLUMNS:
-        kept = [name for name in like.program.inputs if name in program.inputs]
+        kept = [name for name in like.exact.inputs if name in program.inputs]
         return of_columns(program, kept) or program
     return program
 
 
 def _made(program: Program, kind: str, shown: Shown) -> Carried:
-    unnamed = Unnamed(shown.named)
+    unnamed, rounded, exact = Unnamed(shown.named), Rounded(shown.named.numbers), program
+    if not isinstance(shown.named, EveryValue):
+        program = rounded.program(exact)
     written = unnamed.program(program)
     in_json = (bool, int, float)
     labels = (one if type(one) in in_json else label_text(one) for one in written.classes)
@@ -116,8 +121,8 @@ def _made(program: Program, kind: str, shown: Shown) -> Carried:
     data = json.loads(written.to_json())
     controls = controls_of(written, shown.order, unnamed.hidden, shown.whole)
     return Carried(
-        program, kind, data, characters_of(data), controls, hidden=unnamed.hidden,
-        hidden_tokens=unnamed.hidden_tokens,
+        exact, program, kind, data, characters_of(data), controls, rounded=rounded.changed,
+        hidden=unnamed.hidden, hidden_tokens=unnamed.hidden_tokens,
     )  # fmt: skip
 
 

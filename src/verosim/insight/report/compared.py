@@ -10,7 +10,8 @@ from verosim.bayes.program import Program
 from verosim.errors import VerosimError
 from verosim.insight.report.densities import few_digits
 from verosim.insight.report.observed import MOST_COMPARED_VALUES, ObservedRows, cells_of_rows
-from verosim.insight.report.rare_values import LEAST_ROWS, NamedValues
+from verosim.insight.report.rare_values import NamedValues
+from verosim.insight.report.shown_numbers import LEAST_ROWS
 
 SIMULATED_ROWS = 5000
 MOST_COMPARED = 12  # columns

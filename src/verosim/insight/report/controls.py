@@ -29,6 +29,7 @@ from verosim.densities.terms import (
     Term,
 )
 from verosim.insight.report.inside import terms_inside
+from verosim.insight.report.shown_numbers import shown_bins
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.design_readings import OneOfReading, OthersReading, ScoreReading, StandardReading
 
@@ -100,10 +101,11 @@ def _note_reading(reading: CellReading, found: dict[str, ColumnRange]) -> None:
         one.lows.append(float(q[0]))
         one.highs.append(float(q[-1]))
         one.centres.append(float(np.median(q)))
-    elif isinstance(reading, BinReading) and reading.cuts:
-        one.lows.append(reading.cuts[0])
-        one.highs.append(reading.cuts[-1])
-        one.centres.append(reading.cuts[len(reading.cuts) // 2])
+    elif isinstance(reading, BinReading):
+        cuts = shown_bins(np.array(reading.cuts))[0].tolist()
+        one.lows += cuts[:1]
+        one.highs += cuts[-1:]
+        one.centres += cuts[len(cuts) // 2 :][:1]
     elif isinstance(reading, PlaceReading):
         for i, value in enumerate(reading.values):
             if i not in reading.hashed:
@@ -155,10 +157,10 @@ def _note_term(
         one.highs.append(float(poisson.ppf(0.999, rate)) + 1)
         one.centres.append(float(np.rint(weights @ term.rate)))
     elif isinstance(term, BinsTerm) and plain[0]:
-        one, edges = found[plain[0]], term.edges
-        if len(edges) > 2:
-            one.lows.append(float(edges[1] - (edges[2] - edges[1] if len(edges) > 3 else 1.0)))
-            one.highs.append(float(edges[-2] + (edges[-2] - edges[-3] if len(edges) > 3 else 1.0)))
+        one, edges = found[plain[0]], shown_bins(term.edges[1:-1])[0]
+        if len(edges):
+            one.lows.append(float(edges[0] - (edges[1] - edges[0] if len(edges) > 1 else 1.0)))
+            one.highs.append(float(edges[-1] + (edges[-1] - edges[-2] if len(edges) > 1 else 1.0)))
             one.centres.append(float(edges[len(edges) // 2]))
     elif isinstance(term, PresenceTerm) and plain[0]:
         one = found[plain[0]]

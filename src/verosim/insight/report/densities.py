@@ -7,6 +7,7 @@ words   the tokens that are typical of each class
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from verosim.bayes.learned import GAP, LearnedTable
 from verosim.densities import estimates as of
 from verosim.errors import VerosimError
 from verosim.insight.report.observed import ObservedRows
-from verosim.insight.report.rare_values import LEAST_ROWS, NamedValues
+from verosim.insight.report.rare_values import NamedValues
+from verosim.insight.report.shown_numbers import LEAST_ROWS, shown_bins
 from verosim.insight.report.some_rows import innermost
 from verosim.kinds.cell_names import SHOWN_MISSING
+from verosim.kinds.date import CLOCK
 
 MOST_BARS_OF_COLUMN = 12
 MOST_DRAWN = 120  # bars of one chart
@@ -54,6 +57,11 @@ def _charts(table: LearnedTable, named: NamedValues) -> list[dict[str, Any]]:
             continue
         heads, values = [table.heads[i] for i in at], table.values[:, at]
         chart: dict[str, Any] = {"column": table.column, "part": part, "source": "model"}
+        if table.kind in (of.GAUSSIAN_TABLE, of.RATE_TABLE):
+            rows = named.numbers.with_values(table.column, len(values))
+            values = np.where(rows[:, None] >= LEAST_ROWS, values, np.nan)
+            if np.isnan(values).all():
+                continue
         if table.kind == of.GAUSSIAN_TABLE and tuple(heads) == (of.MEAN_HEAD, of.DEVIATION_HEAD):
             chart |= {
                 "kind": "curve",
@@ -62,10 +70,16 @@ def _charts(table: LearnedTable, named: NamedValues) -> list[dict[str, Any]]:
             }
         elif table.kind == of.RATE_TABLE:
             chart |= {"kind": "counts", "rate": few_digits(values[:, 0])}
-        elif table.kind == of.HEIGHTS_TABLE and len(table.edges) > 2:
-            chart |= {"kind": "steps", "edges": inner_edges(table.edges), "y": few_digits(values)}
+        elif table.kind == of.HEIGHTS_TABLE:
+            inside, bins = shown_bins(named.numbers.cuts(table.column, table.edges[1:-1]))
+            if not len(inside):
+                continue
+            edges = few_digits(with_ends(inside))
+            chart |= {"kind": "steps", "edges": edges, "y": few_digits(values[:, bins])}
         else:
             is_text = table.kind == of.TOKENS_TABLE
+            if table.kind == of.CELLS_TABLE:
+                heads, values = _shown_cells(table, heads, values, named)
             bars = (
                 _words(heads, values, named)
                 if is_text
@@ -132,18 +146,31 @@ def _words(heads: list[Any], values: np.ndarray, named: NamedValues) -> dict[str
     return {"kind": "words", "words": words}
 
 
+def _shown_cells(
+    table: LearnedTable, heads: list[Any], values: np.ndarray, named: NamedValues
+) -> tuple[list[Any], np.ndarray]:
+    """Bins of numbers with the edges that a page may show; other cells as they are."""
+    count = sum(str(head).startswith("[") for head in heads)
+    if not table.edges or not count:
+        return heads, values
+    inside, bins = shown_bins(named.numbers.cuts(table.column, table.edges[1:count]))
+    if not len(inside):
+        return [], values[:, :0]
+    shown = [f"{edge:.15g}" for edge in inside.tolist()]
+    middle = [f"[{low}, {high})" for low, high in pairwise(shown)]
+    return [f"< {shown[0]}", *middle, f"≥ {shown[-1]}"], values[:, bins]
+
+
 def _may_name(table: LearnedTable, part: str, head: Any, named: NamedValues) -> bool:
-    if part or table.kind in (of.FLAGS_TABLE, of.AMOUNTS_TABLE) or table.edges:
+    if part in CLOCK or table.kind in (of.FLAGS_TABLE, of.AMOUNTS_TABLE) or table.edges:
         return True  # hours, true and false, bins: they do not name a value of a cell
     return named.value(table.column, head)
 
 
-def inner_edges(edges: tuple[float, ...]) -> list[float]:
-    """The edges of a histogram. The outer ones are values of rows, so others take their place."""
-    inside = np.array(edges[1:-1])
+def with_ends(inside: np.ndarray) -> np.ndarray:
+    """Inner edges of a histogram with outer ones. Its own outer edges are values of rows."""
     gap = float(np.median(np.diff(inside))) if len(inside) > 1 else 1.0
-    low, high = inside[0] - gap, inside[-1] + gap
-    return few_digits(np.concatenate([[low], inside, [high]]))
+    return np.concatenate([[inside[0] - gap], inside, [inside[-1] + gap]])
 
 
 def _observed(observed: ObservedRows, name: str, named: NamedValues) -> dict[str, Any] | None:

@@ -22,9 +22,15 @@ from verosim.insight.report.carried import (
     carried,
 )
 from verosim.insight.report.controls import ColumnRange, facts_of
-from verosim.insight.report.disagreement import Disagreement, disagreement
+from verosim.insight.report.disagreement import (
+    Disagreement,
+    RoundingEffect,
+    disagreement,
+    rounding_effect,
+)
 from verosim.insight.report.page import catalogue, filled, rendered
 from verosim.insight.report.rare_values import EveryValue, NamedValues
+from verosim.insight.report.shown_numbers import LEAST_ROWS
 from verosim.insight.report.some_rows import state_of
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.settings import one_of
@@ -81,8 +87,9 @@ def nomogram(
     budget : str or float, default="3MB"
         The largest size of the page, such as "500kB", or a number of bytes.
     names : {"all", "frequent"}, default="all"
-        "all" names every category and token that the model knows. "frequent" names only those of
-        at least 5 rows, and the others have a hash in their place.
+        "all" names every category and token that the model knows, and numbers have all their
+        digits. "frequent" names only values of at least 5 rows, and the others have a hash in their
+        place. Numbers that come from the values of fewer rows are then rounded.
     language : {"en", "es"}, default="en"
         The language of the page.
 
@@ -123,10 +130,11 @@ def nomogram(
     changed = None
     if source is not None and found.kind != WHOLE:
         changed = disagreement(fitted, source, y, found)
+    effect = rounding_effect(fitted, found, None) if found.rounded else None
     title = filled(words["nomogram title"], model=type(model).__name__)
     html = rendered(
         "nomogram.html", language, found.page_data(shown_classes(fitted)),
-        title=title, lines=lines_of(found, changed, words),
+        title=title, lines=lines_of(found, changed, effect, words),
     )  # fmt: skip
     return Nomogram(type(model).__name__, html, found)
 
@@ -273,7 +281,12 @@ def no_part_fits(budget: int) -> VerosimError:
     )
 
 
-def lines_of(found: Carried, changed: Disagreement | None, words: dict[str, str]) -> list[str]:
+def lines_of(
+    found: Carried,
+    changed: Disagreement | None,
+    effect: RoundingEffect | None,
+    words: dict[str, str],
+) -> list[str]:
     """What a page says about the program that it carries."""
     lines = [
         filled(
@@ -286,9 +299,22 @@ def lines_of(found: Carried, changed: Disagreement | None, words: dict[str, str]
         lines.append(filled(words["disagreement"], share=share, rows=f"{changed.rows:,}"))
     elif found.kind != WHOLE:
         lines.append(words["no disagreement"])
+    if found.rounded:
+        lines.append(filled(words["rounded"], least=LEAST_ROWS))
+        lines.append(_effect_in_words(effect, words))
     unnamed = sum(found.hidden.values())
     if unnamed:
         lines.append(filled(words["values without names"], count=f"{unnamed:,}"))
     if found.hidden_tokens:
         lines.append(filled(words["tokens without names"], count=f"{found.hidden_tokens:,}"))
     return lines
+
+
+def _effect_in_words(effect: RoundingEffect | None, words: dict[str, str]) -> str:
+    """What the rounded numbers of a page change."""
+    if effect is None:
+        return words["rounding not known"]
+    return filled(
+        words["rounding drawn" if effect.drawn else "rounding"], rows=f"{effect.rows:,}",
+        share=f"{100 * effect.share:.1f}", mean=f"{effect.mean:.2g}", most=f"{effect.most:.2g}",
+    )  # fmt: skip

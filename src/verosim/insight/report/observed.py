@@ -14,7 +14,7 @@ from verosim.bayes.program import Program
 from verosim.cached import cached_property
 from verosim.data.readings import is_gap
 from verosim.insight.report.controls import rounded_range
-from verosim.insight.report.rare_values import LEAST_ROWS
+from verosim.insight.report.shown_numbers import LEAST_ROWS
 from verosim.insight.report.some_rows import SomeRows, state_of
 from verosim.models.program import typed_rows
 
@@ -69,18 +69,25 @@ class ObservedRows:
         return out
 
     def edges(self, name: str) -> np.ndarray | None:
-        """(B + 1,) round edges of bins for a column of numbers."""
+        """(B + 1,) round edges of bins for a column of numbers; None if it has too few rows.
+
+        At least 5 rows are below the first edge, and above the last one. Few whole numbers have a
+        bin each, from the one that 5 rows reach.
+        """
         x = self.cells[name]
-        x = x[~self.gaps(name)].astype(np.float64)
-        if self.types[name] != "number" or len(x) < LEAST_ROWS:
+        x = np.sort(x[~self.gaps(name)].astype(np.float64))
+        if self.types[name] != "number" or len(x) < 2 * LEAST_ROWS:
             return None
-        low, high = np.percentile(x, [TAILS, 100 - TAILS])
-        low, high, step = rounded_range(float(low), float(high))
+        first, last = x[LEAST_ROWS - 1], x[-LEAST_ROWS]
         values = np.unique(x)
         if len(values) <= OBSERVED_BINS and (values == np.round(values)).all():
-            return np.arange(values[0] - 0.5, values[-1] + 1.0)
-        del step
-        return np.linspace(low, high, OBSERVED_BINS + 1)
+            return np.arange(first - 0.5, last + 1.0)
+        low, high = np.percentile(x, [TAILS, 100 - TAILS])
+        low, high = max(float(low), float(first)), min(float(high), float(last))
+        start, end, step = rounded_range(low, high)
+        if high - low > 2 * step:
+            start, end = np.ceil(low / step) * step, np.floor(high / step) * step
+        return np.linspace(start, end, OBSERVED_BINS + 1)
 
     def shares(self, name: str, edges: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
         """(B,) the density of the bins; 0 for a bin of fewer than 5 rows."""

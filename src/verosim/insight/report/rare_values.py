@@ -23,14 +23,14 @@ from verosim.bayes.program import Program
 from verosim.data.code_readings import PlaceReading
 from verosim.data.design_columns import CATEGORY_COLUMN, DesignColumn
 from verosim.data.readings import CellReading
-from verosim.densities.terms import BinsTerm, ListedTokens, LookupTerm, Term, TokensTerm
+from verosim.densities.terms import ListedTokens, LookupTerm, Term, TokensTerm
 from verosim.estimators.text_nb import TextNB
-from verosim.insight.report.inside import terms_inside
+from verosim.insight.report.inside import terms_inside, with_changed_inside
+from verosim.insight.report.shown_numbers import LEAST_ROWS, RowsOfNumbers
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.design_readings import OneOfReading, OthersReading
 from verosim.models.state import State
 
-LEAST_ROWS = 5  # of a value that is named
 COUNTED_ONCE = ("key", "value")  # the readings of the values of cells
 
 
@@ -40,12 +40,15 @@ class NamedValues:
 
     rows: Mapping[str, Mapping[Any, float]]  # of each column: rows with each value
     tokens: Mapping[str, float]  # rows with each token
+    numbers: RowsOfNumbers = field(default_factory=RowsOfNumbers)  # for those that a page may show
     least: float = LEAST_ROWS
 
     @classmethod
     def of(cls, state: State | None) -> NamedValues:
         """From the sums of a model. Without sums, nothing is named."""
-        return cls({}, {}) if state is None else cls(rows_by_value(state), rows_by_token(state))
+        if state is None:
+            return cls({}, {})
+        return cls(rows_by_value(state), rows_by_token(state), RowsOfNumbers.of(state))
 
     def value(self, column: str, value: Any) -> bool:
         """Whether a value of a column may be named."""
@@ -68,7 +71,7 @@ def mentions(text: str, names: set[str]) -> bool:
 
 
 class EveryValue(NamedValues):
-    """All values and tokens may be named, because the page has rows."""
+    """All values and tokens may be named, and numbers have all their digits."""
 
     def __init__(self) -> None:
         super().__init__({}, {})
@@ -200,7 +203,7 @@ class Unnamed:
     names: set[str] = field(default_factory=set)  # the values and tokens themselves
 
     def program(self, program: Program) -> Program:
-        """The program with hashes, and without the outer edges of bins."""
+        """The program with hashes."""
         if isinstance(self.named, EveryValue):
             return program
         readings = tuple(self._reading(one) for one in program.readings)
@@ -241,12 +244,7 @@ class Unnamed:
             self.names.update({*one.values} - {*kept})
             self._count(column, len(rare))
             return OthersReading(one.of, kept, (*one.hashes, *rare))
-        inner = getattr(one, "of", None)
-        if isinstance(inner, CellReading):
-            return replace(one, of=self._reading(inner))  # type: ignore[call-arg]
-        if isinstance(inner, tuple):
-            return replace(one, of=tuple(map(self._reading, inner)))  # type: ignore[call-arg]
-        return one
+        return with_changed_inside(one, self._reading)
 
     def _count(self, column: str, values: int) -> None:
         if values:
@@ -265,11 +263,6 @@ class Unnamed:
             return UnnamedLookup(
                 term.reads, values, term.table, term.unseen, term.missing, term.overflow, hashed
             )
-        if isinstance(term, BinsTerm) and len(term.edges) > 2:
-            # The outer edges are the values of single rows, and the scores do not use them.
-            inside = term.edges[1:-1]
-            edges = np.concatenate([inside[:1], inside, inside[-1:]])
-            return replace(term, edges=edges)
         if isinstance(term, TokensTerm):
             if not isinstance(term.tokens, ListedTokens):
                 return term

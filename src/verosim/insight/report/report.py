@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +17,7 @@ from verosim.insight.report.carried import WHOLE, Carried, bytes_of
 from verosim.insight.report.compared import simulated_charts
 from verosim.insight.report.densities import densities_of, few_digits
 from verosim.insight.report.diagnosis import ShownDiagnosis, diagnosis_of
-from verosim.insight.report.disagreement import disagreement
+from verosim.insight.report.disagreement import disagreement, rounding_effect
 from verosim.insight.report.nomogram import (
     carried_by,
     lines_of,
@@ -29,13 +29,12 @@ from verosim.insight.report.observed import MOST_OBSERVED_ROWS, ObservedRows
 from verosim.insight.report.page import catalogue, filled, rendered
 from verosim.insight.report.quality import Quality, quality_of
 from verosim.insight.report.rare_values import (
-    LEAST_ROWS,
-    EveryValue,
     NamedValues,
     Unnamed,
     counts_occurrences,
     rows_with_tokens,
 )
+from verosim.insight.report.shown_numbers import LEAST_ROWS
 from verosim.insight.report.shown_rows import row_lists
 from verosim.insight.report.some_rows import (
     SomeRows,
@@ -83,8 +82,9 @@ def report(
 
     for the values that the reader moves or types, with δ_k(x) the score of class k.
 
-    The page states at its top whether it contains rows of the data. With `rows=0` it contains none,
-    and categories and tokens of fewer than 5 rows are not named.
+    The page states at its top whether it contains rows of the data. With `rows=0` it contains none.
+    Outside of the rows that are asked for, no value of fewer than 5 rows is shown: categories and
+    tokens are not named, and edges of bins, quantiles and limits of axes are rounded.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class _Content:
     columns: list[dict[str, Any]]
     carried: Carried | None
     why_not: str  # why there is no nomogram
-    lines: dict[str, Any]  # of the nomogram: the disagreement
+    lines: dict[str, Any]  # of the nomogram: what smaller and rounded programs change
     importance: dict[str, Any] | None
     densities: list[dict[str, Any]]
     quality: Quality | None
@@ -181,14 +181,15 @@ class _Content:
         cls, model: Any, some: SomeRows | None, rows: int, budget: int, words: dict[str, str]
     ) -> _Content:
         program, why_not = _program_of(model)
-        named: NamedValues = EveryValue() if rows else NamedValues.of(state_of(model))
+        named = NamedValues.of(state_of(model))
         few = None if some is None else _spread(some, MOST_OBSERVED_ROWS)
         observed = None
         if few is not None and program is not None:
             observed = ObservedRows.of(model, program, few)
-            if not rows:
-                tokens = rows_with_tokens(program, observed.cells)
-                named = NamedValues(_fewest(named.rows, observed.frequent), tokens or named.tokens)
+            known, tokens = named.rows, rows_with_tokens(program, observed.cells)
+            named = replace(
+                named, rows=_fewest(known, observed.frequent), tokens=tokens or named.tokens
+            )
         ranked = _importance(model, few)
         order = [name for name, _ in ranked["bars"]] if ranked else telling_columns(model)
         if program is not None:
@@ -199,6 +200,9 @@ class _Content:
         changed = None
         if carried is not None and carried.kind != WHOLE and some is not None:
             changed = disagreement(model, some.X, some.y, carried)
+        effect = None
+        if carried is not None and carried.rounded:
+            effect = rounding_effect(model, carried, observed)
         quality = None if some is None else _quality(model, some)
         facts = facts_about(model, 0 if program is None else len(program.inputs))
         charts = densities_of(model, named, observed)
@@ -210,7 +214,8 @@ class _Content:
         return cls(
             facts=facts, classes=shown_classes(model),
             columns=column_lines(model, program, observed), carried=carried, why_not=why_not,
-            lines={"changed": changed}, importance=ranked, densities=charts, quality=quality,
+            lines={"changed": changed, "effect": effect}, importance=ranked,
+            densities=charts, quality=quality,
             diagnosis=diagnosis_of(model, few, _hidden_names(program, named), some),
             simulated=simulated,
             rows=(
@@ -259,7 +264,7 @@ class _Content:
                     "weight": few_digits(curve.weight[at] / max(float(curve.weight.sum()), 1e-300)),
                 }
         program_lines = (
-            [] if self.carried is None else lines_of(self.carried, self.lines["changed"], words)
+            [] if self.carried is None else lines_of(self.carried, **self.lines, words=words)
         )
         return rendered(
             "report.html", language, data, title=title, facts=self.facts, columns=self.columns,
@@ -289,7 +294,7 @@ class _Content:
         """Whether the page contains rows of the data."""
         if self.shown:
             count = sum(len(some) for some in self.rows.values())
-            return filled(words["has rows"], count=f"{count:,}")
+            return filled(words["has rows"], count=f"{count:,}", least=LEAST_ROWS)
         name = "has no rows, tokens by sums" if self.by_occurrence else "has no rows"
         return filled(words[name], least=LEAST_ROWS)
 
@@ -371,9 +376,8 @@ def _hidden_names(program: Any, named: NamedValues) -> set[str]:
     unnamed = Unnamed(named)
     if program is not None:
         unnamed.program(program)
-    if not isinstance(named, EveryValue):
-        for known in (*named.rows.values(), named.tokens):
-            unnamed.names |= {str(value) for value, n in known.items() if n < named.least}
+    for known in (*named.rows.values(), named.tokens):
+        unnamed.names |= {str(value) for value, n in known.items() if n < named.least}
     return unnamed.names
 
 

@@ -103,9 +103,12 @@ function densityChart(one, classes, language, width) {
     return lineChart(one.y.map((y, k) => ({ name: classes[k], k, x: one.edges, y })), options);
   }
   if (one.kind === "counts") {
-    const last = Math.ceil(Math.max(...one.rate) + 4 * Math.sqrt(Math.max(...one.rate)) + 1);
+    const most = Math.max(...one.rate); // the rate of a class with few rows is null
+    const last = Math.ceil(most + 4 * Math.sqrt(most) + 1);
     const x = Array.from({ length: last + 1 }, (_, i) => i);
-    const curves = one.rate.map((rate, k) => ({ name: classes[k], k, x, y: x.map((v) => Math.exp(v * Math.log(rate) - rate - logGamma(v + 1))) }));
+    const curves = one.rate.flatMap((rate, k) =>
+      rate === null ? [] : [{ name: classes[k], k, x, y: x.map((v) => Math.exp(v * Math.log(rate) - rate - logGamma(v + 1))) }],
+    );
     return lineChart(curves, options);
   }
   const known = one.mean.map((mean, k) => [mean, one.deviation[k]]).filter(([m, s]) => m !== null && s > 0);
