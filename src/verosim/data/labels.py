@@ -72,7 +72,8 @@ def _array_of_column(y: Any) -> np.ndarray:
 def array_of_labels(labels: list[Any]) -> np.ndarray:
     """A list of labels as an array with the type of numpy that has all of them, or of objects."""
     types = set(map(type, labels))
-    if len(types) == 1 and issubclass(*types, np.generic) and not issubclass(*types, np.flexible):
+    of_numpy = all(issubclass(kind, np.generic) for kind in types)
+    if len(types) == 1 and of_numpy and not isinstance(labels[0], np.flexible):
         return plain_times(np.array(labels))
     if not types <= PLAIN_LABELS:
         if any(isinstance(label, list | tuple | np.ndarray) for label in labels):
