@@ -193,6 +193,8 @@ def without_label(model, y):
     known = [label for label in some if label is not None and label != ""]
     found = GaussianNB().fit(X, some, unlabelled="skip")
     assert distinct(found.classes_.tolist()) == distinct(known)
+    if len(set(known)) < 2:
+        return
     both = verosim.SemiSupervised(GaussianNB(), unlabelled=None, max_iter=2).fit(X, some)
     assert distinct(both.classes_.tolist()) == distinct(known)
 

@@ -47,7 +47,8 @@ MORE_LABELS: tuple[tuple[Any, ...], ...] = (
 ODD_LABELS: tuple[tuple[Any, Any], ...] = (
     ("1", 1), (True, 1), (1, True), ("a", b"a"), (date(2024, 1, 1), datetime(2024, 1, 1)),
     (datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)), (Decimal(1), 1),
-    ("nan", float("nan")), ("None", None), (1, None), (1, float("nan")), (date(2024, 1, 1), None), (b"a", "a"),
+    ("nan", float("nan")), ("None", None), (1, None), (1, float("nan")),
+    (date(2024, 1, 1), None), (b"a", "a"),
 )  # fmt: skip
 
 

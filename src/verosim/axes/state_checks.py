@@ -17,7 +17,6 @@ from verosim.errors import VerosimError
 MOST_FOLDS = 1 << 20
 LONGEST_STORED_LABEL = 1 << 16
 LARGEST_INTEGER = 1 << 128  # of a label or another number that is saved
-INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))  # types, and their bounds
 LABEL_TYPES = (str, int, float, tuple, bytes, date, timedelta, Decimal, np.generic, type(None))
 
 

@@ -29,7 +29,7 @@ from verosim.axes.groups import (
     sorted_labels,
     union_of_labels,
 )
-from verosim.axes.state_checks import INTEGERS, LARGEST_INTEGER
+from verosim.axes.state_checks import LARGEST_INTEGER
 from verosim.errors import VerosimError
 
 FEW_LABELS = 8  # so few labels are coded one by one
@@ -72,7 +72,8 @@ def _array_of_column(y: Any) -> np.ndarray:
 def array_of_labels(labels: list[Any]) -> np.ndarray:
     """A list of labels as an array with the type of numpy that has all of them, or of objects."""
     types = set(map(type, labels))
-    if len(types) == 1 and issubclass(*types, np.generic) and not issubclass(*types, np.flexible):
+    of_numpy = all(issubclass(kind, np.generic) for kind in types)
+    if len(types) == 1 and of_numpy and not isinstance(labels[0], np.flexible):
         return plain_times(np.array(labels))
     if not types <= PLAIN_LABELS:
         if any(isinstance(label, list | tuple | np.ndarray) for label in labels):
@@ -85,10 +86,11 @@ def array_of_labels(labels: list[Any]) -> np.ndarray:
         if zero not in joined:
             return np.array(labels)
     elif types == {int}:
-        low, high = min(labels), max(labels)
-        for dtype, least, most in INTEGERS:
-            if least <= low and high < most:
-                return np.array(labels, dtype=dtype)
+        try:
+            return np.array(labels, dtype=np.int64)
+        except OverflowError:
+            if min(labels) >= 0 and max(labels) < 1 << 64:
+                return np.array(labels, dtype=np.uint64)
     elif types <= {bool} or types == {float}:
         return np.array(labels)
     return _as_objects(labels)

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.state_checks import INTEGERS, LARGEST_INTEGER
+from verosim.axes.state_checks import LARGEST_INTEGER
 from verosim.errors import VerosimError
 
 DEEPEST = 64  # levels of a tree
@@ -43,6 +43,7 @@ ARRAY_TYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", 
 STORED = {np.dtype(kind).newbyteorder("<"): np.dtype(kind).str for kind in ARRAY_TYPES}
 SCALARS = {np.dtype(kind).name: np.dtype(kind).type for kind in ARRAY_TYPES}
 SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+INTEGERS = ((np.int64, -(1 << 63), 1 << 63), (np.uint64, 0, 1 << 64))
 TIME_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 TIMES = {f"<{kind}8[{unit}]" for kind in "Mm" for unit in TIME_UNITS}
 
