@@ -15,6 +15,7 @@ from verosim.data.clusters import needs_all_rows
 from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
 from verosim.data.near_names import check_in_table
+from verosim.data.same_rows import reason_to_leave_out
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.data.tables import FIRST_LOOK_ROWS
@@ -175,7 +176,7 @@ def _described(
             found = expert.spec.described(schema, first)
             expert.spec.reader(found)
         except VerosimError as error:
-            unreadable[expert.reading] = error.what
+            unreadable[expert.reading] = reason_to_leave_out(error)
         else:
             schema = found
             members.append(expert)
