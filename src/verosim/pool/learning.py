@@ -141,7 +141,10 @@ def _rows_in_folds(
         if folds is not None or count is not None:
             _check_is_here(source, "groups" if count is None else f"cv={count}")
         rows = _rows(replace(source, folds=folds), spec.random_state)
-        return with_held_out(rows, count) if isinstance(rows, PoolRows) else rows, count
+        if isinstance(rows, PoolRows):
+            rows = with_held_out(rows, count)
+            rows = rows.in_order() if rows.held is None else rows
+        return rows, count
     _check_is_here(source, "cv")
     given = table_folds(spec.cv, source, None, groups)
     if isinstance(given, BlockFolds):
@@ -152,7 +155,7 @@ def _rows_in_folds(
         )
     rows = _rows(replace(source, folds=given), spec.random_state)
     assert isinstance(rows, PoolRows)
-    return replace(rows, are_folds=True), None
+    return replace(rows.in_order(), are_folds=True), None
 
 
 def _experts(
@@ -260,7 +263,7 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
     assert isinstance(opened.source, TableSource)
     every = grouped(pool.members)
     rows = _rows(opened.source, seed)
-    some = rows if isinstance(rows, PoolRows) else rows.held
+    some = rows.in_order() if isinstance(rows, PoolRows) else rows.held
     trial = CountedTrial(state, some, seed, counted)
     tried = TriedExperts(trial)
     with first_warning_only():
