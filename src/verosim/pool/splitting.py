@@ -55,7 +55,8 @@ def trial_of(
     if rows.held is not None:
         others = np.ones(rows.count, dtype=bool)
         others[rows.held] = False
-        rest = rows.subset(np.flatnonzero(others))
+        order = rows.order()  # some experts learn from the rows one after the other
+        rest = rows.subset(order[others[order]])
         return OnePartTrial(groups, schema, rest, rows.take(rows.held), seed)
     numbers, count = fold_numbers(rows, seed, folds)
     if len(numbers) < ROWS_TO_HOLD_OUT or rows.are_folds or folds is not None:
