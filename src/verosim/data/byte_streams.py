@@ -30,7 +30,7 @@ COMPRESSIONS = {  # the first bytes of a file → how it is compressed
     b"\x04\x22\x4d\x18": "lz4",
     b"\xfd7zXZ\x00": "xz",
 }
-STORED = (io.FileIO, io.BufferedReader, io.BufferedRandom)  # types of open files on disk
+ON_DISK = (io.FileIO, io.BufferedReader, io.BufferedRandom)  # types of open files on disk
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -221,7 +221,7 @@ class OpenFileBytes(ByteSource):
             return None
         size = self._end()  # bytes that were written but not stored yet are stored now
         file = getattr(self._file, "file", self._file)  # of a temporary file
-        if isinstance(file, STORED):
+        if isinstance(file, ON_DISK):
             return FileIdentity.of(file.fileno())
         return FileIdentity(size, 0, (0, 0))
 

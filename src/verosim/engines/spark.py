@@ -22,10 +22,11 @@ from uuid import uuid4
 from verosim.cached import cached_property
 from verosim.data.clusters import Cluster, partition_origin
 from verosim.data.libraries import pa
+from verosim.data.same_rows import UNCHANGED
 from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table, check_names, numbered
 from verosim.engines.cluster import MERGED_AT_ONCE, check_complete, merged_reply, partition_reply
 from verosim.engines.spark_columns import SentColumns, packed_frame, packed_groups
-from verosim.engines.spark_errors import UNCHANGED, translated
+from verosim.engines.spark_errors import translated
 from verosim.engines.spark_first_rows import (
     MOST_COLUMNS_TAKEN,
     NESTED_CELLS,
