@@ -19,6 +19,7 @@ from verosim.data.clusters import is_on_cluster, open_on_cluster
 from verosim.data.libraries import pa
 from verosim.data.names import list_of_names
 from verosim.data.read_options import AS_FOUND, ReadOptions
+from verosim.data.same_rows import read_again
 from verosim.data.tables import Rows, Table, check_names, is_open_file
 from verosim.errors import VerosimError, listed
 
@@ -92,6 +93,16 @@ def read(
 def opened_as(source: Any, read: Mapping[str, Any] | None) -> Any:
     """The source itself, or the table that it is with the options in the argument `read`."""
     return source if read is None else open_table(source, ReadOptions.of(read))
+
+
+def opened_once(X: Any, y: Any) -> Any:
+    """The table of a source that every pass reads again; any other X itself.
+
+    All passes of one call are then passes over one table, which compares them.
+    """
+    if isinstance(X, Table | Mapping | Iterator | pa.RecordBatchReader) or is_frame(X):
+        return X
+    return open_table(X) if isinstance(y, str) or is_stream(X) else X
 
 
 def is_source(X: Any) -> bool:
@@ -174,11 +185,13 @@ def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
         source = pa.Table.from_pylist([dict(row) for row in source])
     if hasattr(source, "to_batches") and hasattr(source, "scanner"):  # an Arrow dataset
         read = partial(table_rows.dataset_rows, source)
-        return Table(tuple(source.schema.names), read)
+        return Table(tuple(source.schema.names), read, passes=read_again("The dataset"))
     if hasattr(source, "collect_batches"):  # polars, lazy
         with table_rows.foreign_errors("The lazy frame"):
             names = tuple(source.collect_schema().names())
-        return Table(names, partial(table_rows.lazy_rows, source), native="polars", resumes=True)
+        read = partial(table_rows.lazy_rows, source)
+        passes = read_again("The lazy frame")
+        return Table(names, read, native="polars", resumes=True, passes=passes)
     if isinstance(source, pa.RecordBatchReader):
         return Table(tuple(source.schema.names), partial(table_rows.reader_rows, source), once=True)
     if isinstance(source, pa.RecordBatch):
@@ -239,7 +252,8 @@ def _stream(source: Any) -> Table:
     if names is None:
         with table_rows.foreign_errors(f"The {type(source).__name__}"):
             names = pa.RecordBatchReader.from_stream(source).schema.names
-    return Table(tuple(names), table_rows.StreamRows(source), resumes=True)
+    passes = read_again(f"The {type(source).__name__}")
+    return Table(tuple(names), table_rows.StreamRows(source), resumes=True, passes=passes)
 
 
 def _frame(frame: Any) -> Table:
@@ -291,7 +305,9 @@ def _iterable(source: Iterable[Any]) -> Table:
         )
     head = open_table(first)
     read = partial(piece_rows, chain([first], pieces) if once else source, head.names)
+    in_memory = isinstance(source, list | tuple) and head.in_memory
+    passes = None if once or in_memory else read_again(f"The {type(source).__name__}")
     return Table(
         head.names, read, once=once, native=head.native, typed=head.typed, coded=head.coded,
-        in_memory=isinstance(source, list | tuple) and head.in_memory,
+        in_memory=in_memory, passes=passes,
     )  # fmt: skip

@@ -2,8 +2,9 @@
 
     file → bytes → decompressed → UTF-8 → a reader of a format
 
-A stream is opened again for every pass, so a pass needs little memory and can be repeated. The
-compression is found in the first bytes of the file, not in its name.
+A stream is opened again for every pass, so a pass needs little memory and can be repeated. It is an
+error if the file has changed since it was opened first. The compression is found in the first bytes
+of the file, not in its name.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import threading
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from verosim.data.libraries import pa
+from verosim.data.same_rows import FileIdentity, check_same_file
 from verosim.errors import VerosimError
 
 COMPRESSIONS = {  # the first bytes of a file → how it is compressed
@@ -28,6 +30,7 @@ COMPRESSIONS = {  # the first bytes of a file → how it is compressed
     b"\x04\x22\x4d\x18": "lz4",
     b"\xfd7zXZ\x00": "xz",
 }
+ON_DISK = (io.FileIO, io.BufferedReader, io.BufferedRandom)  # types of open files on disk
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -56,6 +59,10 @@ class ByteSource(ABC):
     def size(self) -> int | None:
         """The number of raw bytes, if it is known."""
 
+    def check_unchanged(self) -> None:
+        """Raise an error if the file has changed since it was opened first."""
+        return
+
     def open_to_seek(self) -> Any:
         """The bytes as a path or a file in which a reader can move."""
         with self.open() as file:
@@ -76,6 +83,10 @@ class FileBytes(ByteSource):
     """The bytes of a file."""
 
     path: Path
+    identity: FileIdentity | None = field(init=False)  # when it was opened first
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "identity", FileIdentity.of(str(self.path)))
 
     @property
     def name(self) -> str:
@@ -86,14 +97,19 @@ class FileBytes(ByteSource):
         return str(self.path)
 
     def open(self) -> Any:
+        self.check_unchanged()
         return pa.OSFile(str(self.path))
 
     def open_to_seek(self) -> Any:
+        self.check_unchanged()
         return self.path
 
     @property
     def size(self) -> int | None:
         return self.path.stat().st_size
+
+    def check_unchanged(self) -> None:
+        check_same_file(self.identity, FileIdentity.of(str(self.path)), self.place)
 
 
 @dataclass(frozen=True)
@@ -122,6 +138,9 @@ class MemberBytes(ByteSource):
     @property
     def size(self) -> int | None:
         return self.bytes_inside
+
+    def check_unchanged(self) -> None:
+        self.archive.check_unchanged()
 
 
 def open_archive(archive: ByteSource) -> zipfile.ZipFile:
@@ -169,6 +188,7 @@ class OpenFileBytes(ByteSource):
         self._file = file
         self.once = self._start is None
         self._begin = b""  # the first bytes of a file that can be read only once
+        self._identity = self._identity_now()
 
     @property
     def name(self) -> str:
@@ -179,16 +199,31 @@ class OpenFileBytes(ByteSource):
         return self._label
 
     def open(self) -> Any:
+        self.check_unchanged()
         return FileView(self._pull if self.once else self._read_at, self._start or 0)
 
     def open_to_seek(self) -> Any:
         if self.once:
             return super().open_to_seek()
+        self.check_unchanged()
         return FileView(self._read_at, self._start or 0, self._end())
 
     @property
     def size(self) -> int | None:
         return None if self.once else self._end() - (self._start or 0)
+
+    def check_unchanged(self) -> None:
+        check_same_file(self._identity, self._identity_now(), self.place)
+
+    def _identity_now(self) -> FileIdentity | None:
+        """The identity of a file on disk, or the size of a file in memory."""
+        if self.once:
+            return None
+        size = self._end()  # bytes that were written but not stored yet are stored now
+        file = getattr(self._file, "file", self._file)  # of a temporary file
+        if isinstance(file, ON_DISK):
+            return FileIdentity.of(file.fileno())
+        return FileIdentity(size, 0, (0, 0))
 
     def first_bytes(self, count: int) -> bytes:
         if not self.once:

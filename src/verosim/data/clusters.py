@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from verosim.cached import cached_property
+from verosim.data.same_rows import PassCounts
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ class Cluster(ABC):
     bring_here: str  # a hint: how the rows become a table in this process
 
     @cached_property
-    def counts_seen(self) -> dict[str | None, dict[str, int]]:
-        """The number of rows by class in the first pass, by the column of the classes."""
-        return {}
+    def passes(self) -> PassCounts:
+        """The number of rows in the first pass, with which every later pass is compared."""
+        return PassCounts(
+            f"The {self.name} frame", "Use frame.cache(), or write the rows to files first"
+        )
 
     @abstractmethod
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:

@@ -67,10 +67,14 @@ class File(ABC):
             try:
                 batch, share = next(batches)
             except StopIteration:
+                self.data.check_unchanged()
                 return
-            except (VerosimError, MemoryError):
+            except MemoryError:
                 raise
             except Exception as error:  # of Arrow, of a codec, of an archive, of an open file
+                self.data.check_unchanged()
+                if isinstance(error, VerosimError):
+                    raise
                 raise self.broken(error, done) from None
             done += batch.num_rows
             yield batch, share

@@ -192,8 +192,8 @@ def with_weights(hashes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return hashes ^ _mixed(bits) ^ _mixed(np.zeros_like(bits))
 
 
-def with_classes(hashes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """(n,) the hashes of rows with the numbers of their classes."""
+def with_numbers(hashes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """(n,) the hashes of rows with the numbers of their classes or of their groups."""
     return hashes ^ _mixed(codes.astype(np.uint64))
 
 
@@ -202,9 +202,8 @@ def as_shares(hashes: np.ndarray) -> np.ndarray:
     return (_mixed(hashes) >> np.uint64(11)) * 2.0**-53
 
 
-def smallest_copies(hashes: np.ndarray, most: int) -> np.ndarray:
-    """(most,) the positions of rows with the smallest hashes, after the copies of a row are
-    numbered and their hashes are mixed with these numbers.
+def with_copies(hashes: np.ndarray) -> np.ndarray:
+    """(n,) the hashes of rows with the numbers of their copies, so that equal rows differ.
 
     Which of equal rows has which number does not matter.
     """
@@ -214,8 +213,9 @@ def smallest_copies(hashes: np.ndarray, most: int) -> np.ndarray:
     new[1:] = ordered[1:] != ordered[:-1]
     start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
     copy = (np.arange(len(order)) - start).astype(np.uint64)
-    mixed = _mixed(ordered + copy * INCREMENT)
-    return order[np.argpartition(mixed, most - 1)[:most]]
+    out = np.empty_like(hashes)
+    out[order] = _mixed(ordered + copy * INCREMENT)
+    return out
 
 
 def _mixed(h: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from verosim.data import table_rows
 from verosim.data.adapters import open_table
 from verosim.data.libraries import pa
+from verosim.data.same_rows import read_again
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 
@@ -118,7 +119,7 @@ def _on_file(sql: str, path: Path, what: str) -> Table:
         )
     with table_rows.foreign_errors(what, all_of_them=True):
         names = _names(_lite(path).execute(sql), sql)
-    return Table(names, partial(_lite_rows, path, sql, names))
+    return Table(names, partial(_lite_rows, path, sql, names), passes=read_again("The query"))
 
 
 def _lite(path: Path) -> Any:

@@ -109,7 +109,8 @@ class TableSource:
 
     def pieces(self, columns: set[str]) -> Iterator[Chunk]:
         """The chunks with the given columns only."""
-        return self._cut(self.table.batches(columns))
+        target = self.target if isinstance(self.target, str) else None
+        return self._cut(self.table.batches(columns, target))
 
     def _cut(self, pieces: Iterable[Rows]) -> Iterator[Chunk]:
         done = 0

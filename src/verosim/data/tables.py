@@ -22,6 +22,7 @@ from verosim.data import cells
 from verosim.data.clusters import Cluster, check_same_columns, needs_all_rows
 from verosim.data.libraries import pa
 from verosim.data.number_blocks import number_block
+from verosim.data.same_rows import PassCounts
 from verosim.errors import VerosimError, listed
 
 BATCH_ROWS = 1 << 15
@@ -177,6 +178,8 @@ class Table:
     # About this number of rows from all parts of the source, if that is faster than a pass.
     read_spread: Callable[[int], Iterator[Rows]] | None = field(default=None, repr=False)
     cluster: Cluster | None = None  # where the rows are, if they are not in this process
+    # The rows of the first pass, if every pass runs a query or a stream again.
+    passes: PassCounts | None = field(default=None, repr=False)
     steps: tuple[
         RowFilter, ...
     ] = ()  # what a worker does with the rows of a partition before all else
@@ -188,8 +191,17 @@ class Table:
     def __post_init__(self) -> None:
         check_names(self.names)
 
-    def batches(self, columns: Iterable[str] | None = None) -> Iterator[Rows]:
-        """The rows in order. Other columns than `columns` are not read if the source allows it."""
+    def batches(
+        self, columns: Iterable[str] | None = None, target: str | None = None
+    ) -> Iterator[Rows]:
+        """The rows in order. Other columns than `columns` are not read if the source allows it.
+
+        With a target, the rows of each class are compared with those of the pass before.
+        """
+        rows = self._batches(columns)
+        return rows if self.passes is None else self.passes.checked(rows, target)
+
+    def _batches(self, columns: Iterable[str] | None) -> Iterator[Rows]:
         if self.cluster is not None:
             raise needs_all_rows(self.cluster)
         if self._looked is not None:
@@ -258,7 +270,8 @@ class Table:
         return replace(
             self, read=partial(_selected_batches, batches), read_spread=None,
             rows=sum(batch.num_rows for batch in batches), in_memory=True, resumes=False,
-            once=False, cluster=None, steps=(), _begun=False, _looked=None, _whole=None, _first=[],
+            once=False, cluster=None, passes=None, steps=(), _begun=False, _looked=None,
+            _whole=None, _first=[],
         )  # fmt: skip
 
     def elsewhere(self) -> Table:
@@ -281,7 +294,7 @@ class Table:
             return self._first
         if self.cluster is not None and self._whole is not None:
             return self._whole
-        batches = self.batches() if self.cluster is None else self.read(None)
+        batches = self._batches(None) if self.cluster is None else self.read(None)
         out: list[Rows] = []
         for part in batches:
             if self.cluster is not None:

@@ -28,9 +28,9 @@ from verosim.data.clusters import (
     partition_origin,
 )
 from verosim.data.libraries import pa
+from verosim.data.same_rows import counting, summed_counts
 from verosim.data.stream import Chunk, TableSource
 from verosim.engines import local
-from verosim.engines.same_rows import check_same_rows, counting, summed_counts
 from verosim.engines.versions import check_versions, versions_here
 from verosim.errors import VerosimError, kept_warnings, warn_again
 from verosim.stats import Statistic
@@ -145,8 +145,7 @@ def _run(cluster: Cluster, source: TableSource, job: _Job) -> bytes:
     if watch is not None:
         watch.take(header["unseen"])
         watch.report()
-    before = cluster.counts_seen.setdefault(job.label_column, header["counts"])
-    check_same_rows(before, header["counts"], cluster.name)
+    cluster.passes.check(header["counts"], job.label_column)
     return body
 
 

@@ -275,12 +275,35 @@ def read_folder(path: str, kind: str, **settings: str) -> Any:
     import dask.dataframe as dd
     from fsspec.core import url_to_fs
 
-    if kind == "parquet":
-        return dd.read_parquet(path)
     files, folder = url_to_fs(path)
+    if kind == "parquet":
+        runs = _runs_by_name(files, folder)
+        return dd.read_parquet(path) if len(runs) < 2 else dd.concat(
+            [dd.read_parquet(run) for run in runs]
+        )  # fmt: skip
     if "*" not in path and files.isdir(folder):
         path = f"{path.rstrip('/')}/*.csv"
     return dd.read_csv(path, dtype=str, keep_default_na=False, **settings)
+
+
+def _runs_by_name(files: Any, folder: str) -> list[list[str]]:
+    """The files of a folder or a glob in the order of their names, as here and on Spark.
+
+    Dask reads part.2 before part.10, so the files are given in runs that have both orders. The
+    files of folders such as year=2024 stay in the order of Dask.
+    """
+    from dask.utils import natural_sort_key
+
+    found = files.glob(folder) if "*" in folder else files.find(folder)
+    names = [name.removeprefix(folder.rstrip("/")).split("/") for name in found]
+    if any(part.startswith((".", "_")) or "=" in part for parts in names for part in parts):
+        return []
+    runs: list[list[str]] = []
+    for name in sorted(found, key=lambda name: name.split("/")):
+        if not runs or natural_sort_key(name) < natural_sort_key(runs[-1][-1]):
+            runs.append([])
+        runs[-1].append(name)
+    return [[files.unstrip_protocol(name) for name in run] for run in runs]
 
 
 def write_folder(frame: Any, path: str, kind: str) -> None:

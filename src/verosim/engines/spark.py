@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -22,19 +22,23 @@ from uuid import uuid4
 from verosim.cached import cached_property
 from verosim.data.clusters import Cluster, partition_origin
 from verosim.data.libraries import pa
+from verosim.data.same_rows import UNCHANGED
 from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table, check_names, numbered
 from verosim.engines.cluster import MERGED_AT_ONCE, check_complete, merged_reply, partition_reply
 from verosim.engines.spark_columns import SentColumns, packed_frame, packed_groups
-from verosim.engines.spark_errors import UNCHANGED, translated
+from verosim.engines.spark_errors import translated
 from verosim.engines.spark_first_rows import (
     MOST_COLUMNS_TAKEN,
     NESTED_CELLS,
     NO_CELLS,
     begins_in_order,
+    files_by_name,
     in_partitions,
     is_only_read,
+    of_files,
     plan_text,
     rows_of_one_task,
+    rows_of_several_files,
     rows_of_take,
 )
 from verosim.engines.spark_tasks import (
@@ -52,11 +56,15 @@ from verosim.engines.spark_tasks import (
 )
 from verosim.errors import VerosimError, listed
 
+MOST_FILES_AT_ONCE = 256  # whose rows are sorted for a first look
 FIRST_PIECES = 4  # of a worker, which are enough for a first look
 REPLY_BUDGET = 256 << 20  # bytes of replies that come to this process at once
 MESSAGE_BYTES = 128 << 20  # of Spark Connect, if the session has no setting
 MESSAGE_SETTING = "spark.connect.grpc.maxInboundMessageSize"
 REST_OF_MESSAGE = 1 << 20  # bytes for all but the job
+
+# A frame, the types of its columns and a number of rows → the first rows and their numbers
+RowsReader = Callable[[Any, pa.Schema, int], tuple[pa.Table, Any]]
 
 # The Arrow type of each simple type of Spark. Decimals and timestamps have settings of their own.
 TYPES = {
@@ -132,22 +140,49 @@ class SparkPartitions(Cluster):
             )
 
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
-        """The first rows, and four times as many each time that the caller needs more."""
+        """The first rows. More are read each time that the caller needs more."""
         names = self._names(columns)
         frame = self._selected(names)
         types = self.schema()
         schema = pa.schema([types.field(name) for name in names])
         with self.clear_errors():
-            in_order = is_only_read(plan_text(frame))
-        if len(names) > MOST_COLUMNS_TAKEN and not in_order:
+            plan = plan_text(frame)
+            files = files_by_name(self.frame, plan)
+        if files:
+            yield from self._rows_of_files(frame, schema, files)
+        elif len(names) > MOST_COLUMNS_TAKEN and not is_only_read(plan):
             yield from self._rows_of_workers(frame, names)
-            return
+        else:
+            read = rows_of_one_task if is_only_read(plan) else rows_of_take
+            yield from self._rows_read_by(read, frame, schema)
+
+    def _rows_of_files(self, frame: Any, schema: pa.Schema, files: Sequence[str]) -> Iterator[Rows]:
+        """The rows of the first file, then those of more and more files at once."""
+        at, count, given = 0, 1, 0
+        while at < len(files):
+            some, start = files[at : at + count], 0
+            at, count = at + count, min(2 * count, MOST_FILES_AT_ONCE)
+            origin = (
+                f" of {some[0].rsplit('/', 1)[-1]}" if len(some) == 1 else f" of {len(some)} files"
+            )
+            with self.clear_errors():
+                part = of_files(frame, some)
+            read = rows_of_one_task if len(some) == 1 else rows_of_several_files
+            for rows in self._rows_read_by(read, part, schema):
+                yield replace(rows, start=start, origin=origin)
+                start += len(rows)
+            given += start
+        if not given:  # this version of Spark writes the names of files in another way
+            yield from self._rows_read_by(rows_of_one_task, frame, schema)
+
+    def _rows_read_by(self, read: RowsReader, frame: Any, schema: pa.Schema) -> Iterator[Rows]:
+        """The first rows, and four times as many each time that the caller needs more."""
         given, count = 0, FIRST_LOOK_ROWS
         while True:
             with self.clear_errors():
-                found = (rows_of_one_task if in_order else rows_of_take)(frame, schema, count)
-            if in_order and not begins_in_order(found[1]):
-                in_order = False
+                found = read(frame, schema, count)
+            if read is rows_of_one_task and not begins_in_order(found[1]):
+                read = rows_of_take
                 continue
             yield from in_partitions(*(part[given:] for part in found))
             if len(found[1]) < count:

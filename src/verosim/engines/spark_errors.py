@@ -10,13 +10,13 @@ import re
 from importlib import import_module
 from typing import Any
 
+from verosim.data.same_rows import UNCHANGED
 from verosim.engines.spark_tasks import ERROR_MARK, VERSIONS_MARK
 from verosim.engines.versions import check_versions, versions_here
 from verosim.errors import VerosimError
 
 WORKER = "a Python worker of Spark"
 LOST_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)'")
-UNCHANGED = "the model was not changed"
 
 
 def translated(error: Exception, session: Any) -> VerosimError:

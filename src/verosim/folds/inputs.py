@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from verosim.data import as_weights
-from verosim.data.adapters import open_table
+from verosim.data.adapters import open_table, opened_once
 from verosim.data.clusters import (
     ArraysThere,
     arrays_on_cluster,
@@ -42,7 +42,8 @@ def inputs_of(
     if is_array_on_cluster(X):
         return Inputs(arrays_on_cluster(X, y, sample_weight), None, None, schema, na)
     labels = y if y is None or isinstance(y, str) else one_column(y)
-    return with_labels(Inputs(X, labels, sample_weight, schema, na), unlabelled, known)
+    inputs = Inputs(opened_once(X, y), labels, sample_weight, schema, na)
+    return with_labels(inputs, unlabelled, known)
 
 
 def brought_if_small(inputs: Inputs) -> Inputs:

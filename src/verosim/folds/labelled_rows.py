@@ -73,7 +73,9 @@ def filtered(table: Table, step: RowFilter) -> Table:
 
 def _unread(table: Table) -> Table:
     """A copy of the table that has not begun to read."""
-    return replace(table, _begun=False, _looked=None, _whole=None, _first=[], read_spread=None)
+    return replace(
+        table, _begun=False, _looked=None, _whole=None, _first=[], read_spread=None, passes=None
+    )
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from verosim.data.design_columns import (
     NUMBER_COLUMN,
     DesignColumn,
 )
-from verosim.data.folds import row_hashes, smallest_copies, with_weights
+from verosim.data.folds import row_hashes, with_copies, with_weights
 from verosim.data.readers import no_columns
 from verosim.data.schema import Schema
 from verosim.data.sources import Parts
@@ -134,8 +134,8 @@ def _median_distance(
 def _some_rows(blocks: Sequence[Parts], at: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The positions of 500 rows with small hashes. The copies of a row have different hashes."""
     hashes = np.concatenate([row_hashes([block], block.shape[0], 0) for block in blocks])[at]
-    found = smallest_copies(with_weights(hashes, weight[at]), ROWS_FOR_DISTANCE)
-    return np.sort(at[found])
+    keys = with_copies(with_weights(hashes, weight[at]))
+    return np.sort(at[np.argpartition(keys, ROWS_FOR_DISTANCE - 1)[:ROWS_FOR_DISTANCE]])
 
 
 def _weighted_median(x: np.ndarray, weight: np.ndarray) -> float:

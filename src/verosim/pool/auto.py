@@ -106,9 +106,9 @@ def auto(
         column of folds, or pairs of training and test positions. "loo" is not possible. Textbook
         models also accept "time:column", for blocks in the order of time. None means 10 folds
         for textbook models. For a pool it means 5 folds, 3 from 2,000 rows on, or one held-out
-        part if there are 10,000 rows or more. This part has the rows of each class with the
-        smallest hashes of their cells, so it is the same in memory, from files and on a cluster,
-        in any order of the rows. A pool with more than 50,000 rows on a cluster needs None.
+        part if there are 10,000 rows or more. They are made by the hashes of the cells of the
+        rows, so they are the same in memory, from files and on a cluster, in any order of the
+        rows. A pool with more than 50,000 rows on a cluster needs None.
     effort : {"fast", "default", "max"}, default="default"
         The experts of a pool. "fast" uses models of counts and Gaussian models, which are small.
         "default" adds weighted columns and LDA on random features. "max" adds more of them, and MDA

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from verosim.data.same_rows import reason_to_leave_out
 from verosim.errors import VerosimError
 from verosim.estimators import NaiveBayes
 from verosim.folds import HeldOutEngine
@@ -118,7 +119,7 @@ class CandidateScorer:
             scored = score_specs(engine, self.score_by)
         except VerosimError as error:
             if len(family) == 1:
-                self.why[family[0]] = error.what
+                self.why[family[0]] = reason_to_leave_out(error)
             else:  # find out which of them fail
                 for i in family:
                     self._score([i])

@@ -18,6 +18,7 @@ import numpy as np
 
 from verosim.data.blocks import BlockFolds
 from verosim.data.folds import RowFolds
+from verosim.data.same_rows import reason_to_leave_out
 from verosim.data.schema import Schema
 from verosim.data.sources import ArraySource
 from verosim.data.stream import Chunk
@@ -96,7 +97,7 @@ def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[
     except VerosimError as error:
         if schema is None:
             raise
-        plan, why = FoldPlan.of(NaiveBayes().spec(), by, cv, groups), error.what
+        plan, why = FoldPlan.of(NaiveBayes().spec(), by, cv, groups), reason_to_leave_out(error)
     read_by = schema if named else None
     models = [*_full(plan.has_missing), GaussianNB(), NaiveLDA()]
     entries = [Entry(model, read_by, why) for model in models]

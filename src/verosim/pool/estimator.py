@@ -82,9 +82,9 @@ class Pool(PoolClassifier):
     cv : int, splitter, array-like, iterable of pairs, str or None, default=None
         The folds: a number of folds, a scikit-learn splitter, the fold of each row, pairs of
         training and test rows, or the name of a column of folds. Each row must be held out exactly
-        once. None uses five folds, three from 2,000 rows on, or one held-out part from 10,000 on:
-        the rows of each class with the smallest hashes of their cells. This part does not depend
-        on the order of the rows, and is the same for arrays, tables, files, Dask and Spark.
+        once. None uses five folds, three from 2,000 rows on, or one held-out part from 10,000 on.
+        They are made by the hashes of the cells of the rows, so they do not depend on the order of
+        the rows, and are the same for arrays, tables, files, Dask and Spark.
     random_state : int, Generator, RandomState or None, default=0
         The seed of the held-out rows. None gives other rows in each fit.
 

@@ -23,7 +23,7 @@ from scipy.special import bdtr, bdtrik
 from verosim.axes.groups import union_of_labels
 from verosim.data import ArraySource
 from verosim.data.batch import UNWEIGHTED
-from verosim.data.folds import as_shares, with_classes, with_weights
+from verosim.data.folds import as_shares, with_numbers, with_weights
 from verosim.data.labels import positions
 from verosim.data.libraries import pa
 from verosim.data.readers import Reader
@@ -44,7 +44,7 @@ def held_positions(rows: PoolRows, per_class: RowsPerClass) -> np.ndarray:
     assert rows.hashes is not None
     codes = rows.source.groups
     wanted = per_class(np.bincount(codes, minlength=len(rows.groups.classes)))
-    hashes = with_classes(rows.hashes, codes)
+    hashes = with_numbers(rows.hashes, codes)
     order = np.argsort(hashes)
     small = np.int16 if len(wanted) < 1 << 15 else np.int32  # small numbers are sorted faster
     order = order[np.argsort(codes[order].astype(small), kind="stable")]
@@ -213,7 +213,7 @@ class _SmallestHashes(ChunkWork):
         rows = chunk.rows.batch.select(list(chunk.reader.names))
         if len(codes) < rows.num_rows:
             rows = rows.take(chunk.kept())
-        hashes = with_classes(with_weights(batch.block[:, 0], batch.weights), codes)
+        hashes = with_numbers(with_weights(batch.block[:, 0], batch.weights), codes)
         count = np.ones(len(codes), dtype=np.int64)
         return self._smallest(_Candidates(codes, hashes, count, batch.weights, [rows]))
 

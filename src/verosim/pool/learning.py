@@ -15,6 +15,7 @@ from verosim.data.clusters import needs_all_rows
 from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
 from verosim.data.labels import encode_labels
 from verosim.data.near_names import check_in_table
+from verosim.data.same_rows import reason_to_leave_out
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.data.tables import FIRST_LOOK_ROWS
@@ -140,7 +141,10 @@ def _rows_in_folds(
         if folds is not None or count is not None:
             _check_is_here(source, "groups" if count is None else f"cv={count}")
         rows = _rows(replace(source, folds=folds), spec.random_state)
-        return with_held_out(rows, count) if isinstance(rows, PoolRows) else rows, count
+        if isinstance(rows, PoolRows):
+            rows = with_held_out(rows, count)
+            rows = rows.in_order() if rows.held is None else rows
+        return rows, count
     _check_is_here(source, "cv")
     given = table_folds(spec.cv, source, None, groups)
     if isinstance(given, BlockFolds):
@@ -151,7 +155,7 @@ def _rows_in_folds(
         )
     rows = _rows(replace(source, folds=given), spec.random_state)
     assert isinstance(rows, PoolRows)
-    return replace(rows, are_folds=True), None
+    return replace(rows.in_order(), are_folds=True), None
 
 
 def _experts(
@@ -175,7 +179,7 @@ def _described(
             found = expert.spec.described(schema, first)
             expert.spec.reader(found)
         except VerosimError as error:
-            unreadable[expert.reading] = error.what
+            unreadable[expert.reading] = reason_to_leave_out(error)
         else:
             schema = found
             members.append(expert)
@@ -259,7 +263,7 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
     assert isinstance(opened.source, TableSource)
     every = grouped(pool.members)
     rows = _rows(opened.source, seed)
-    some = rows if isinstance(rows, PoolRows) else rows.held
+    some = rows.in_order() if isinstance(rows, PoolRows) else rows.held
     trial = CountedTrial(state, some, seed, counted)
     tried = TriedExperts(trial)
     with first_warning_only():

@@ -17,7 +17,7 @@ import numpy as np
 from verosim.axes import Groups
 from verosim.data import ArraySource, Batch
 from verosim.data.batch import UNWEIGHTED
-from verosim.data.folds import TableFolds, row_hashes, with_weights
+from verosim.data.folds import TableFolds, row_hashes, with_copies, with_numbers, with_weights
 from verosim.data.labels import encode_labels, positions
 from verosim.data.readers import Reader, Watch
 from verosim.data.schema import Schema
@@ -31,6 +31,7 @@ from verosim.models.learning import no_weighted_rows
 
 MOST_BYTES = 1 << 30  # of all blocks that are kept
 HASHES = "hashes"  # the block with the hash of each row
+AFTER_CLASSES = np.int64(1) << 32  # the number of the first group, larger than that of any class
 
 
 class PoolReader(Reader):
@@ -179,6 +180,27 @@ class PoolRows:
         """The number of rows in memory."""
         assert isinstance(self.source, ArraySource)
         return len(self.source)
+
+    def order(self) -> np.ndarray:
+        """(n,) the positions of the rows in an order that does not depend on their order here.
+
+        It is the order of their hashes. Equal rows are far apart, as in a random order.
+        """
+        assert isinstance(self.source, ArraySource)
+        assert self.hashes is not None
+        hashes = with_numbers(self.hashes, self.source.groups)
+        if self.together is not None:
+            hashes = with_numbers(hashes, self.together + AFTER_CLASSES)
+        return np.argsort(with_copies(hashes))
+
+    def in_order(self) -> PoolRows:
+        """The same rows in the order of their hashes, so that even sums are the same."""
+        assert isinstance(self.source, ArraySource)
+        assert self.hashes is not None
+        at = self.order()
+        together = None if self.together is None else self.together[at]
+        source = self.source.take(at)
+        return replace(self, source=source, together=together, hashes=self.hashes[at])
 
     def take(self, rows: np.ndarray) -> PoolRows:
         """Some rows, if they are in memory."""

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone
 
 from verosim.data.adapters import is_stream
+from verosim.data.same_rows import reason_to_leave_out
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
 from verosim.folds import first_warning_only
@@ -108,7 +109,7 @@ def _by_bic(scorer: CandidateScorer) -> tuple[Any, Candidates]:
             model = fit_model(entry.model, entry.inputs(scorer.inputs))
             found.append((bic(model), model))
         except VerosimError as error:
-            scorer.why[i] = error.what
+            scorer.why[i] = reason_to_leave_out(error)
     if not found:
         raise _none_of_them(scorer)
     found.sort(key=lambda one: one[0])

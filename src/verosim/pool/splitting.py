@@ -4,8 +4,9 @@
     below 10,000 rows    three folds
     more rows            one part is held out, so everything is counted once
 
-The one part has the rows with the smallest hashes in each class, as `held_out` describes. If `cv`
-is a number of folds or defines the fold of each row, these folds are used instead.
+In each class, the rows are dealt to the folds in the order of their hashes. The one part has the
+rows with the smallest hashes, as `held_out` describes. If `cv` is a number of folds or defines the
+fold of each row, these folds are used instead. Neither depends on the order of the rows.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def trial_of(
     if rows.held is not None:
         others = np.ones(rows.count, dtype=bool)
         others[rows.held] = False
-        rest = rows.subset(np.flatnonzero(others))
+        order = rows.order()  # some experts learn from the rows one after the other
+        rest = rows.subset(order[others[order]])
         return OnePartTrial(groups, schema, rest, rows.take(rows.held), seed)
     numbers, count = fold_numbers(rows, seed, folds)
     if len(numbers) < ROWS_TO_HOLD_OUT or rows.are_folds or folds is not None:
@@ -88,9 +90,12 @@ def most_held_out(classes: int) -> int:
 
 
 def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[np.ndarray, int]:
-    """(n,) folds in random order, and their number. The rows of a class are spread evenly."""
+    """(n,) folds by the hashes of the rows, and their number. A class is spread evenly.
+
+    The folds of groups depend on the seed.
+    """
     assert isinstance(rows.source, ArraySource)
-    n, rng = len(rows.source), np.random.default_rng(seed)
+    n = len(rows.source)
     if n < 2:
         raise VerosimError(
             f"n_samples={n} is too small, because a pool needs training rows and held-out rows.",
@@ -107,9 +112,10 @@ def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[n
             )
         if rows.are_folds:
             return of_row.astype(np.int32), count
-        return (rng.permutation(len(names)) % count)[of_row].astype(np.int32), count
+        of_group = np.random.default_rng(seed).permutation(len(names)) % count
+        return of_group[of_row].astype(np.int32), count
     count = min(folds or _usual_folds(n), n)
-    order = rng.permutation(n)
+    order = rows.order()
     order = order[np.argsort(rows.source.groups[order], kind="stable")]
     numbers = np.empty(n, dtype=np.int32)
     numbers[order] = np.arange(n) % count

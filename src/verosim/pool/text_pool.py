@@ -58,8 +58,8 @@ class TextPool(PoolClassifier):
         The folds: a number of folds, a scikit-learn splitter, the fold of each text, pairs of
         training and test positions, or the name of a column of folds. Each text must be held out
         exactly once. None uses five folds, three from 2,000 texts on, or one held-out part from
-        10,000 on: the texts of each class with the smallest hashes. This part does not depend on
-        the order of the texts, and is the same for lists, tables, files, Dask and Spark.
+        10,000 on. They are made by the hashes of the texts, so they do not depend on the order of
+        the texts, and are the same for lists, tables, files, Dask and Spark.
     random_state : int, Generator, RandomState or None, default=0
         The seed of the held-out texts. None gives other texts in each fit.
 

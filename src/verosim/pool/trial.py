@@ -17,6 +17,7 @@ from verosim.axes import Axes, Groups
 from verosim.bayes.rule import Rule, spread
 from verosim.bayes.stacked import log_posteriors
 from verosim.data.labels import positions
+from verosim.data.same_rows import reason_to_leave_out
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
 from verosim.models import Spec, derive_rules
@@ -99,7 +100,7 @@ def choose_by_labels(
         try:
             schema = group.spec.chosen(schema, cells)
         except VerosimError as error:
-            left_out |= dict.fromkeys(group.names, error.what)
+            left_out |= dict.fromkeys(group.names, reason_to_leave_out(error))
     return schema, left_out
 
 

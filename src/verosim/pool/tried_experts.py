@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import logsumexp
 
+from verosim.data.same_rows import reason_to_leave_out
 from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError
 from verosim.folds.log_densities import LogDensities
@@ -98,7 +99,7 @@ def try_experts(
         try:
             tried.count(group)
         except VerosimError as error:
-            tried.left_out |= dict.fromkeys(group.names, error.what)
+            tried.left_out |= dict.fromkeys(group.names, reason_to_leave_out(error))
         except KeyboardInterrupt:
             if not tried.experts:
                 raise

@@ -117,7 +117,7 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
     if table.typed:
         return found
     # The cells of a CSV file are text. The first look finds the columns of numbers.
-    schema = look(X, target)
+    schema = look(table, target)
     for column in schema.columns:
         if column.role == "number":
             at = found.column_names.index(column.name)
