@@ -123,7 +123,7 @@ def shown_change(found: dict[str, Any]) -> str:
 @contextmanager
 def locked_model(path: Path, wait: float) -> Iterator[None]:
     """Hold the lock of a model file from reading to writing, so that no change is lost."""
-    from verosim.files.whole_files import try_lock
+    from verosim.whole_files import try_lock
 
     if not path.exists():
         read_model(path)  # raises the error of a missing file

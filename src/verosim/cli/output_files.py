@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 STDOUT = "-"
@@ -18,7 +17,7 @@ def output_file(name: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    from verosim.files.whole_files import whole_file
+    from verosim.whole_files import whole_file
 
-    with whole_file(Path(name)) as file:
+    with whole_file(name) as file:
         yield file

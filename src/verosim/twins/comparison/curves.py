@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from verosim.errors import VerosimError, listed
 from verosim.html_table import html_table
 from verosim.lazy import plotted
 from verosim.twins.comparison.crossing import Crossing, crossing
+from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -470,16 +470,9 @@ class Comparison:
             "sizes": self.sizes.tolist(),
             "values": _without_nan(self.values),
         }
-        path = Path(path)
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with open(part, "w", encoding="utf-8") as file:
-                json.dump(content, file, ensure_ascii=False, allow_nan=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        with whole_file(path) as file:
+            file.write(text.encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Comparison:
