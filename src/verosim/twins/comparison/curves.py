@@ -22,6 +22,7 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError, listed
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, table_lines
 from verosim.twins.comparison.crossing import Crossing, crossing
 from verosim.whole_files import whole_file
 
@@ -392,12 +393,8 @@ class Comparison:
         cells = self._cells()
         if markdown:
             cells.insert(1, ["---"] * len(cells[0]))
-            return "\n".join("| " + " | ".join(line) + " |" for line in cells)
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        return "\n".join(
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in cells
-        )
+            return in_lines("| " + " | ".join(line) + " |" for line in cells)
+        return "\n".join(table_lines(cells, range(len(cells[0]))))
 
     def _cells(self) -> list[list[str]]:
         """The head of the table, and one line per size."""
@@ -415,7 +412,8 @@ class Comparison:
         return html_table(self._title(), head, rows, self._notes(), range(len(head)))
 
     def __str__(self) -> str:
-        return "\n".join([self._title(), self.table(markdown=False), *self._notes()])
+        table = self.table(markdown=False).split("\n")
+        return in_lines([self._title(), *table, *self._notes()])
 
     def _title(self) -> str:
         times = "1 repeat" if self.repeats == 1 else f"{self.repeats} repeats"
