@@ -2,7 +2,7 @@
 
 A file is written beside its place under a random name, `.verosim-RANDOM.part`, and is renamed at
 the end. The writer locks it, and removes it after an error or Ctrl-C. A file with such a name that
-nobody has locked was left by a process that was killed. The next writer in the folder removes it.
+is not locked was left by a process that was killed. The next writer in the folder removes it.
 """
 
 from __future__ import annotations

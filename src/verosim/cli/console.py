@@ -1,7 +1,7 @@
 """What the user sees: results on stdout, everything else on stderr.
 
 An encoding that lacks a character gets it in ASCII. Results that cannot be printed are an error,
-except if nobody reads them. Notes that cannot be printed are left out.
+except if there is no reader. Notes that cannot be printed are left out.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def note(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print a text on stderr. If that is not possible, nobody can be told."""
+    """Print a text on stderr. A text that cannot be printed is left out."""
     try:
         print(printable(text), file=sys.stderr, flush=True)
     except (OSError, ValueError):

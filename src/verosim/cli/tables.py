@@ -102,7 +102,7 @@ class _Csv(_Open):
         self.formulas = 0
         names = [self._safe_name(name) for name in schema.names]
         line = io.StringIO()
-        # A csv.writer quotes the characters of its line end only, and a lone \r needs quotes.
+        # A csv.writer quotes the characters of its line end only, and a single \r needs quotes.
         csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(names)
         file.write(line.getvalue().removesuffix("\r\n").encode() + b"\n")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 BLOCK_CELLS = 1 << 18  # cells per block: 2 MB of float64, which stays in the cache
-LEAST_ROWS = 1024  # rows per block, if that is not many times as many cells
+LEAST_BLOCK_ROWS = 1024  # rows per block, if that is not many times as many cells
 UNWEIGHTED = np.empty(0)  # kernels read an empty array as: every weight is one
 
 
@@ -19,7 +19,7 @@ def rows_per_block(cells: float) -> int:
     Sums over blocks therefore do not depend on whether an array had to be converted.
     """
     cells = max(cells, 1)
-    return max(1, int(BLOCK_CELLS / cells), min(LEAST_ROWS, int(16 * BLOCK_CELLS / cells)))
+    return max(1, int(BLOCK_CELLS / cells), min(LEAST_BLOCK_ROWS, int(16 * BLOCK_CELLS / cells)))
 
 
 @dataclass(frozen=True)
