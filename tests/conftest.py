@@ -37,3 +37,15 @@ def data():
     if not DATA.is_dir():
         pytest.skip("the folder of real data sets is not here (set VEROSIM_DATA)")
     return DATA
+
+
+@pytest.fixture(scope="session", autouse=True)
+def data_folder_is_only_read():
+    """Tests, and the benchmarks that they run, write to temporary folders only."""
+
+    def found():
+        return {str(path): path.lstat().st_mtime_ns for path in sorted(DATA.rglob("*"))}
+
+    before = found()
+    yield
+    assert found() == before

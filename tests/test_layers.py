@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 ORDER = [
-    {"cached", "html_table", "lazy", "locks", "terminal", "typing"},
+    {"cached", "html_table", "lazy", "locks", "terminal", "typing", "whole_files"},
     {"errors", "linalg", "kernels"},
     {"drawing", "error_kinds"},
     {"axes"},

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from verosim.terminal import in_one_line
+
 # Models with different bins or categories cannot be merged.
 ONE_SCHEMA_HINT = "Fit both models with the same schema: fit(…, schema=verosim.look(source))."
 FITTED_SCHEMA_HINT = (
@@ -53,8 +55,8 @@ class VerosimError(ValueError):
     """
 
     def __init__(self, what: str, hint: str | None = None) -> None:
-        self.what, self.hint = what, hint
-        super().__init__(what if hint is None else f"{what} Hint: {hint}")
+        self.what, self.hint = in_one_line(what), None if hint is None else in_one_line(hint)
+        super().__init__(self.what if hint is None else f"{self.what} Hint: {self.hint}")
 
     def __reduce__(self) -> tuple[type, tuple[str, str | None]]:
         return type(self), (self.what, self.hint)
@@ -170,6 +172,7 @@ def warn_again(found: Mapping[str, str]) -> None:
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code, not at a line of verosim."""
+    message = in_one_line(message)
     kept = _kept.get()
     if kept is not None:
         kept[message] = category.__name__

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +14,17 @@ from pathlib import Path
 import pytest
 
 import verosim
+from verosim.cli.console import CONSOLE
 from verosim.cli.main import main
 
 SOURCE = Path(verosim.__file__).parents[1]
 
 
-def start(*words: object, **how) -> subprocess.Popen:
-    """A process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), "VEROSIM_THREADS": "1"}
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    return subprocess.Popen(
-        [sys.executable, "-m", "verosim", *map(str, words)], env=env, text=True, **how
-    )
+def start(*words: object, more: Mapping[str, str] | None = None, **how) -> subprocess.Popen:
+    """A process of its own; `more` are further variables of its environment."""
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "VEROSIM_THREADS": "1", **(more or {})}
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **how}
+    return subprocess.Popen([sys.executable, "-m", "verosim", *map(str, words)], env=env, **how)
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,27 @@ class Ended:
     stderr: str
 
 
-def run(*words: object, code: int = 0, given: str | bytes = "", cwd: Path | None = None) -> Ended:
+class Screen(io.TextIOWrapper):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run(
+    *words: object, code: int | None = 0, given: str | bytes = "", cwd: Path | None = None,
+    stdout: type[io.TextIOWrapper] = io.TextIOWrapper, encoding: str = "utf-8",
+) -> Ended:  # fmt: skip
     """The same command in this process, because loading the library takes a second."""
     raw = given.encode() if isinstance(given, str) else given
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    out, err = (kind(io.BytesIO(), encoding=encoding) for kind in (stdout, io.TextIOWrapper))
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
         patch.setenv("COLUMNS", "80")
         patch.chdir(cwd or Path.cwd())
         found = main(list(map(str, words)))
         out.flush(), err.flush()
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
-    assert found == code, texts[1]
-    assert "Traceback" not in texts[1]
+    texts = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]
+    assert code is None or found == code, texts[1]
+    assert "Traceback" not in texts[1] or CONSOLE.debug
     return Ended(*texts)

@@ -3,6 +3,7 @@
 python -m tests.behaviour.command_line_forks signal INT|KILL FOLDER TIMES
 python -m tests.behaviour.command_line_forks limited FOLDER
 python -m tests.behaviour.command_line_forks nobody FOLDER
+python -m tests.behaviour.command_line_forks streams FOLDER
 
 It prints one line of JSON per command: the exit code, stderr, and the files that there are.
 FOLDER has visits.verosim, later.csv and erased.csv.
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,24 @@ COMMANDS = (
     ["update", "visits.verosim", "later.csv"],
     ["predict", "visits.verosim", "later.csv", "-o", "out.csv"],
     ["fit", "later.csv", "-t", "result", "--model", "naivebayes", "-o", "new.verosim"],
+)
+VERBS = (
+    *COMMANDS,
+    ["look", "later.csv", "-t", "result", "-o", "schema.json"],
+    ["validate", "visits.verosim", "later.csv"],
+    ["explain", "visits.verosim", "later.csv"],
+    ["explain", "visits.verosim", "later.csv", "-o", "parts.csv"],
+    ["predict", "visits.verosim", "later.csv"],
+    ["sample", "visits.verosim", "--seed", "1"],
+    ["sample", "visits.verosim", "--seed", "1", "-o", "drawn.csv"],
+    ["merge", "visits.verosim", "visits.verosim", "-o", "all.verosim"],
+    ["drift", "visits.verosim", "later.csv"],
+    ["diagnose", "visits.verosim"],
+    ["plot", "visits.verosim", "-o", "plot.png"],
+    ["report", "visits.verosim", "-o", "report.html"],
+    ["info", "visits.verosim"],
+    ["info", "visits.verosim", "--json"],
+    ["look", "nothing.csv"],
 )
 
 
@@ -135,27 +154,72 @@ def as_nobody(folder: Path, parent: Path) -> None:
         print(json.dumps({"words": words, **ended(begin(words, place, leave_root), place)}))
 
 
+def closed(*numbers: int) -> None:
+    """Streams that were closed before Python started."""
+    for number in numbers:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+
+
+def onto(number: int, to: int) -> None:
+    """A stream that writes to another file, with a new buffer."""
+    os.dup2(to, number)
+    stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    setattr(sys, ("stdin", "stdout", "stderr")[number], stream)
+
+
+def without_reader() -> int:
+    """A pipe whose reader has ended."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    return writes
+
+
+BROKEN: dict[str, Callable[[], object]] = {
+    "no stdout": lambda: closed(1),
+    "no streams": lambda: closed(0, 1, 2),
+    "broken stdout": lambda: onto(1, without_reader()),
+    "broken stderr": lambda: onto(2, without_reader()),
+    "full stdout": lambda: onto(1, os.open("/dev/full", os.O_WRONLY)),
+}
+
+
+def break_streams(folder: Path, parent: Path) -> None:
+    """Run each verb with standard streams that cannot be used."""
+    for words in VERBS:
+        place = fresh(folder, parent)
+        whole = ended(begin(words, place), place)
+        for kind, broken in BROKEN.items():
+            place = fresh(folder, parent)
+            found = ended(begin(words, place, broken), place)
+            print(json.dumps({"words": words, "kind": kind, **found, "whole": whole}))
+            shutil.rmtree(place)
+
+
 def run_all() -> None:
     what, *rest = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         parent = Path(name)
-        load_all(Path(rest[1] if what == "signal" else rest[0]), parent)
+        words = VERBS if what == "streams" else COMMANDS
+        load_all(Path(rest[1] if what == "signal" else rest[0]), parent, words)
         if what == "signal":
             number = getattr(signal, f"SIG{rest[0]}")
             send_signals(number, Path(rest[1]), int(rest[2]), parent)
         elif what == "limited":
             limit_files(Path(rest[0]), parent)
+        elif what == "streams":
+            break_streams(Path(rest[0]), parent)
         else:
             as_nobody(Path(rest[0]), parent)
 
 
-def load_all(folder: Path, parent: Path) -> None:
+def load_all(folder: Path, parent: Path, commands: Sequence[list[str]]) -> None:
     """Run each command once in this process, so that all it needs is loaded before the forks."""
     with (
         chdir(fresh(folder, parent)), open(os.devnull, "w") as nowhere, redirect_stdout(nowhere),
         redirect_stderr(nowhere),
     ):  # fmt: skip
-        for words in COMMANDS:
+        for words in commands:
             main(words)
 
 

@@ -92,6 +92,110 @@ def test_a_killed_command_leaves_the_old_or_the_new_file(folder, old):
 
 
 @pytest.mark.slow
+def test_streams_that_cannot_be_used_change_no_file(folder, old):
+    """Only results that somebody should read and that a full disk loses are an error."""
+    for found in forks("streams", folder):
+        what = found["words"], found["kind"], found["stderr"]
+        assert "Traceback" not in found["stderr"], what
+        assert found["files"] == found["whole"]["files"], what
+        if found["kind"] != "full stdout":
+            assert found["code"] == found["whole"]["code"], what
+        elif found["code"] != found["whole"]["code"]:
+            assert found["code"] == 1, what
+            assert "No space left on device" in found["stderr"], what
+
+
+ENCODINGS = {
+    "cp1252": {"PYTHONIOENCODING": "cp1252"},
+    "ascii": {"PYTHONIOENCODING": "ascii"},
+    "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_an_encoding_without_our_characters_changes_no_code(folder, tmp_path, encoding):
+    rows = tmp_path / "rows.csv"
+    rows.write_text((folder / "later.csv").read_text().replace("phone", "teléfono→"), "utf-8")
+    words = ["fit", rows, "-t", "result", "--model", "naivebayes", "-o", tmp_path / "m.verosim"]
+    with start(*words, more=ENCODINGS[encoding], text=False) as process:
+        out, err = process.communicate()
+    assert process.returncode == 0, err
+    found = out.decode("cp1252" if encoding == "cp1252" else "ascii")
+    assert "accuracy" in found
+    assert ("±" if encoding == "cp1252" else "+-") in found
+    words = ["explain", tmp_path / "m.verosim", rows]
+    with start(*words, more=ENCODINGS[encoding], text=False) as process:
+        found = process.communicate()[0].decode("cp1252" if encoding == "cp1252" else "ascii")
+    assert process.returncode == 0
+    assert ("teléfono->" if encoding == "cp1252" else "tel\\xe9fono->") in found
+
+
+SHELL_STREAMS = [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "| true", "2>&1 | true", "1</dev/null"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("streams", SHELL_STREAMS)
+def test_a_shell_that_closes_streams(folder, tmp_path, streams):
+    model = tmp_path / "m.verosim"
+    command = (
+        f"set -o pipefail; {sys.executable} -m verosim fit {folder / 'later.csv'} -t result "
+        f"--model naivebayes --folds 0 -o {model} {streams}"
+    )
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "VEROSIM_THREADS": "1"}
+    done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True)
+    assert model.exists(), done
+    assert verosim.load(model).class_count_.sum() == 100
+    if streams == "1</dev/null":  # somebody should read the results, and they are lost
+        assert done.returncode == 1
+        assert "Bad file descriptor" in done.stderr
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["fit", "look", "predict", "model"])
+def test_ctrl_c_while_a_named_pipe_waits_for_a_writer(folder, tmp_path, verb):
+    import signal
+    import time
+
+    pipe = tmp_path / "rows.csv"
+    os.mkfifo(pipe)
+    words = {
+        "fit": ["fit", pipe, "-t", "result", "-o", tmp_path / "m.verosim"],
+        "look": ["look", pipe],
+        "predict": ["predict", folder / "visits.verosim", pipe, "-o", tmp_path / "o.csv"],
+        "model": ["info", pipe],
+    }[verb]
+    with start(*words) as process:
+        time.sleep(2.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "interrupted\n")
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.slow
+def test_a_named_pipe_is_read_as_stdin(folder, tmp_path):
+    from threading import Thread
+
+    pipe, model = tmp_path / "rows", tmp_path / "m.verosim"
+    os.mkfifo(pipe)
+
+    def given(words: list[object]) -> str:
+        writer = Thread(target=pipe.write_bytes, args=[(folder / "later.csv").read_bytes()])
+        writer.start()
+        out = run(*words).stdout
+        writer.join()
+        return out
+
+    given(["fit", pipe, "-t", "result", "--model", "naivebayes", "-o", model])
+    assert verosim.load(model).class_count_.sum() == 100
+    expected = run("predict", model, folder / "later.csv").stdout
+    assert given(["predict", model, pipe]) == expected
+
+
+@pytest.mark.slow
 def test_a_limit_of_the_size_of_files(folder, old):
     for found in forks("limited", folder):
         assert found["code"] == 1, found

@@ -162,6 +162,10 @@ class JointBins(Codes):
     def keep(self, kept: np.ndarray) -> JointBins:
         return JointBins(self.bins, self.occupied.keep(kept))
 
+    def in_order(self) -> tuple[np.ndarray, Any]:
+        order, occupied = self.occupied.in_order()
+        return order, (self.bins.state(), occupied)
+
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         return "all columns", f"cell {self.occupied.values[0][code]}"
 

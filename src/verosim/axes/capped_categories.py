@@ -289,13 +289,14 @@ class CappedCategories(Categories):
         state = self.values, self.caps, self.frequent, self.last
         return (*state, self.possible) if any(self.possible) else state
 
-    def identity(self) -> Any:
+    def in_order(self) -> tuple[np.ndarray, Any]:
         """Frequent values have no effect before a column has too many values."""
+        order, values = super().in_order()
         frequent = tuple(
             hashes if last is not None or len(hashes) >= cap else ()
             for hashes, last, cap in zip(self.frequent, self.last, self.caps, strict=True)
         )
-        return self.values, self.caps, frequent, self.last
+        return order, (values, self.caps, frequent, self.last)
 
     @classmethod
     def from_state(cls, state: Any) -> CappedCategories:

@@ -76,9 +76,13 @@ class Codes(ABC):
         """(K,) bool: codes that several values share, so that they are not a value of their own."""
         return np.zeros(self.size, dtype=bool)
 
-    def identity(self) -> Any:
-        """The part of `state` that decides what has been counted, for fingerprints."""
-        return self.state()
+    def in_order(self) -> tuple[np.ndarray, Any]:
+        """(K,) the codes in an order that depends on the values alone, and what they are.
+
+        This is for fingerprints. Codes are in the order in which rows brought them, and equal rows
+        in other pieces bring them in another order. Codes that are given have one order.
+        """
+        return np.arange(self.size), self.state()
 
     def columns_of(self) -> int:
         """The number of columns that have these codes."""
@@ -282,6 +286,11 @@ class Categories(Codes):
     def narrowed(self, columns: np.ndarray) -> Categories:
         """The codes of some of the columns."""
         return Categories(self.values[j] for j in columns)
+
+    def in_order(self) -> tuple[np.ndarray, Any]:
+        values = tuple(tuple(sorted_labels(set(some))) for some in self.values)
+        order = [self.code_of(j, value) for j, some in enumerate(values) for value in some]
+        return np.array(order, dtype=np.intp), values
 
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         j = int(np.searchsorted(self.first, code, side="right")) - 1

@@ -90,6 +90,10 @@ class ContextCodes(Codes):
     def keep(self, kept: np.ndarray) -> ContextCodes:
         return self.with_keys(self.keys[kept])
 
+    def in_order(self) -> tuple[np.ndarray, Any]:
+        order = np.argsort(self.keys)
+        return order, self.with_keys(self.keys[order]).state()
+
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         key = int(self.keys[code])
         return columns.name(key >> COLUMN_SHIFT), f"code {key & 255} with its parents"

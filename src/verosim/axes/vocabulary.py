@@ -225,6 +225,12 @@ class Vocabulary(TokenCodes):
         """The same tokens, without a reference to a larger vocabulary of which they are a part."""
         return Vocabulary(self._room, self.bounds, open=self.open, chosen=self.chosen)
 
+    def in_order(self) -> tuple[np.ndarray, Any]:
+        arena, bounds = self.arena.tobytes(), self.bounds.tolist()
+        tokens = [arena[a:b] for a, b in pairwise(bounds)]
+        order = np.array(sorted(range(self.size), key=tokens.__getitem__), dtype=np.int64)
+        return order, self._taken(order).state()
+
     def label(self, code: int, columns: Columns) -> tuple[str, str]:
         return columns.name(0), repr(self.token(code))
 

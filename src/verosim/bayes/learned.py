@@ -21,6 +21,7 @@ from verosim.data.near_names import near
 from verosim.densities import estimates as of
 from verosim.errors import VerosimError
 from verosim.html_table import html_table
+from verosim.terminal import in_lines, in_one_line
 
 LINE = 88  # the width of printed tables
 GAP = "missing"  # the part with the share of missing cells, if the model has learned it
@@ -152,7 +153,7 @@ class LearnedTable:
             lines += self._lines(part, at, last=part == self.parts[0])
         if hidden:
             lines.append(f"{hidden:,} more values are in `values`.")
-        return "\n".join(lines)
+        return in_lines(lines)
 
     __repr__ = __str__
 
@@ -315,7 +316,7 @@ class Learned:
             (label, [f"{prior:.4g}", f"{weight:.10g}"])
             for label, prior, weight in zip(labels, self.priors, self.weight.round(2), strict=True)
         ]
-        head = "\n".join([self.model, *wrapped("", ["prior", "weight"], cells)])
+        head = in_lines([self.model, *wrapped("", ["prior", "weight"], cells)])
         return "\n\n".join([head, *map(str, self.tables)])
 
     def _repr_html_(self) -> str:
@@ -338,6 +339,8 @@ def wrapped(corner: str, labels: list[str], cells: list[tuple[str, list[str]]]) 
 
     Columns that do not fit into a line are continued below, with the labels again.
     """
+    labels = [in_one_line(label) for label in labels]
+    cells = [(in_one_line(head), column) for head, column in cells]
     width = max(map(len, [corner, *labels]))
     blocks: list[list[tuple[str, list[str], int]]] = [[]]
     used = width

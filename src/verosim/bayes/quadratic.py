@@ -18,6 +18,7 @@ import numpy as np
 
 from verosim.bayes.conics import Conic, conic
 from verosim.errors import VerosimError
+from verosim.terminal import in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,7 +221,7 @@ class Quadratic:
             sign = "−" if weight < 0 else "+"
             number = f"{abs(weight):.4g}" + (f" {what}" if what else "")
             text += f" {sign} {number}" if text else (f"−{number}" if weight < 0 else number)
-        return f"{text or '0'} = 0"
+        return in_one_line(f"{text or '0'} = 0")
 
 
 def boundary(

@@ -1,13 +1,21 @@
-"""What the user sees: results on stdout, everything else on stderr."""
+"""What the user sees: results on stdout, everything else on stderr.
+
+An encoding that lacks a character gets it in ASCII. Results that cannot be printed are an error,
+except if there is no reader. Notes that cannot be printed are left out.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
+
+from verosim.terminal import CONTROL, DEGRADED, in_one_line, printable
 
 
 @dataclass
@@ -25,15 +33,29 @@ CONSOLE = Console()
 def show(data: Mapping[str, Any], text: str) -> None:
     """Print a result: the data with --json, otherwise the text, which --quiet leaves out."""
     if CONSOLE.json:
-        print(json.dumps(plain(data), ensure_ascii=False, allow_nan=False))
+        print(json_text(data, ascii_only=not _is_unicode(sys.stdout)))
     elif not CONSOLE.quiet:
-        print(text)
+        print(printable(text))
 
 
 def note(text: str) -> None:
-    """Print something about the work on stderr."""
+    """Print something about the work on stderr, in one line."""
     if not CONSOLE.quiet:
-        print(text, file=sys.stderr)
+        complain(in_one_line(text))
+
+
+def complain(text: str) -> None:
+    """Print a text on stderr. A text that cannot be printed is left out."""
+    try:
+        print(printable(text), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        let_go_of(sys.stderr)
+
+
+def json_text(data: Any, *, ascii_only: bool = False) -> str:
+    """The data as JSON in one line. Control characters are escaped in the way of JSON."""
+    text = json.dumps(plain(data), ensure_ascii=ascii_only, allow_nan=False)
+    return CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def plain(value: Any) -> Any:
@@ -51,19 +73,35 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def aligned(pairs: Mapping[str, Any]) -> str:
-    """Names and values in two columns."""
-    width = max(map(len, pairs), default=0)
-    return "\n".join(f"{name.ljust(width)}  {value}" for name, value in pairs.items())
+# Streams -----------------------------------------------------------------------------------------
 
 
-def in_columns(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
-    """Lines of cells. Numbers are right-aligned, except in the first column."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if at and numbers else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+@contextmanager
+def usable_streams() -> Iterator[None]:
+    """Streams that can be written to, whatever the user has closed and whatever the encoding is."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    streams = [one for one in (sys.stdout, sys.stderr) if hasattr(one, "reconfigure")]
+    before = [stream.errors for stream in streams]
+    for stream in streams:
+        stream.reconfigure(errors=DEGRADED)
+    try:
+        yield
+    finally:
+        for stream, errors in zip(streams, before, strict=True):
+            with suppress(OSError, ValueError):  # what is in the buffer cannot be written
+                stream.reconfigure(errors=errors)
+
+
+def let_go_of(stream: TextIO) -> None:
+    """Point a stream to nowhere, so that the rest of the buffer is not written at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):
+        os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _is_unicode(stream: TextIO) -> bool:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return encoding.lower().startswith("utf")

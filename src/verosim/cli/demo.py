@@ -8,6 +8,7 @@ import typer
 
 from verosim.cli.console import CONSOLE
 from verosim.cli.options import Debug, Quiet
+from verosim.terminal import in_one_line
 
 DEMO_INTRO = """\
 A shop has 300 visits of its web page: age, device, minutes, pages, and whether the customer bought.
@@ -83,7 +84,8 @@ def demo_command(
                     raise typer.Exit(code)
             if not CONSOLE.quiet:
                 print("\n" + "".join((place / "scored.csv").open().readlines()[:4]), end="")
-        print(f"\nFiles: {os.fspath(place)}" if folder else "\nThe files were removed.")
+        where = in_one_line(f"Files: {os.fspath(place)}") if folder else "The files were removed."
+        print(f"\n{where}")
 
 
 def demo_tables() -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from verosim.cli.console import in_columns, show
+from verosim.cli.console import show
 from verosim.cli.models import read_model
 from verosim.cli.options import (
     Database,
@@ -21,6 +21,7 @@ from verosim.cli.options import (
     usage_error,
 )
 from verosim.cli.sources import STDIN, opened
+from verosim.terminal import in_lines, table_lines
 
 
 def drift_command(
@@ -85,8 +86,8 @@ def _side_by_side(
     """The scores of both models on the same rows, and their differences row by row."""
     from verosim.validate.new_rows import paired_difference, score_new_rows
 
-    table = opened(on, None, None, read)
-    found = [score_new_rows(one, table, target, each_row=True) for one in (first, second)]
+    given = opened(on, None, None, read)
+    found = [score_new_rows(one, given, target, each_row=True) for one in (first, second)]
     rows = found[0].rows
     data: dict[str, Any] = {"rows": rows, "scores": {}}
     lines = [("score", "first", "second", "second − first", "standard error")]
@@ -97,4 +98,5 @@ def _side_by_side(
             "first": before, "second": after, "difference": difference, "standard_error": error,
         }  # fmt: skip
         lines.append((name, f"{before:.4f}", f"{after:.4f}", f"{difference:+.4f}", f"{error:.4f}"))
-    return data, f"on {rows:,} rows of {on}, paired\n{in_columns(lines)}"
+    table = table_lines(lines, range(1, len(lines[0])))
+    return data, in_lines([f"on {rows:,} rows of {on}, paired", *table])

@@ -26,6 +26,7 @@ from verosim.cli.output_files import STDOUT
 from verosim.cli.sources import opened, pieces_of, row_of
 from verosim.cli.tables import format_of, write_table
 from verosim.errors import VerosimError
+from verosim.terminal import in_one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +93,7 @@ def explain_command(
     if output == STDOUT and not CONSOLE.json:
         for first, found in pieces:
             for i, one in enumerate(found):
-                print(f"{first + i}: {one}")
+                print(in_one_line(f"{first + i}: {one}"))
         return
     tables = (_parts(found, first) for first, found in pieces)
     start = next(tables, None)

@@ -28,6 +28,7 @@ from verosim.cli.options import (
     usage_error,
 )
 from verosim.cli.shell_words import for_shell
+from verosim.terminal import in_one_line, printable
 
 SCORE_FOLDS = 5  # for the scores
 
@@ -131,7 +132,8 @@ def fit_command(
     kept_scores = {} if scores is None else held_out_scores(scores, rows).scores
     done = ", ".join(f"{name} {value}" for name, value in shown(found).items() if name == "rows")
     data = {"model": repr(fitted), "file": str(output), "scores": kept_scores, **found}
-    what = f"{fitted!r}, {done}: {output}" if done else f"{fitted!r}: {output}"
+    described_model = f"{fitted!r}, {done}" if done else repr(fitted)
+    what = f"{printable(described_model)}: {in_one_line(str(output))}"
     show(data, "\n\n".join(part for part in (described, for_shell(text), what) if part))
 
 

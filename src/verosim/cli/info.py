@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from verosim.cli.console import aligned, show
+from verosim.cli.console import show
 from verosim.cli.models import read_file, shown, summary
 from verosim.cli.options import Debug, Json, ModelFile, Quiet
+from verosim.terminal import named_lines
 
 
 def info_command(
@@ -51,7 +52,7 @@ def info_command(
         texts[f"note {name}"] = _note(value)
     texts |= {"format": str(content["format"]), "bytes": f"{len(raw):,}", "SHA-256": sha}
     data = {**found, "notes": notes, "format": content["format"], "bytes": len(raw), "sha256": sha}
-    text = aligned(texts)
+    text = "\n".join(named_lines(texts))
     show(data, text if schema is None else f"{text}\n\n{schema}")
 
 

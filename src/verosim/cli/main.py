@@ -16,8 +16,9 @@ from _thread import interrupt_main, start_new_thread
 from collections.abc import Sequence
 from typing import Any
 
-from verosim.cli.console import CONSOLE, note
+from verosim.cli.console import CONSOLE, complain, let_go_of, note, usable_streams
 from verosim.cli.shell_words import for_shell
+from verosim.terminal import in_one_line
 
 SUCCESS, REFUSED, WRONG_COMMAND, CHECK_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 COMPLETION = ("--install-completion", "--show-completion")  # options of typer
@@ -37,19 +38,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+    with usable_streams(), warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
             code = _run(sys.argv[1:] if arguments is None else list(arguments))
             sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        _let_go_of_stdout()
-        note("interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:
-        _let_go_of_stdout()
-        return SUCCESS
+            return code
+        except KeyboardInterrupt:
+            let_go_of(sys.stdout)
+            note("interrupted")
+            return INTERRUPTED
+        except BrokenPipeError:
+            let_go_of(sys.stdout)
+            return SUCCESS
+        except OSError as error:  # a disk that is full
+            let_go_of(sys.stdout)
+            what = f"The results cannot be printed: {error.strerror or error}."
+            return _fail(what, "Check where stdout is written to.", REFUSED)
 
 
 def _run(arguments: list[str]) -> int:
@@ -86,8 +91,11 @@ def _run(arguments: list[str]) -> int:
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except OSError as error:
-        where = "" if error.filename is None else f"{os.fspath(error.filename)!r}: "
-        return _fail(f"{where}{error.strerror or error}.", "Check the path.", REFUSED)
+        if error.filename is None:
+            hint = "Check the disk, and where stdout is written to."
+            return _fail(f"{error.strerror or error}.", hint, REFUSED)
+        what = f"{os.fspath(error.filename)!r}: {error.strerror or error}."
+        return _fail(what, "Check the path.", REFUSED)
     except MemoryError:
         return _fail("There is not enough memory.", "Use fewer rows or columns.", REFUSED)
     except Exception as error:
@@ -121,10 +129,10 @@ def _fail(what: str, hint: str | None, code: int) -> int:
     if CONSOLE.debug:
         import traceback
 
-        traceback.print_exc()
-    print(f"error: {for_shell(what)}", file=sys.stderr)
+        complain(traceback.format_exc().rstrip())
+    complain(in_one_line(f"error: {for_shell(what)}"))
     if hint:
-        print(f"hint: {for_shell(hint)}", file=sys.stderr)
+        complain(in_one_line(f"hint: {for_shell(hint)}"))
     return code
 
 
@@ -138,17 +146,6 @@ def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> 
     ours = any(kind.__module__ == "verosim.errors" for kind in category.__mro__)
     if ours or CONSOLE.debug:
         note(f"warning: {for_shell(str(message))}")
-
-
-def _let_go_of_stdout() -> None:
-    """Point stdout to nowhere, so that the rest of the buffer is not written at the end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
-    finally:
-        os.close(nowhere)
 
 
 def _unraisable(problem: Any) -> None:
@@ -169,10 +166,20 @@ def _interrupt_soon() -> None:
         interrupt_main()
 
 
+def _fill_descriptors() -> None:
+    """Open closed standard streams, so that no file of ours gets the number of one of them."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+
+
 def run_process() -> None:
     """Run the command line of this process, and end it with the exit code."""
     sys.unraisablehook = _unraisable
     try:
+        _fill_descriptors()
         code = main()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the verb is done
     except KeyboardInterrupt:  # a second one, or one before the verb

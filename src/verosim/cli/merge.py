@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from verosim.cli.console import aligned, show
+from verosim.cli.console import show
 from verosim.cli.models import check_model_name, read_file, shown, summary
 from verosim.cli.options import Debug, Json, ModelOutput, Quiet, usage_error
+from verosim.terminal import in_lines, named_lines
 
 
 def merge_command(
@@ -45,6 +46,7 @@ def merge_command(
     save(total, output, notes=content["notes"])
     after = summary(total)
     lines = {name: f"{one['rows']:,.10g} rows" for name, one in found.items()}
-    text = aligned({**lines, str(output): f"{after['rows']:,.10g} rows"})
+    lines[str(output)] = f"{after['rows']:,.10g} rows"
     rest = {name: value for name, value in shown(after).items() if name != "rows"}
-    show({"models": found, "file": str(output), **after}, f"{text}\n\n{aligned(rest)}")
+    text = in_lines([*named_lines(lines), "", *named_lines(rest)])
+    show({"models": found, "file": str(output), **after}, text)

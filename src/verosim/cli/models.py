@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from verosim.cli.console import in_columns, note
+from verosim.cli.console import note
 from verosim.cli.options import usage_error
 from verosim.cli.tables import TABLE_FORMATS
 from verosim.errors import VerosimError
+from verosim.terminal import table_lines
 
 SECONDS_BETWEEN_TRIES = 0.05
 
@@ -117,13 +118,13 @@ def shown_change(found: dict[str, Any]) -> str:
     before, after = shown(found["before"]), shown(found["after"])
     lines = [("", "before", "after")]
     lines += [(name, before.get(name, ""), after[name]) for name in after]
-    return in_columns(lines, numbers=False)
+    return "\n".join(table_lines(lines))
 
 
 @contextmanager
 def locked_model(path: Path, wait: float) -> Iterator[None]:
     """Hold the lock of a model file from reading to writing, so that no change is lost."""
-    from verosim.files.whole_files import try_lock
+    from verosim.whole_files import try_lock
 
     if not path.exists():
         read_model(path)  # raises the error of a missing file

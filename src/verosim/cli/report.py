@@ -22,6 +22,7 @@ from verosim.cli.options import (
     usage_error,
 )
 from verosim.cli.sources import opened
+from verosim.terminal import in_one_line
 
 
 def report_command(
@@ -70,4 +71,4 @@ def report_command(
         language="es" if language == "es" else "en", title=title,
     )  # fmt: skip
     size = path.stat().st_size
-    show({"report": str(path), "bytes": size}, f"{path}: {size:,} bytes")
+    show({"report": str(path), "bytes": size}, in_one_line(f"{path}: {size:,} bytes"))

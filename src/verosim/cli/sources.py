@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verosim.cli.options import pairs, usage_error
@@ -49,13 +50,14 @@ def opened(
         raise usage_error(f"{source!r} is a model file. Give the model first, and then the rows.")
     if source == STDIN:
         options.setdefault("format", "csv")
-        return read_files(_stdin(again), **options)
+        return read_files(_stream(sys.stdin.buffer, again), **options)
+    if Path(str(source)).is_fifo():
+        return read_files(_stream(Path(str(source)).open("rb"), again), **options)
     return read_files(source, **options)  # type: ignore[arg-type]
 
 
-def _stdin(again: bool) -> Any:
-    """The bytes of stdin; a copy on disk if they are needed more than once."""
-    raw = sys.stdin.buffer
+def _stream(raw: Any, again: bool) -> Any:
+    """The bytes of stdin or of a named pipe; a copy on disk if they are needed more than once."""
     if not again or raw.seekable():
         return raw
     import shutil

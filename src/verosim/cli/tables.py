@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from verosim.cli.console import CONSOLE, note, plain
+from verosim.cli.console import CONSOLE, json_text, note
 from verosim.cli.options import usage_error
 from verosim.cli.output_files import STDOUT, output_file
 
@@ -90,8 +89,7 @@ class _JsonLines(_Open):
         self.file = file
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        lines = (json.dumps(plain(row), ensure_ascii=False) for row in batch.to_pylist())
-        self.file.write("".join(f"{line}\n" for line in lines).encode())
+        self.file.write("".join(f"{json_text(row)}\n" for row in batch.to_pylist()).encode())
 
 
 class _Csv(_Open):
@@ -104,8 +102,9 @@ class _Csv(_Open):
         self.formulas = 0
         names = [self._safe_name(name) for name in schema.names]
         line = io.StringIO()
-        csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
-        file.write(line.getvalue().encode())
+        # A csv.writer quotes the characters of its line end only, and a single \r needs quotes.
+        csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(names)
+        file.write(line.getvalue().removesuffix("\r\n").encode() + b"\n")
 
     def _safe_name(self, name: str) -> str:
         import re

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 BLOCK_CELLS = 1 << 18  # cells per block: 2 MB of float64, which stays in the cache
+LEAST_BLOCK_ROWS = 1024  # rows per block, if that is not many times as many cells
 UNWEIGHTED = np.empty(0)  # kernels read an empty array as: every weight is one
+
+
+def rows_per_block(cells: float) -> int:
+    """The rows of a block, by the number of cells of a row. It is the same for all memory orders.
+
+    Sums over blocks therefore do not depend on whether an array had to be converted.
+    """
+    cells = max(cells, 1)
+    return max(1, int(BLOCK_CELLS / cells), min(LEAST_BLOCK_ROWS, int(16 * BLOCK_CELLS / cells)))
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,14 @@ class Batch:
             self, block=self.block[start:stop], groups=self.groups[start:stop],
             weights=self.weights[start:stop], numbers=self.numbers[start:stop],
         )  # fmt: skip
+
+    def blocks(self) -> Iterable[Batch]:
+        """The rows in the pieces in which an array arrives that has to be converted."""
+        n = len(self.groups)
+        step = rows_per_block(self.block.shape[1]) if isinstance(self.block, np.ndarray) else n
+        if n <= step:
+            return (self,)
+        return (self.cut(start, min(n, start + step)) for start in range(0, n, step))
 
     def part(self, name: str) -> Batch:
         """The rows of one part of a Product."""

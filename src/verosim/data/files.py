@@ -141,7 +141,15 @@ def _byte_sources(source: Any) -> list[tuple[ByteSource, dict[str, str]]]:
         root = Path(os.path.commonpath([path.parent for path in paths]))
     else:
         paths, root = find_files(source), _root(source)
-    return [(FileBytes(path), _partitions(path, root)) for path in paths]
+    return [(_bytes_of(path), _partitions(path, root)) for path in paths]
+
+
+def _bytes_of(path: Path) -> ByteSource:
+    """The bytes of a file. A named pipe is an open file, which can be read only once."""
+    if not path.is_fifo():
+        return FileBytes(path)
+    # Python opens it, because Arrow cannot be interrupted while it waits for a writer.
+    return OpenFileBytes(path.open("rb"))
 
 
 def is_path_of_table(text: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from verosim.data.declared_values import MOST_SHOWN
 from verosim.errors import listed
 from verosim.html_table import html_table
+from verosim.terminal import in_lines, in_one_line, table_lines
 
 if TYPE_CHECKING:
     from verosim.data.schema import Schema
@@ -15,14 +16,9 @@ if TYPE_CHECKING:
 def text(schema: Schema) -> str:
     """The schema as a table, and the lines below it."""
     shown = lines(schema)
-    widths = [max(len(line[i]) for line in shown) for i in range(4)]
-    out = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False))
-        + "  " + line[4]
-        for line in shown
-    ]  # fmt: skip
-    out.insert(1, "  ".join("─" * width for width in widths) + "  " + "─" * 3)
-    return "\n".join(line.rstrip() for line in [*out, *notes(schema)])
+    widths = [max(len(in_one_line(line[i])) for line in shown) for i in range(4)]
+    rule = tuple("─" * width for width in (*widths, 3))
+    return in_lines([*table_lines([shown[0], rule, *shown[1:]]), *notes(schema)])
 
 
 def html(schema: Schema) -> str:

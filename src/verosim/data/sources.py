@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from verosim.data.arrays import SparseRows
-from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch
+from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED, Batch, rows_per_block
 
 SUBSET_CELLS = 4 * BLOCK_CELLS  # cells that are copied at a time
 KERNEL_TYPES = (np.dtype(np.float64), np.dtype(np.float32))  # in the byte order of the machine
@@ -110,8 +110,7 @@ class ArraySource:
         stop = len(self) if stop is None else stop
         thinned = len(self.weights) > 0 and not self.weights[start:stop].all()
         whole = (self.raw or ready(self.X)) and not thinned
-        step = max(1, int(BLOCK_CELLS / max(cells_per_row(self.X), 1)))
-        step = max(stop - start, 1) if whole else step
+        step = max(stop - start, 1) if whole else rows_per_block(cells_per_row(self.X))
         for a in range(start, stop, step):
             b = min(stop, a + step)
             block, groups, weights = self.X[a:b], self.groups[a:b], self.weights[a:b]

@@ -161,6 +161,7 @@ def summarise_here(source: ArraySource | TableSource, plan: Statistic) -> Statis
         return first
     look = next((batch for batch in source.batches() if len(batch)), None)
     if look is not None:
+        look = next(iter(look.blocks()))
         first.prepare(look)
     parts = [first, *(_unused(first) for _ in bounds[2:])]
 

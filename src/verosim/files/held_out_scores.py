@@ -12,6 +12,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verosim.errors import VerosimError
+from verosim.terminal import in_one_line
 
 if TYPE_CHECKING:
     from verosim.pool.result import Candidates, Choice
@@ -56,7 +57,7 @@ class HeldOutScores:
         if self.log_density is not None:
             mean, deviation = self.log_density
             parts.append(f"mean log p(x) {mean:.4f} with deviation {deviation:.4f}")
-        return ", ".join([*parts, f"of {self.rows:,.10g} held-out rows"])
+        return in_one_line(", ".join([*parts, f"of {self.rows:,.10g} held-out rows"]))
 
 
 SavedScores: TypeAlias = (

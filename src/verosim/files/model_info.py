@@ -9,6 +9,7 @@ from typing import Any
 
 from verosim.files.held_out_scores import HeldOutScores
 from verosim.files.store import MAX_BYTES, counted_rows, file_bytes, opened_file
+from verosim.terminal import named_lines
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,7 @@ class ModelInfo:
         lines |= {
             "format": str(self.format), "bytes": f"{self.bytes:,}", "SHA-256": self.sha256,
         }  # fmt: skip
-        width = max(map(len, lines))
-        return "\n".join(f"{name.ljust(width)}  {text}" for name, text in lines.items())
+        return "\n".join(named_lines(lines))
 
 
 def info(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> ModelInfo:

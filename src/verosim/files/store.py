@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verosim.axes import CODES_BY_NAME, Codes
@@ -22,11 +21,11 @@ from verosim.estimators.one_state import snapshot
 from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
 from verosim.files.records import RECORDS, built_record, record_tree
-from verosim.files.whole_files import whole_file
 from verosim.stats.codec import DATA_ERRORS, checked_statistic
 from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.state import is_restorable
 from verosim.stats.tensor_files import read_tensors, tensor_file
+from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -214,7 +213,7 @@ def save(
     """
     raw = dumps(model, notes=notes, scores=scores, statistics=statistics)
     try:
-        with whole_file(Path(path)) as file:
+        with whole_file(path) as file:
             file.write(raw)
     except OSError as error:
         raise VerosimError(

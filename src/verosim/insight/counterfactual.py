@@ -31,6 +31,7 @@ from verosim.insight.single_row import (
     fitted_classifier,
 )
 from verosim.lazy import plotted
+from verosim.terminal import in_one_line
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
@@ -252,11 +253,12 @@ class Counterfactual:
             names = ", ".join(repr(name) for name in self.columns)
             goal = "another class" if self.after is None else f"{self.after}"
             verb = "leads" if self.exact else "was found that leads"
-            return f"No change of {names} {verb} from {self.before} to {goal}."
+            return in_one_line(f"No change of {names} {verb} from {self.before} to {goal}.")
         parts = [f"{name} {shown_value(old)} → {shown_value(new)}"
                  for name, (old, new) in self.changes.items()]  # fmt: skip
         note = "" if self.exact else f"; {NOT_PROVEN}"
-        return f"{self.before} → {self.after}: {', '.join(parts)} (cost {self.cost:.2f}{note})"
+        change = f"{self.before} → {self.after}: {', '.join(parts)}"
+        return in_one_line(f"{change} (cost {self.cost:.2f}{note})")
 
     __repr__ = __str__
 

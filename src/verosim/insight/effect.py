@@ -21,6 +21,7 @@ from verosim.insight.explanation import signed
 from verosim.insight.shown_cells import shown_value
 from verosim.insight.single_row import SingleRow, fitted_classifier
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, table_lines
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -269,14 +270,8 @@ class Effect:
 
     def __str__(self) -> str:
         lines = self._lines()
-        wide = [max(len(line[c]) for line in lines) for c in range(len(lines[0]))]
-        shown = [
-            "  ".join([line[0].ljust(wide[0]), *(
-                cell.rjust(width) for cell, width in zip(line[1:], wide[1:], strict=True)
-            )])
-            for line in lines
-        ]  # fmt: skip
-        return "\n".join([*shown, *(f"({note})" for note in self._notes())])
+        shown = table_lines(lines, range(1, len(lines[0])))
+        return in_lines([*shown, *(f"({note})" for note in self._notes())])
 
     def _notes(self) -> list[str]:
         return ["about the mean of the training rows"] if self.kind == LINEAR else []

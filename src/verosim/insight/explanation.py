@@ -17,6 +17,7 @@ from verosim.html_table import html_table
 from verosim.insight.shown_cells import MISSING_VALUE, ShownCells, shown_value
 from verosim.lazy import plotted
 from verosim.pool.attribution import CLIPPING
+from verosim.terminal import in_lines, in_one_line, table_lines
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -375,11 +376,8 @@ class Explanation:
                       signed(self.log_odds[i])])  # fmt: skip
         if markdown:
             head, *rest = (f"| {' | '.join(line)} |" for line in lines)
-            return "\n".join([head, "|---|---|--:|", *rest])
-        wide = [max(len(line[c]) for line in lines) for c in range(3)]
-        return "\n".join(
-            f"{a.ljust(wide[0])}  {b.ljust(wide[1])}  {c.rjust(wide[2])}" for a, b, c in lines
-        )
+            return in_lines([head, "|---|---|--:|", *rest])
+        return "\n".join(table_lines(lines, (2,)))
 
     def _title(self, i: int, words: Mapping[str, str] | None = None) -> str:
         """'bad', or 'bad against good' if there are more than two classes."""
@@ -433,14 +431,14 @@ class Explanation:
         if rest:
             more = known.get("more", "more")
             parts.append(f"… ({len(rest)} {more} {signed(sum(one[2] for one in rest))})")
-        return f"{start}{self._title(i, words)}: {', '.join(parts)}"
+        return in_one_line(f"{start}{self._title(i, words)}: {', '.join(parts)}")
 
     def __str__(self) -> str:
         lines = [self.sentence(i) for i in range(min(len(self), MOST_SHOWN_ROWS))]
         if len(self) > MOST_SHOWN_ROWS:
             lines.append(f"… {len(self) - MOST_SHOWN_ROWS:,} more rows")
         note = NOTES.get(self.kind, self.kind)
-        return "\n".join([*lines, f"({note})"] if note else lines)
+        return in_lines([*lines, f"({note})"] if note else lines)
 
     __repr__ = __str__
 

@@ -17,6 +17,7 @@ from verosim.insight.explain import explain
 from verosim.insight.information import learned_information
 from verosim.insight.single_row import fitted_classifier
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, table_lines
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -227,13 +228,12 @@ class Importance:
     def __str__(self) -> str:
         names = self.ranking
         shown = names[:MOST_SHOWN_COLUMNS]
-        wide = max(map(len, shown), default=0)
         rows = f", {self.rows:,} rows" if self.rows else ""
         lines = [f"{MEANINGS[self.kind]}{rows}"]
-        lines += [f"{name.ljust(wide)}  {self._shown(name)}" for name in shown]
+        lines += table_lines([(name, self._shown(name)) for name in shown])
         if len(names) > len(shown):
             lines.append(f"… {len(names) - len(shown)} more columns")
-        return "\n".join(lines)
+        return in_lines(lines)
 
     __repr__ = __str__
 

@@ -33,6 +33,7 @@ from verosim.insight.points import (
 from verosim.insight.single_row import DATE_ROLE, UNUSED_ROLE, SingleRow, fitted_classifier
 from verosim.lazy import plotted
 from verosim.models.settings import finite
+from verosim.terminal import in_lines, table_lines
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -402,13 +403,7 @@ class Scorecard:
         return lines
 
     def __str__(self) -> str:
-        lines = self._lines()
-        wide = [max(len(line[c]) for line in lines) for c in range(3)]
-        table = [
-            f"{a.ljust(wide[0])}  {b.ljust(wide[1])}  {c.rjust(wide[2])}".rstrip()
-            for a, b, c in lines
-        ]
-        return "\n".join([self._title(), *table, *self._notes()])
+        return in_lines([self._title(), *table_lines(self._lines(), (2,)), *self._notes()])
 
     __repr__ = __str__
 

@@ -17,6 +17,7 @@ from verosim.insight.explanation import Explanation, signed
 from verosim.insight.shown_cells import shown_value
 from verosim.insight.single_row import SingleRow, class_scores, fitted_classifier
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, table_lines
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -267,11 +268,7 @@ class WhatIf:
         return table
 
     def __str__(self) -> str:
-        table = self._table()
-        wide = [max(len(line[c]) for line in table) + 2 for c in range(2)]
-        return "\n".join([self._title(), *(
-            f"{a.ljust(wide[0])}{b.ljust(wide[1])}{c}".rstrip() for a, b, c in table
-        )])  # fmt: skip
+        return in_lines([self._title(), *table_lines(self._table())])
 
     __repr__ = __str__
 

@@ -86,11 +86,13 @@ def _clear(s, q, w):
 
 @exact
 def absorb_diagonal(
-    X, start, groups, weights, folds, pivot, rows, weight, cells,
+    X, start, step, groups, weights, folds, pivot, rows, weight, cells,
     sums, sums_low, squares, squares_low, s, q, w, present,
 ):  # fmt: skip
     """Add the rows of X (n, d) from `start` on to the sums (G, d).
 
+    A run of rows ends at every multiple of `step`, because an array that has to be converted
+    arrives in pieces of so many rows. So both have the same runs, and equal sums in every bit.
     s and q (G, d), w (G,) and present (G, d) are working memory. If `present` is None, the loop
     stops at the first run of rows with a cell that is not finite or has no pivot, and returns its
     first row and −1. Otherwise it adds such a run cell by cell. Returns the row and column of a
@@ -99,8 +101,9 @@ def absorb_diagonal(
     n, d = X.shape
     G = rows.size
     run = RUN if RUN > 16 * G else 16 * G
-    for first in range(start, n, run):
-        stop = first + run if first + run < n else n
+    first = start
+    while first < n:
+        stop = min(first + run, n, (first // step + 1) * step)
         _clear(s, q, w)
         _sum_run(X, groups, weights, first, stop, folds, pivot, s, q, w)
         complete = _all_finite(q)
@@ -128,6 +131,7 @@ def absorb_diagonal(
                 sums_low[g, j] += low
                 squares[g, j], low = two_sum(squares[g, j], q[g, j])
                 squares_low[g, j] += low
+        first = stop
     return -1, -1
 
 

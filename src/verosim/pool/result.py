@@ -11,6 +11,7 @@ import numpy as np
 from verosim.estimators.base import GenerativeClassifier
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, table_lines
 
 if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
@@ -145,12 +146,7 @@ class Candidates:
         for row in self.rows:
             if row.why:
                 untried.setdefault(row.why, {})[type(row.model).__name__] = None
-        lines = [list(cells) for cells in zip(*self._columns(tried), strict=True)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        out = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
+        out = table_lines(zip(*self._columns(tried), strict=True))
         out += [f"not tried: {', '.join(kinds)}: {why}" for why, kinds in untried.items()]
         reasons: dict[str, list[str]] = {}  # names of columns, by reason
         for name, why in self.not_read.items():
@@ -165,7 +161,7 @@ class Candidates:
             )
         if not self.complete:
             out.append("interrupted: only the models scored so far are compared")
-        return "\n".join(out)
+        return in_lines(out)
 
     def _columns(self, rows: list[Candidate]) -> Iterator[list[str]]:
         """The columns of the printed table, with their titles."""

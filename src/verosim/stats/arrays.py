@@ -362,11 +362,18 @@ class ArrayStatistic(Statistic):
         digest.update(repr(sorted(self.options.items())).encode())
         groups, columns, codes = self.axes.groups, self.axes.columns, self.axes.codes
         axes = (groups.classes.tolist(), groups.folds, columns.size, columns.names)
-        digest.update(repr((axes, None if codes is None else codes.identity())).encode())
+        order, known = (None, None) if codes is None else codes.in_order()
+        digest.update(repr((axes, known)).encode())
+        if order is not None and np.array_equal(order, np.arange(len(order))):
+            order = None  # no copy of the arrays is needed
         for store in (self.arrays, self.lows):
             for name in sorted(store):
+                array = store[name]
+                for at, dim in enumerate(self.fields[name].dims):
+                    if dim == "code" and order is not None:
+                        array = array.take(order, axis=at)
                 digest.update(name.encode())
-                digest.update(store[name].tobytes())
+                digest.update(array.tobytes())
         return digest.hexdigest()
 
     def state(self) -> dict[str, Any]:

@@ -95,6 +95,11 @@ class LiftedMoments(Moments):
             return
         self.prepare(batch)
         self.count_rows(batch)
+        for block in batch.blocks():
+            self._absorb_block(block)
+        self.note_peaks()
+
+    def _absorb_block(self, batch: Batch) -> None:
         C, F = self.weight.shape
         D = self.lift.features
         sums, product = np.zeros((C, F, D)), np.empty((D, D))
@@ -116,7 +121,6 @@ class LiftedMoments(Moments):
             scatter, low = self.arrays["scatter"][f], self.lows["scatter"][f]
             kernels.add_block(scatter.reshape(-1), low.reshape(-1), total.reshape(-1))
         self._add("sum", sums)
-        self.note_peaks()
 
     def recentred(self) -> Self:
         return self  # the pivots stay zero

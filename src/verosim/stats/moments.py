@@ -18,7 +18,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes, Groups
 from verosim.data import Batch, SparseRows
-from verosim.data.batch import BLOCK_CELLS
+from verosim.data.batch import rows_per_block
 from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
@@ -126,9 +126,10 @@ class Moments(ArrayStatistic):
         else:
             shape = rest[-1].shape  # (G, d)
             memory = np.empty(shape), np.empty(shape), np.empty(len(rest[5]))
-            i, j = kernels.absorb_diagonal(block, 0, *rest, *memory, None)
+            step = rows_per_block(block.shape[1])
+            i, j = kernels.absorb_diagonal(block, 0, step, *rest, *memory, None)
             if i >= 0:  # a cell from row i on needs more care
-                i, j = kernels.absorb_diagonal(block, i, *rest, *memory, np.empty(shape))
+                i, j = kernels.absorb_diagonal(block, i, step, *rest, *memory, np.empty(shape))
         if i >= 0:
             raise bad_cell(self.axes, batch, i, j)
 
@@ -136,7 +137,7 @@ class Moments(ArrayStatistic):
         folds = self.axes.groups.folds
         rows, weight = self.by_group("rows"), self.by_group("weight")
         groups, d = len(rows), batch.block.shape[1]
-        step = min(len(batch), max(1024, BLOCK_CELLS // d))
+        step = min(len(batch), rows_per_block(d))
         weighted = len(batch.weights) > 0
         Z = np.empty((step, d))  # z = x − pivot of the rows, sorted by group
         V = np.empty((step, d)) if weighted else np.empty((0, d))  # w z

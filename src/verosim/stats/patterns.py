@@ -22,7 +22,7 @@ from verosim.axes import Axes, Groups
 from verosim.axes.groups import as_labels
 from verosim.axes.state_checks import check_whole, require
 from verosim.data import Batch
-from verosim.data.batch import BLOCK_CELLS
+from verosim.data.batch import rows_per_block
 from verosim.stats.cohorts import (
     Cohort,
     check_budget,
@@ -157,7 +157,7 @@ class Patterns(Statistic):
             return
         self.prepare(batch)
         folds = self.axes.groups.folds
-        step = max(1024, BLOCK_CELLS // max(batch.block.shape[1], 1))
+        step = rows_per_block(batch.block.shape[1])
         incomplete, which, patterns = patterns_in(batch.block, step)
         if len(incomplete) or not np.array_equal(self.complete_at, np.arange(len(self.owner))):
             classes, fold = np.divmod(batch.groups, folds)

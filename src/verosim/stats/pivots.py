@@ -33,11 +33,17 @@ def choose_pivots(pivot: np.ndarray, batch: Batch, folds: int) -> None:
 
     A pivot is the lower median of the first finite values of its class and column, without the
     rows of small weight. If these rows have no value in a column, the pivot is the first value of
-    the other rows, again without those of small weight.
+    the other rows, again without those of small weight. The first block of rows with a value of the
+    class and the column decides.
     """
-    unset = np.isnan(pivot)
-    if not unset.any():
-        return
+    for block in batch.blocks():
+        unset = np.isnan(pivot)
+        if not unset.any():
+            return
+        _choose_in_block(pivot, unset, block, folds)
+
+
+def _choose_in_block(pivot: np.ndarray, unset: np.ndarray, batch: Batch, folds: int) -> None:
     C, d = pivot.shape
     most = PIVOT_ROWS
     if isinstance(batch.block, SparseRows):

@@ -269,7 +269,12 @@ class Statistic(Protocol):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hash of all bits. The same rows in another order can differ by rounding."""
+        """A hash of the content.
+
+        Counts of rows, and all sums that are exact, have the same hash for the same rows in any
+        order, in any pieces and after any merges. Sums of other numbers can differ by rounding if
+        the order or the pieces differ. They do not depend on the memory order of an array.
+        """
 
     @abstractmethod
     def state(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from verosim.estimators.base import GenerativeClassifier
 from verosim.folds import first_warning_only
 from verosim.folds.scores import is_correct, own_log_proba
 from verosim.folds.splits import array_folds
+from verosim.terminal import in_lines
 from verosim.twins.comparison.resampling import pool_of, rows_of
 from verosim.twins.twin import Twin, check_has_twin
 
@@ -177,7 +178,7 @@ class Gap:
             f"{self.divergence.mean():.4f}",
             self.conclusion,
         ]
-        return "\n".join(lines)
+        return in_lines(lines)
 
     __repr__ = __str__
 

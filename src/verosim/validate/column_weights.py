@@ -40,6 +40,7 @@ from verosim.densities.terms import EvidenceTerm, Term
 from verosim.engines import one_blas_thread
 from verosim.kinds.cell_reader import CellReader
 from verosim.models import State
+from verosim.terminal import table_lines
 from verosim.validate.weight_likelihood import ENOUGH, Evidence, Likelihood, Prior
 
 PENALTY_STRENGTHS = (1000.0, 100.0, 10.0, 1.0)  # λ, the strength in rows of equal weights
@@ -132,9 +133,8 @@ class ColumnWeights:
         order = np.argsort(-self.pair_weights, kind="stable")
         shown = [p for p in order if self.pair_weights[p] >= LEAST_SHOWN]
         names = [*self.names, *(" × ".join(self.pairs[p]) for p in shown)]
-        wide = max(map(len, names), default=0)
         rows = zip(names, [*self.weights, *self.pair_weights[shown]], strict=True)
-        return "\n".join(f"{name.ljust(wide)}  {weight:6.2f}" for name, weight in rows)
+        return "\n".join(table_lines([(name, f"{weight:6.2f}") for name, weight in rows], (1,)))
 
     @classmethod
     def fit(

@@ -38,6 +38,7 @@ from verosim.folds.scores import (
 )
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, table_lines
 from verosim.validate.group_scores import ByGroup, GroupScores
 from verosim.validate.reliability import Reliability, ReliabilityBins
 
@@ -212,17 +213,16 @@ class CrossValidation:
         alone = folds == 1 and kept is not None and len(np.unique(kept.folds)) == self.rows
         how = "leave-one-out" if alone else f"{folds} folds"
         lines = [f"{self.rows:,} rows, {len(self.classes)} classes, {how}"]
-        width = max(map(len, self.scores))
-        for name in self.scores:
-            error = self.error(name)
-            spread = "" if np.isnan(error) else f" ± {error:.4f}"
-            lines.append(f"{name.ljust(width)}  {self.mean(name):.4f}{spread}")
+        errors = {name: self.error(name) for name in self.scores}
+        spread = {name: "" if np.isnan(e) else f" ± {e:.4f}" for name, e in errors.items()}
+        named = [(name, f"{self.mean(name):.4f}{spread[name]}") for name in self.scores]
+        lines += table_lines(named)
         if self.log_density is not None:
             mean, deviation = self.log_density
             lines.append(f"mean log p(x) {mean:.4f}, deviation {deviation:.4f}")
         if self.by is not None:
-            lines += ["", str(self.by)]
-        return "\n".join(lines)
+            lines += ["", *str(self.by).split("\n")]
+        return in_lines(lines)
 
     __repr__ = __str__
 

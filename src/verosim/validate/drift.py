@@ -24,6 +24,7 @@ from verosim.folds.inputs import inputs_of
 from verosim.models import State
 from verosim.models.learning import sums_of_rows
 from verosim.stats.hollow import check_has_sums
+from verosim.terminal import in_lines, table_lines
 from verosim.validate.column_drift import both_places, column_drifts, parts_of, smoothed_shares
 from verosim.validate.cross_validation import check_generative
 
@@ -114,28 +115,18 @@ class Drift:
             before, after = self.shares[:, k]
             by_class.append((str(plain_label(label)), f"{before:.4f}", f"{after:.4f}", nats, ""))
         text = [f"{self.rows[0]:,.10g} rows before, {self.rows[1]:,.10g} rows after", ""]
-        text += [*_in_columns(lines), *([f"… {more:,} more columns"] if more > 0 else []), ""]
-        text += [*_in_columns(by_class), f"PSI of the classes {self.class_index:.4f}"]
+        text += table_lines(lines, (1, 2, 3))
+        text += [*([f"… {more:,} more columns"] if more > 0 else []), ""]
+        text += [*table_lines(by_class, (1, 2, 3)), f"PSI of the classes {self.class_index:.4f}"]
         for name, some in self.tokens.items():
             shares: list[tuple[str, ...]] = [(f"token of {name}", "share before", "share after")]
             shares += [(token, f"{p:.5f}", f"{q:.5f}") for token, p, q in some]
-            text += ["", *_in_columns(shares)]
+            text += ["", *table_lines(shares, (1, 2))]
         if self.left_out:
             text.append(f"not compared: {', '.join(self.left_out)}")
-        return "\n".join(text)
+        return in_lines(text)
 
     __repr__ = __str__
-
-
-def _in_columns(lines: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(line[c]) for line in lines) for c in range(len(lines[0]))]
-    return [
-        "  ".join(
-            cell.rjust(width) if 0 < c < 4 else cell.ljust(width)
-            for c, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
 
 
 def drift(

@@ -20,6 +20,7 @@ from verosim.axes.groups import plain_label
 from verosim.data.libraries import pa
 from verosim.errors import VerosimError
 from verosim.folds.scores import Confusion, Predictions, Score, Sums
+from verosim.terminal import in_lines, table_lines
 from verosim.validate.reliability import Reliability, ReliabilityBins
 
 ROWS_OF_SMALL_GROUPS = 30  # the rates of a group with fewer rows are marked
@@ -179,7 +180,7 @@ class GroupScores:
                 lines += self._lines(labels, {name: rate[:, k] for name, rate in rates.items()})
         if self.few.any():
             lines.append(f"* fewer than {ROWS_OF_SMALL_GROUPS} rows")
-        return "\n".join(lines)
+        return in_lines(lines)
 
     __repr__ = __str__
 
@@ -194,13 +195,8 @@ class GroupScores:
                 known = column[~self.few & ~np.isnan(column)]
                 gap = known.max() - known.min() if len(known) > 1 and name != "rows" else np.nan
                 cells[name].append("" if np.isnan(gap) else _number(name, gap))
-        width = max(map(len, labels))
-        widths = {name: max(map(len, [name, *column])) for name, column in cells.items()}
-        lines = ["  ".join([" " * width, *(n.rjust(widths[n]) for n in cells)])]
-        for i, label in enumerate(labels):
-            row = (column[i].rjust(widths[name]) for name, column in cells.items())
-            lines.append("  ".join([label.ljust(width), *row]).rstrip())
-        return lines
+        rows = zip(labels, *cells.values(), strict=True)
+        return table_lines([("", *cells), *rows], range(1, 1 + len(cells)))
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -42,6 +42,7 @@ from verosim.folds.scores import (
 )
 from verosim.models.opening import open_table_to_score, with_marks
 from verosim.models.unseen_values import UnseenValues
+from verosim.terminal import in_lines, table_lines
 from verosim.validate.group_scores import ByGroup, GroupScores
 from verosim.validate.reliability import Reliability, ReliabilityBins
 
@@ -65,21 +66,21 @@ class NewRows:
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows, {len(self.classes)} classes"]
-        width = max(map(len, [*self.scores, "calibration error"]))
-        lines += [f"{name.ljust(width)}  {value:.4f}" for name, value in self.scores.items()]
+        named = {name: f"{value:.4f}" for name, value in self.scores.items()}
         if self.reliability is not None:
-            lines.append(f"{'calibration error'.ljust(width)}  {self.reliability.error:.4f}")
+            named["calibration error"] = f"{self.reliability.error:.4f}"
         if self.log_density is not None:
             mean, spread = self.log_density
-            lines.append(f"{'mean log p(x)'.ljust(width)}  {mean:.4f}, deviation {spread:.4f}")
+            named["mean log p(x)"] = f"{mean:.4f}, deviation {spread:.4f}"
         if self.missing:  # they were counted
-            lines.append(f"{'missing cells'.ljust(width)}  {_shares(self.missing)}")
-            lines.append(f"{'unseen values'.ljust(width)}  {_shares(self.unseen)}")
+            named["missing cells"] = _shares(self.missing)
+            named["unseen values"] = _shares(self.unseen)
+        lines += table_lines(list(named.items()))
         for label, count in self.new_labels.items():
             lines.append(f"label {label!r} is not a class of the model: {count:,} rows")
         if self.by is not None:
-            lines += ["", str(self.by)]
-        return "\n".join(lines)
+            lines += ["", *str(self.by).split("\n")]
+        return in_lines(lines)
 
 
 def _shares(shares: dict[str, float], most: int = 5) -> str:

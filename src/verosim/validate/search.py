@@ -30,6 +30,7 @@ from verosim.folds.leave_one_out import leave_one_out
 from verosim.folds.scores import LOG_LOSS, Score
 from verosim.lazy import plotted
 from verosim.models import Inputs, Spec
+from verosim.terminal import in_lines, table_lines
 from verosim.validate.cross_validation import (
     alone,
     check_statistic_classifier,
@@ -173,17 +174,13 @@ class Search:
                 for mean, error in columns
             ]
             lines.append(cells)
-        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-        out = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
-        out[1 + self.best] += "  ← best"
+        marks = ["← best" if p == self.best else "" for p in range(-1, len(self.settings))]
+        out = table_lines([*line, mark] for line, mark in zip(lines, marks, strict=True))
         if not self.complete:
             folds = _common(self.scores[self.scoring]).shape[1]
             total = self.scores[self.scoring].shape[1]
             out.append(f"Interrupted: the scores use {folds} of {total} folds.")
-        return "\n".join(line.rstrip() for line in out)
+        return in_lines(out)
 
     __repr__ = __str__
 

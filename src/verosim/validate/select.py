@@ -35,6 +35,7 @@ from verosim.lazy import plotted
 from verosim.models import Spec, State, derive
 from verosim.models.settings import finite, one_of
 from verosim.stats import Moments
+from verosim.terminal import in_lines, in_one_line
 from verosim.validate.column_loss import HeldOutLoss, held_out_loss
 from verosim.validate.cross_validation import check_generative
 
@@ -84,7 +85,7 @@ class Step:
     def __str__(self) -> str:
         sign = "+" if self.added else "−"
         p = "" if self.p_value is None else f"  p = {self.p_value:.2g}"
-        return f"{sign} {self.column}  {self.score:.4f}{p}"
+        return in_one_line(f"{sign} {self.column}  {self.score:.4f}{p}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ class Selection:
         lines = [f"{what} {self.start:.4f}", *map(str, self.steps)]
         if not self.complete:
             lines.append("Interrupted: the selection is not complete.")
-        return "\n".join([*lines, f"kept: {', '.join(self.columns)}"])
+        return in_lines([*lines, f"kept: {', '.join(self.columns)}"])
 
     __repr__ = __str__
 

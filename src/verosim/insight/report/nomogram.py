@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,6 +33,7 @@ from verosim.insight.report.shown_numbers import LEAST_ROWS
 from verosim.insight.report.some_rows import state_of
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.settings import one_of
+from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
     import os
@@ -185,7 +185,8 @@ class Nomogram:
         path : str or path
             The file, such as "nomogram.html".
         """
-        Path(path).write_text(self.html, encoding="utf-8")
+        with whole_file(path) as file:
+            file.write(self.html.encode())
 
     def __repr__(self) -> str:
         found = self._found

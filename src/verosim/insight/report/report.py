@@ -46,6 +46,7 @@ from verosim.insight.report.some_rows import (
 )
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.settings import whole
+from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
     from verosim.estimators.base import ScoreMixin
@@ -146,7 +147,8 @@ def report(
         html = found.page(language, title or type(model).__name__, words)
     out = Path(path)
     try:
-        out.write_text(html, encoding="utf-8")
+        with whole_file(out) as file:
+            file.write(html.encode())
     except OSError as error:
         raise VerosimError(
             f"The file {str(out)!r} cannot be written: {error.strerror or error}.",

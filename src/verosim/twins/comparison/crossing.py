@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verosim.terminal import in_one_line
+
 BOOTSTRAP_DRAWS = 2000
 COVERAGE = 0.95
 
@@ -89,16 +91,17 @@ class Crossing:
         return f"{low} to {high}"
 
     def __str__(self) -> str:
-        pair = f"{self.generative} / {self.discriminative}"
+        pair = in_one_line(f"{self.generative} / {self.discriminative}")
         if self.sizes == 0:
             return f"{pair}: no size has values of both models"
         if self.ahead is None:
             return f"{pair}: no crossing, the means are equal at all sizes"
+        ahead = in_one_line(self.ahead)
         if self.size is None:
-            return f"{pair}: no crossing, {self.ahead} is better or equal at all sizes"
+            return f"{pair}: no crossing, {ahead} is better or equal at all sizes"
         several = "" if self.times == 1 else f", the last of {self.times} crossings"
         return (
-            f"{pair}: {self.ahead} is better from {_rows(self.size)} rows on "
+            f"{pair}: {ahead} is better from {_rows(self.size)} rows on "
             f"(95 % interval: {self.interval}){several}"
         )
 

@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,9 @@ from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError, listed
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, table_lines
 from verosim.twins.comparison.crossing import Crossing, crossing
+from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
     from verosim.data.frames_of_results import PandasFrame
@@ -392,12 +393,8 @@ class Comparison:
         cells = self._cells()
         if markdown:
             cells.insert(1, ["---"] * len(cells[0]))
-            return "\n".join("| " + " | ".join(line) + " |" for line in cells)
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        return "\n".join(
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in cells
-        )
+            return in_lines("| " + " | ".join(line) + " |" for line in cells)
+        return "\n".join(table_lines(cells, range(len(cells[0]))))
 
     def _cells(self) -> list[list[str]]:
         """The head of the table, and one line per size."""
@@ -415,7 +412,8 @@ class Comparison:
         return html_table(self._title(), head, rows, self._notes(), range(len(head)))
 
     def __str__(self) -> str:
-        return "\n".join([self._title(), self.table(markdown=False), *self._notes()])
+        table = self.table(markdown=False).split("\n")
+        return in_lines([self._title(), *table, *self._notes()])
 
     def _title(self) -> str:
         times = "1 repeat" if self.repeats == 1 else f"{self.repeats} repeats"
@@ -470,16 +468,9 @@ class Comparison:
             "sizes": self.sizes.tolist(),
             "values": _without_nan(self.values),
         }
-        path = Path(path)
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with open(part, "w", encoding="utf-8") as file:
-                json.dump(content, file, ensure_ascii=False, allow_nan=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        with whole_file(path) as file:
+            file.write(text.encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Comparison:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, overload
 from verosim.errors import VerosimError
 from verosim.html_table import html_table
 from verosim.lazy import plotted
+from verosim.terminal import in_lines, in_one_line, table_lines
 from verosim.validate.diagnosis.phrases import Phrase, said
 
 if TYPE_CHECKING:
@@ -141,13 +142,11 @@ class Diagnosis(Sequence[Finding]):
                 more = f"{len(these) - SHOWN} more"
                 shown.append(("", more, "", "", f"diagnosis[{name!r}] shows all of them."))
         head = ("finding", "subject", "value", "p")
-        width = [max(len(row[i]) for row in [head, *shown]) for i in range(4)]
-        lines = [self.title, _line(head, width, "reading")]
+        rows: list[tuple[str, ...]] = [(*head, "reading")]
         for row in shown:
-            first, *others = textwrap.wrap(row[4], READING_WIDTH) or [""]
-            lines.append(_line(row[:4], width, first))
-            lines += [_line(("",) * 4, width, text) for text in others]
-        return "\n".join(lines)
+            first, *others = textwrap.wrap(in_one_line(row[4]), READING_WIDTH) or [""]
+            rows += [(*row[:4], first), *(("",) * 4 + (text,) for text in others)]
+        return in_lines([self.title, *table_lines(rows, (2, 3))])
 
     __repr__ = __str__
 
@@ -170,13 +169,6 @@ class Diagnosis(Sequence[Finding]):
         """
         drawn: PlotAxes = plotted("plot_diagnosis", self, ax=ax)
         return drawn
-
-
-def _line(cells: Sequence[str], width: list[int], reading: str) -> str:
-    """One line of the table."""
-    name, subject, value, p = cells
-    start = f"{name:<{width[0]}}  {subject:<{width[1]}}  {value:>{width[2]}}  {p:>{width[3]}}"
-    return f"{start}  {reading}".rstrip()
 
 
 def _cells(found: Finding) -> tuple[str, ...]:
