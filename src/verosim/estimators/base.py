@@ -26,6 +26,7 @@ from verosim.estimators.predictions import predicted_table, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.models import derive
+from verosim.stats.hollow import check_has_sums
 from verosim.models.opening import with_marks
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class GenerativeClassifier(StatisticClassifier):
             The new fitted model.
         """
         state = self.checked_state()
+        check_has_sums(state.statistic, "with_priors")
         other = clone(self).set_params(priors=priors)
         return other.set_state(derive(other.spec(), state.current, state.schema, state.tuned))
 

@@ -68,6 +68,8 @@ def check_rule_fits(rule: Decision, statistic: Any) -> None:
     """Raise an error unless a rule belongs to the classes and columns of sums."""
     if len(rule.log_prior) != statistic.axes.size("class"):
         raise damaged("its rule does not have the classes of its sums")
+    if rule.columns.size != statistic.axes.columns.size:
+        raise damaged("its rule does not have the columns of its sums")
     check_params_fit(rule.params, statistic)
 
 
