@@ -65,7 +65,7 @@ def one_case(number: int) -> Outcome:
         warnings.simplefilter("ignore")
         try:
             return Outcome(number, name, outcome(original, data, random.Random(~number)))
-        except Exception as error:  # noqa: BLE001  what it is is the question
+        except Exception as error:  # what it is is the question
             where = " < ".join(
                 f"{Path(one.filename).stem}:{one.lineno}"
                 for one in reversed(traceback.extract_tb(error.__traceback__)[-4:])
@@ -141,7 +141,8 @@ def _predictions(model: Any, original: Original) -> None:
     p = np.asarray(model.predict_proba(original.rows))
     assert p.shape == (n, len(model.classes_)), "predict_proba has a wrong shape"
     assert np.isfinite(p).all(), "a probability is not finite"
-    assert (p >= 0).all() and (abs(p.sum(axis=1) - 1) < ROUNDING).all(), "the sum is not 1"
+    assert (p >= 0).all(), "a probability is negative"
+    assert (abs(p.sum(axis=1) - 1) < ROUNDING).all(), "the sum is not 1"
     if hasattr(model, "predict_log_proba"):
         log_p = np.asarray(model.predict_log_proba(original.rows))
         assert not np.isnan(log_p).any(), "a log-probability is NaN"

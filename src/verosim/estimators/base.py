@@ -26,8 +26,8 @@ from verosim.estimators.predictions import predicted_table, table_accuracy
 from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilities
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.models import derive
-from verosim.stats.hollow import check_has_sums
 from verosim.models.opening import with_marks
+from verosim.stats.hollow import check_has_sums
 
 if TYPE_CHECKING:
     import pyarrow as pa

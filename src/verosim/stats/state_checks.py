@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.state_checks import is_count, require, wrong_state
+from verosim.axes.state_checks import is_count, require
 from verosim.stats.forgetting import ROUNDING_OF_SQUARES
 from verosim.stats.sparse_sums import SparseSums
 
