@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from verosim.densities.features import Expansion
     from verosim.densities.terms import RowLength, Term
 
-MOST_DRAWN = 1e6  # largest mean number of tokens in a simulated text
+LONGEST_DRAWN_TEXT = 1e6  # largest mean number of tokens in a simulated text
 
 _making = ProcessLock()  # several threads score texts, and only one of them makes the table
 
@@ -190,10 +190,10 @@ class TextParams(Params):
                 texts[i] = " ".join(words[rng.random(len(words)) < mass[:, c]])
             return texts
         most = float(self.tokens.length[classes].max(initial=0.0))
-        if most > MOST_DRAWN:
+        if most > LONGEST_DRAWN_TEXT:
             raise VerosimError(
-                f"The mean number of tokens of a text must be at most {MOST_DRAWN:.0e} to draw "
-                f"samples; got {most:.1e}.",
+                "The mean number of tokens of a text must be at most "
+                f"{LONGEST_DRAWN_TEXT:.0e} to draw samples; got {most:.1e}.",
                 "Use weights of rows that are not far below 1, and fit the model again.",
             )
         lengths = rng.poisson(self.tokens.length[classes])

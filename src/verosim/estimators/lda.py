@@ -228,7 +228,14 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         params = self.checked_state().params
         shift = params.reference[2]  # (C, d)
         W = params.whitener[0]
-        weighted = np.sqrt(params.share)[:, None] * (shift @ W.T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weighted = np.sqrt(params.share)[:, None] * (shift @ W.T)
+        if not np.isfinite(weighted).all():
+            raise VerosimError(
+                "The class means are too many standard deviations apart to compute the directions "
+                "between them.",
+                "Divide the columns by constants, and fit the model again.",
+            )
         _, spread, V = np.linalg.svd(weighted, full_matrices=False)
         directions = W.T @ V.T
         largest = np.abs(directions).argmax(axis=0)

@@ -380,7 +380,7 @@ def check_parts(model: Any, fitted: dict[str, Any]) -> None:
 
 
 def _fits_linear(model: Any) -> bool:
-    decision, C = model._decision, len(model.classes_)
+    decision, C = vars(model)["_decision"], len(model.classes_)
     form = decision.params.form
     return (
         len(decision.log_prior) == C
@@ -412,8 +412,12 @@ def _fits_one_vs_one(model: Any) -> bool:
 
 
 def _fits_twin(model: Any) -> bool:
-    C, m, scores = len(model.classes_), len(model._by.names), model._decision.params
-    check_features_fit(model._by, model.model_.checked_state().statistic)
+    C, m, scores = (
+        len(model.classes_),
+        len(vars(model)["_by"].names),
+        vars(model)["_decision"].params,
+    )
+    check_features_fit(vars(model)["_by"], model.model_.checked_state().statistic)
     return (
         np.array_equal(model.classes_, model.model_.classes_)
         and scores.coef.shape == (C, m) == (C, len(scores.mean))
@@ -434,7 +438,7 @@ def _fits_calibrated(model: Any) -> bool:
 
 
 def _fits_conformal(model: Any) -> bool:
-    classes, known = model._classes, model.model_.classes_
+    classes, known = vars(model)["_classes"], model.model_.classes_
     for rule in model.rules_:
         check_rule_fits(rule, model.checked_state().statistic)
     return (
@@ -450,7 +454,7 @@ def _fits_perceptron(model: Any) -> bool:
     rows, features = model.coef_.shape
     return (
         _fits_linear(model)
-        and model._course.theta.shape == (rows, features + 1)
+        and vars(model)["_course"].theta.shape == (rows, features + 1)
         and (model.features is None) == (getattr(model, "features_", None) is None)
     )
 

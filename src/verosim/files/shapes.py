@@ -24,12 +24,12 @@ from verosim.data.tokens import WEIGHTINGS
 from verosim.stats.plain_trees import damaged
 from verosim.stats.state_checks import check_options
 
-LARGEST_PLACE = 1e200  # of rows
+FARTHEST_PLACE = 1e200  # of rows
 ROUNDING_OF_LOGS = 1e-6  # of probabilities that sum to 1
 WORST_WHITENING = 0.1
 VALUES: dict[str, Callable[[Any], Any]] = {
     "f": np.isfinite,
-    "c": lambda x: np.abs(x) <= LARGEST_PLACE,
+    "c": lambda x: np.abs(x) <= FARTHEST_PLACE,
     "n": lambda x: (x >= 0) & (x < np.inf),
     "p": lambda x: (x > 0) & (x < np.inf),
     "m": lambda x: x <= ROUNDING_OF_LOGS,

@@ -21,7 +21,7 @@ from verosim.stats.sparse_sums import SparseSums
 
 LONGEST_NGRAM = 64
 HIGH_POWERS = {"cube", "quartic", "absorbed_quartic"}  # not finite: they are not known
-LARGEST_WEIGHT = 1e300  # of all rows
+LARGEST_TOTAL_WEIGHT = 1e300  # of all rows
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -85,7 +85,7 @@ def check_sums(statistic: Any) -> None:
             budget = ROUNDING_OF_SQUARES * statistic.arrays["absorbed"]
             require((arrays[0] >= -budget).all(), f"a sum of squares in {name!r} is negative")
     require((statistic.weight >= 0).all(), "a weight is negative")
-    require(statistic.weight.sum() <= LARGEST_WEIGHT, "the weights are too large to be added")
+    require(statistic.weight.sum() <= LARGEST_TOTAL_WEIGHT, "the weights are too large to be added")
 
 
 def _check_numbers(name: str, field: Any, array: Any) -> None:
