@@ -9,6 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from verosim.bayes.rule import Rule
 from verosim.engines import map_rows
+from verosim.errors import VerosimError
 from verosim.estimators.discriminant import LDASpec, convergence, encoded_names
 from verosim.estimators.distance import signed_distance
 from verosim.estimators.gaussian import (
