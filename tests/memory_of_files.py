@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import verosim
-from tests.hostile_files import models, raw, signed
+from tests.hostile_files.mutations import raw, signed
+from tests.hostile_files.originals import models
 from verosim import VerosimError
 from verosim.stats.plain_trees import packed_tree, sizes_when_built
 from verosim.stats.tensor_files import read_tensors, tensor_file
@@ -102,7 +103,7 @@ def hostile_files() -> list[bytes]:
         for seed in range(2):
             for make in (raw, signed):
                 try:
-                    out.append(make(i, random.Random(1_000 * i + seed)))
+                    out.append(make(models()[i][0], random.Random(1_000 * i + seed)))
                 except (VerosimError, ValueError, TypeError, UnicodeError):
                     continue
     return out

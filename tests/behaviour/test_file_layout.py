@@ -16,7 +16,7 @@ import pytest
 
 import verosim
 from tests.behaviour.test_model_files import CASES, answers, assert_equal, fitted, rows_for
-from tests.hostile_files import models
+from tests.hostile_files.originals import models
 from verosim import VerosimError
 from verosim.axes import CODES_BY_NAME, Categories
 from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
@@ -113,7 +113,7 @@ AUDITED = """
 import sys, warnings
 warnings.simplefilter("ignore")
 import verosim
-from tests.hostile_files import models
+from tests.hostile_files.originals import models
 files = [data for data, _ in models()]
 for data in files:
     verosim.loads(data)

@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression as ForeignModel
 from sklearn.preprocessing import StandardScaler
@@ -27,6 +30,9 @@ from tests.behaviour.test_privacy import (
     _table,
     _without,
 )
+from tests.examples import tried_often
+from tests.fuzz.cases import Case
+from tests.fuzz.lives import live
 from verosim import LDA, NaiveBayes, OneVsRest, Perceptron, TextNB, VerosimError
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.files.models import SAVED_MODELS
@@ -411,3 +417,24 @@ def test_a_killed_saver_leaves_the_old_or_the_new_file(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_many_killed_savers_leave_the_old_or_the_new_file(tmp_path):
     killed_savers(tmp_path, 1000)
+
+
+@tried_often
+@given(st.integers(0, 10**9))
+def test_every_model_that_can_be_saved_comes_back_to_the_bit(number):
+    """Random models of the fuzz tests: rows in any order, weights, `merge`, `forget`, `decay`."""
+    case = Case.of(number)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            model = live(case.rnd, case.make, case.draw, case.family.updates, case.ledger)
+            probes = case.draw.wrap(case.draw.probes)
+            model.predict(probes)
+        except verosim.VerosimError:
+            return
+        for statistics in (True, False):
+            loaded = verosim.loads(verosim.dumps(model, statistics=statistics))
+            for method in ("predict_log_proba", "predict_proba", "decision_function"):
+                if hasattr(model, method):
+                    found, same = (getattr(one, method)(probes) for one in (model, loaded))
+                    assert np.array_equal(found, same, equal_nan=True), (case.shown(), statistics)

@@ -26,10 +26,10 @@ def path() -> Path:
 
 
 @cache
-def version() -> str:
-    """A hash of the source of verosim and of the cases."""
+def version(cases: str = "fuzz") -> str:
+    """A hash of the source of verosim and of the cases in a folder of the tests."""
     found = hashlib.sha256()
-    for folder in (ROOT / "src" / "verosim", Path(__file__).parent):
+    for folder in (ROOT / "src" / "verosim", ROOT / "tests" / cases):
         for file in sorted(folder.rglob("*.py")):
             found.update(file.read_bytes())
     return found.hexdigest()[:16]
@@ -54,11 +54,11 @@ def run_block(first: int, size: int = BLOCK) -> list[str]:
     ]
 
 
-def note(kind: str, **values: object) -> None:
+def note(kind: str, cases: str = "fuzz", **values: object) -> None:
     """Add one line to the journal."""
     path().parent.mkdir(parents=True, exist_ok=True)
     with path().open("a") as file:  # one short write: several workers can share the file
-        file.write(json.dumps({"kind": kind, "version": version(), **values}) + "\n")
+        file.write(json.dumps({"kind": kind, "version": version(cases), **values}) + "\n")
 
 
 def report() -> str:

@@ -311,6 +311,9 @@ class CappedCategories(Categories):
             )
         for hashes in frequent:
             require(all(is_count(one, 0, 1 << 64) for one in hashes), "a hash is not a number")
+        for rank in last:
+            known = rank is None or (len(rank) == 2 and is_count(rank[0], 0, 1))
+            require(known and (rank is None or is_count(rank[1], 0, 1 << 64)), "a rank is wrong")
         return cls(
             (tuple(texts) for texts in values),
             tuple(caps),

@@ -118,8 +118,11 @@ class CellCodes(Codes):
         require(len(maps) == d * CELLS, "the codes of cells have a wrong length")
         require(all(len(one) == d for one in (cells, *listed)), "its columns differ in number")
         require(len(widths) == sum(sizes), "it does not have one width per code")
+        require(np.isfinite(np.array(widths, dtype=float)).all(), "a width is not finite")
         table = np.frombuffer(maps, dtype=np.uint8).reshape(d, CELLS).copy()
-        require((table.max(axis=1) < np.array(sizes, dtype=int)).all(), "a cell has no code")
+        for map_, size, count in zip(table, sizes, cells, strict=True):
+            known = len(np.union1d(map_[:count], size - 1)) == size > map_.max()
+            require(known, "a column has a code without a cell, or a cell without a code")
         return cls(
             table, np.array(sizes), np.array(widths, dtype=float), np.array(cells),
             np.array(listed[0]) if listed else None,

@@ -112,6 +112,10 @@ class ContextCodes(Codes):
             require(whole, "a parent is not a number")
             check_whole(one, 0, d - 1, "a parent is not a column")
             require(len(one) <= MOST_PARENTS and j not in one, "a column has wrong parents")
+        left = set(range(d))
+        while first := {j for j in left if not left.intersection(parents[j])}:
+            left -= first
+        require(not left, "a column is among the parents of its parents")
         column = keys >> np.int64(COLUMN_SHIFT)
         check_whole(column, 0, d - 1, "a context is not of a column")
         require((keys & np.int64(CELLS - 1) < codes.sizes[column]).all(), "a context has no code")

@@ -41,7 +41,7 @@ def check_label_type(dtype: Any) -> None:
     require(isinstance(dtype, str), "its labels have no type")
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # numpy evaluates some parts of the text
         raise wrong_state("its labels have an unknown type") from None
     plain = found.kind in "biufMmO" or (
         found.kind in "US" and found.itemsize <= 4 * LONGEST_STORED_LABEL

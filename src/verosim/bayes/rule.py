@@ -19,7 +19,7 @@ from verosim.axes import CodedColumns, Columns
 from verosim.data import Documents, Parts, SparseRows
 from verosim.densities import ClassScores, Params
 from verosim.engines import map_rows
-from verosim.errors import VerosimWarning, warn
+from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.kernels.constants import IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
@@ -236,6 +236,14 @@ class Decision:
         with np.errstate(over="ignore", invalid="ignore"):
             scores = score(block, out)
         self.params.check(block, scores, self.columns, start)
+        lost = (np.isnan(scores) | (scores == np.inf)).any(axis=1)
+        if lost.any():
+            raise VerosimError(
+                f"The scores of row {start + int(np.flatnonzero(lost)[0])} are too large to be "
+                "computed.",
+                "Use smaller numbers in this row, or fit the model again on numbers of a usual "
+                "size.",
+            )
 
     def _warn_of_impossible(self, X: CheckedRows, rows: np.ndarray) -> None:
         """Warn of rows with probability 0 in every class, with the cell of the first one."""

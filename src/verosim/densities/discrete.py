@@ -121,7 +121,7 @@ class CodeParams(Params):
             at = np.flatnonzero(classes == c)
             for j in range(len(first) - 1):
                 share = mass[first[j] : first[j + 1], c]
-                if len(share):
+                if share.sum() > 0:
                     drawn[at, j] = first[j] + rng.choice(len(share), len(at), p=share / share.sum())
         return self.values(drawn, rng)
 

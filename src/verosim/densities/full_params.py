@@ -194,7 +194,7 @@ class FullParams(Located):
         out = np.zeros_like(self.whitener)
         at = np.ix_(np.flatnonzero(self.used), np.flatnonzero(self.used))
         for c, W in enumerate(self.whitener):
-            out[c][at] = np.linalg.inv(W[at])
+            out[c][at] = _solved(W[at], np.eye(len(at[0])))
         return out
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -327,11 +327,22 @@ class FullParams(Located):
             rows, filled = out[np.ix_(at, seen)], np.zeros((len(at), len(hidden)))
             for c in np.flatnonzero(log_prior > -np.inf).tolist():
                 sigma = self.covariance_[0 if self.shared else c]
-                B = np.linalg.solve(sigma[np.ix_(seen, seen)], sigma[np.ix_(seen, hidden)]).T
+                B = _solved(sigma[np.ix_(seen, seen)], sigma[np.ix_(seen, hidden)]).T
                 z = (rows - self.pivot[c, seen]) - self.offset[c, seen]
                 filled += posterior[at, c, None] * (shift[c, hidden] + z @ B.T)
             out[np.ix_(at, hidden)] = pivot[hidden] + filled
         return out
+
+
+def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The solution of linear equations; an error if a covariance is singular."""
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError as error:
+        raise VerosimError(
+            "The covariance of a class is singular, so it has no inverse.",
+            "Use shrinkage or a larger floor, and fit the model again.",
+        ) from error
 
 
 def make_params(

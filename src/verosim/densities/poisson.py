@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from verosim.densities.leave_one_out import Scorer
     from verosim.densities.terms import Term
 
+LARGEST_DRAWN_RATE = 1e15  # largest rate of which counts are drawn
 LEAST_RATE = 1e-10  # smallest rate, as a share of the mean of the column; needed if α = 0
 
 
@@ -68,6 +69,13 @@ class PoissonParams(Params):
         return np.where(np.isnan(x), 0.0, parts)
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        largest = self.rate[classes].max(initial=0.0)
+        if largest > LARGEST_DRAWN_RATE:
+            raise VerosimError(
+                f"A rate must be at most {LARGEST_DRAWN_RATE:.0e} to draw samples; got "
+                f"{largest:.1e}.",
+                "Divide the counts by a constant and fit the model again.",
+            )
         return rng.poisson(self.rate[classes]).astype(np.float64)
 
     @property

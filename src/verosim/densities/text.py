@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from verosim.densities.features import Expansion
     from verosim.densities.terms import RowLength, Term
 
+LONGEST_DRAWN_TEXT = 1e6  # largest mean number of tokens in a simulated text
+
 _making = ProcessLock()  # several threads score texts, and only one of them makes the table
 
 
@@ -187,9 +189,19 @@ class TextParams(Params):
             for i, c in enumerate(classes.tolist()):
                 texts[i] = " ".join(words[rng.random(len(words)) < mass[:, c]])
             return texts
+        most = float(self.tokens.length[classes].max(initial=0.0))
+        if most > LONGEST_DRAWN_TEXT:
+            raise VerosimError(
+                "The mean number of tokens of a text must be at most "
+                f"{LONGEST_DRAWN_TEXT:.0e} to draw samples; got {most:.1e}.",
+                "Use weights of rows that are not far below 1, and fit the model again.",
+            )
         lengths = rng.poisson(self.tokens.length[classes])
         for c in np.unique(classes).tolist():
             upto = np.cumsum(mass[:, c])
+            if not upto[-1:].sum() > 0:  # a class without tokens has empty texts
+                texts[classes == c] = ""
+                continue
             for i in np.flatnonzero(classes == c).tolist():
                 drawn = np.searchsorted(upto, rng.random(lengths[i]) * upto[-1], side="right")
                 texts[i] = " ".join(words[drawn])

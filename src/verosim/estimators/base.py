@@ -27,6 +27,7 @@ from verosim.estimators.score_mixin import NotFitted, ScoreMixin, has_probabilit
 from verosim.estimators.statistic_classifier import StatisticClassifier
 from verosim.models import derive
 from verosim.models.opening import with_marks
+from verosim.stats.hollow import check_has_sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +67,7 @@ class GenerativeClassifier(StatisticClassifier):
             The new fitted model.
         """
         state = self.checked_state()
+        check_has_sums(state.statistic, "with_priors")
         other = clone(self).set_params(priors=priors)
         return other.set_state(derive(other.spec(), state.current, state.schema, state.tuned))
 

@@ -9,6 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from verosim.bayes.rule import Rule
 from verosim.engines import map_rows
+from verosim.errors import VerosimError
 from verosim.estimators.discriminant import LDASpec, convergence, encoded_names
 from verosim.estimators.distance import signed_distance
 from verosim.estimators.gaussian import (
@@ -228,7 +229,14 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
         params = self.checked_state().params
         shift = params.reference[2]  # (C, d)
         W = params.whitener[0]
-        weighted = np.sqrt(params.share)[:, None] * (shift @ W.T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weighted = np.sqrt(params.share)[:, None] * (shift @ W.T)
+        if not np.isfinite(weighted).all():
+            raise VerosimError(
+                "The class means are too many standard deviations apart to compute the directions "
+                "between them.",
+                "Divide the columns by constants, and fit the model again.",
+            )
         _, spread, V = np.linalg.svd(weighted, full_matrices=False)
         directions = W.T @ V.T
         largest = np.abs(directions).argmax(axis=0)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from verosim.axes import Axes, Columns
+from verosim.axes import Axes, CellCodes, Columns
+from verosim.axes.contexts import ContextCodes
 from verosim.bayes.rule import Decision
 from verosim.data.adapters import open_table
 from verosim.data.schema import Schema
@@ -62,12 +63,16 @@ def _check_same_layout(plan: Any, statistic: Any) -> None:
     same &= plan.block_columns == statistic.block_columns
     if not same or plan.sums_of != statistic.sums_of:
         raise damaged("its sums do not have the columns of its schema")
+    if isinstance(mine.codes, CellCodes | ContextCodes):
+        mine.codes.union(theirs.codes, mine.columns)  # an error if bins or parents differ
 
 
 def check_rule_fits(rule: Decision, statistic: Any) -> None:
     """Raise an error unless a rule belongs to the classes and columns of sums."""
     if len(rule.log_prior) != statistic.axes.size("class"):
         raise damaged("its rule does not have the classes of its sums")
+    if rule.columns.size != statistic.axes.columns.size:
+        raise damaged("its rule does not have the columns of its sums")
     check_params_fit(rule.params, statistic)
 
 

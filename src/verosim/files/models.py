@@ -9,16 +9,18 @@ decision rule follows from them when the file is read. A file cannot set other a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.axes import Columns
+from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
 from verosim.densities.base import LinearForm
@@ -27,6 +29,7 @@ from verosim.files.compact import with_codes, without_codes
 from verosim.files.fits import fits
 from verosim.files.layout import check_features_fit, check_rule_fits, check_sums_fit
 from verosim.files.named_classes import NamedClasses
+from verosim.files.shapes import are_distinct, check_estimates, check_shapes, sizes_of
 from verosim.models import Spec, State, derive
 from verosim.stats import Statistic
 from verosim.stats.codec import DATA_ERRORS
@@ -83,8 +86,17 @@ NOT_ALWAYS = {  # attributes that depend on the settings or on the rows
     "feature_names_in_", "loss_curve_", "norm_curve_", "_seen", "_rate", "objective_", "gap_",
     "n_iter_", "regularisation_", "pairwise_indices_",
 }  # fmt: skip
+# What `fit` chose, which is not one number or text
+TUNED: dict[str, dict[str, str]] = {
+    "MDA": {"found": "FoundMixture"},
+    "Pool": {"members": "Expert", "mixing": "Mixing", "report": "Candidates"},
+    "TextPool": {"members": "Expert", "mixing": "Mixing", "report": "Candidates"},
+}
+MAP_NAMES = {"PolynomialMap": "polynomial", "FourierMap": "fourier"}
 # The parameters that `predict` reads. Others are checked when a model is fitted.
-PREDICTING: dict[str, dict[str, Any]] = {"Reject": {"confidence": float | None}}
+PREDICTING: dict[str, dict[str, Any]] = {
+    "Reject": {"confidence": float | None}, "LDA": {"n_components": int | None},
+}  # fmt: skip
 
 
 @cache
@@ -184,7 +196,8 @@ def model_tree(model: Any, statistics: bool) -> dict[str, Any]:
         is_code = callable(value) or hasattr(value, "fit")
         if is_code and not SAVED_MODELS.has(type(value)):
             raise foreign(value, f"The parameter {name} of {kind.__name__}")
-    fitted = {name: value for name, value in vars(model).items() if name not in params}
+    left_out = {*params, "_metadata_request"}  # how scikit-learn passes weights on at the fit
+    fitted = {name: value for name, value in vars(model).items() if name not in left_out}
     if "state_" in fitted:
         fitted["state_"] = _saved_state(model, statistics)
     if name_ in ("OneVsRest", "OneVsOne"):
@@ -287,12 +300,11 @@ def _restore(model: Any, name: str, fitted: dict[str, Any]) -> None:
     form = fitted.pop("scores_", None) if name == "Twin" else None
     if name == "Perceptron" and fitted.get("features_") is not None:
         from verosim.files.feature_maps import built_map
-        from verosim.twins.features import is_named_map
 
         size = fitted["coef_"].shape[1]
-        fitted["features_"] = built_map(fitted["features_"], fitted["n_features_in_"], size)
-        if not is_named_map(model.features) or model.features is None:
+        if model.features != MAP_NAMES[type(fitted["features_"]).__name__]:
             raise damaged("Perceptron has features that its settings do not name")
+        fitted["features_"] = built_map(fitted["features_"], fitted["n_features_in_"], size)
     vars(model).update(fitted)
     if saved is not None:
         _set_state(model, saved)
@@ -315,6 +327,21 @@ def _restore(model: Any, name: str, fitted: dict[str, Any]) -> None:
 def _set_state(model: Any, saved: SavedState) -> None:
     """Set the state of a classifier with sums."""
     tuned = saved.tuned
+    known = TUNED.get(type(model).__name__, {})
+    for name, value in tuned.items():
+        values = value if name == "members" and isinstance(value, tuple) else [value]
+        kinds = {type(one).__name__ for one in values}
+        plain = isinstance(value, bool | int | str) or (
+            isinstance(value, float) and isfinite(value)
+        )
+        if kinds != {known[name]} if name in known else not plain:
+            raise damaged(f"{name!r} of {type(model).__name__} has a wrong type")
+    if tuned.keys() & known.keys() and known.keys() - tuned.keys():
+        raise damaged(f"what {type(model).__name__} has chosen is not complete")
+    if "mixing" in known:
+        names = [expert.name for expert in tuned["members"]]
+        if len(set(names)) < len(names) or not set(tuned["mixing"].names) <= set(names):
+            raise damaged(f"the weights of {type(model).__name__} are not those of its experts")
     if "members" in tuned:  # the settings of a pool contain its members
         vars(model)["state_"] = State(None, saved.statistic, saved.schema, None, tuned)  # type: ignore[arg-type]
     model.set_state(restored_state(model.spec(), saved))
@@ -328,7 +355,10 @@ def restored_state(spec: Spec, saved: SavedState) -> State:
         sums = with_codes(sums, saved.rule.params)
     check_sums_fit(resolved, sums, schema)
     if saved.rule is None:
-        return derive(spec, sums, schema, tuned, streaming=True, quiet=True)
+        state = derive(spec, sums, schema, tuned, streaming=True, quiet=True)
+        if state.made is not None:
+            check_estimates(state.made)
+        return state
     check_rule_fits(saved.rule, sums)
     return State(resolved, sums, schema, saved.rule, tuned)
 
@@ -341,36 +371,99 @@ def _has_map(model: Any) -> bool:
 def check_parts(model: Any, fitted: dict[str, Any]) -> None:
     """Raise an error unless the fitted attributes fit each other."""
     name = type(model).__name__
-    ok = True
-    if name in LINEAR_MODELS and "_decision" in fitted:
-        decision, C = fitted["_decision"], len(model.classes_)
-        scores = decision.params
-        ok = (
-            len(decision.log_prior) == C
-            and model.coef_.shape == scores.form.coef.shape
-            and len(scores.form.bias) in ((1, 2) if C == 2 else (C,))
-            and decision.columns.size == scores.form.coef.shape[1]
-            and (_has_map(model) or model.n_features_in_ == scores.form.coef.shape[1])
-        )
-    elif name == "OneVsRest" and "estimators_" in fitted:
-        C = len(model.classes_)
-        ok = len(model.estimators_) == (1 if C == 2 else C) and all(
-            SAVED_MODELS.has(type(one)) for one in model.estimators_
-        )
-    elif name == "OneVsOne" and "estimators_" in fitted:
-        C = len(model.classes_)
-        ok = len(model.estimators_) == C * (C - 1) // 2 and all(
-            SAVED_MODELS.has(type(one)) for one in model.estimators_
-        )
-    elif "model_" in fitted:
-        ok = SAVED_MODELS.has(type(fitted["model_"]))
-        sums = fitted["model_"].checked_state().statistic
-        if name == "Conformal":
-            for rule in model.rules_:
-                check_rule_fits(rule, sums)
-            ok &= len(model.scores_) == max(len(model.rules_), 1)
-        elif name == "Twin" and "_by" in fitted:
-            check_features_fit(fitted["_by"], sums)
-            ok &= model.coef_.shape[1] == len(fitted["_by"].names)
-    if not ok:
+    if not fitted:
+        return
+    check_shapes(model, fitted)
+    inside = fitted.get("model_")
+    ok = inside is None or (SAVED_MODELS.has(type(inside)) and hasattr(inside, "classes_"))
+    ok &= are_distinct(fitted.get("classes_", np.empty(0)))
+    if not ok or not PARTS_FIT.get(name, lambda model: True)(model):
         raise damaged(f"the parts of {name} do not fit each other")
+
+
+def _fits_linear(model: Any) -> bool:
+    decision, C = vars(model)["_decision"], len(model.classes_)
+    form = decision.params.form
+    return (
+        len(decision.log_prior) == C
+        and model.coef_.shape == form.coef.shape
+        and len(form.bias) in ((1, 2) if C == 2 else (C,))
+        and decision.columns.size == form.coef.shape[1]
+        and (_has_map(model) or model.n_features_in_ == form.coef.shape[1])
+    )
+
+
+def _fit_binary(model: Any, functions: int) -> bool:
+    """Whether the models of pairs of classes, or of one class and the rest, have two classes."""
+    return len(model.estimators_) == functions and all(
+        SAVED_MODELS.has(type(one))
+        and len(getattr(one, "classes_", ())) == 2
+        and one.n_features_in_ == model.n_features_in_
+        for one in model.estimators_
+    )
+
+
+def _fits_one_vs_rest(model: Any) -> bool:
+    C = len(model.classes_)
+    return _fit_binary(model, 1 if C == 2 else C)
+
+
+def _fits_one_vs_one(model: Any) -> bool:
+    C = len(model.classes_)
+    return _fit_binary(model, C * (C - 1) // 2)
+
+
+def _fits_twin(model: Any) -> bool:
+    C, m, scores = (
+        len(model.classes_),
+        len(vars(model)["_by"].names),
+        vars(model)["_decision"].params,
+    )
+    check_features_fit(vars(model)["_by"], model.model_.checked_state().statistic)
+    return (
+        np.array_equal(model.classes_, model.model_.classes_)
+        and scores.coef.shape == (C, m) == (C, len(scores.mean))
+        and model.coef_.shape == (1 if C == 2 else C, m)
+    )
+
+
+def _fits_calibrated(model: Any) -> bool:
+    C, params = len(model.model_.classes_), model.model_.checked_state().params
+    sizes = sizes_of(model.map_)
+    columns = sum(len(one) for _, one in params.column_parts(model.rule().columns))
+    knots = getattr(model.map_, "knots", None)
+    return (
+        sizes.get("C", C) == C
+        and sizes.get("d", columns) == columns
+        and (knots is None or len(knots) == C)
+    )
+
+
+def _fits_conformal(model: Any) -> bool:
+    classes, known = vars(model)["_classes"], model.model_.classes_
+    for rule in model.rules_:
+        check_rule_fits(rule, model.checked_state().statistic)
+    return (
+        classes.dtype == union_of_labels(classes, known).dtype
+        and np.array_equal(classes, union_of_labels(classes, known))
+        and len(model.scores_) == max(len(model.rules_), 1)
+        and all(len(one) in (1, len(classes)) for one in model.scores_)
+        and len({len(one) for one in model.scores_}) == 1
+    )
+
+
+def _fits_perceptron(model: Any) -> bool:
+    rows, features = model.coef_.shape
+    return (
+        _fits_linear(model)
+        and vars(model)["_course"].theta.shape == (rows, features + 1)
+        and (model.features is None) == (getattr(model, "features_", None) is None)
+    )
+
+
+# What must be true of the fitted attributes, in addition to their shapes
+PARTS_FIT: dict[str, Callable[[Any], bool]] = {
+    "LogisticRegression": _fits_linear, "LinearSVM": _fits_linear, "Perceptron": _fits_perceptron,
+    "OneVsRest": _fits_one_vs_rest, "OneVsOne": _fits_one_vs_one, "Twin": _fits_twin,
+    "Calibrated": _fits_calibrated, "Conformal": _fits_conformal,
+}  # fmt: skip

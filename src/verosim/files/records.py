@@ -19,7 +19,7 @@ from verosim.errors import VerosimError
 from verosim.files.compact import Covariances, compact
 from verosim.files.fits import fits
 from verosim.files.named_classes import NamedClasses
-from verosim.files.shapes import check_shapes
+from verosim.files.shapes import check_estimates, check_shapes
 from verosim.stats.codec import DATA_ERRORS
 from verosim.stats.plain_trees import damaged
 
@@ -156,10 +156,10 @@ def built_record(name: str, values: Any) -> Any:
             raise damaged(f"the field {field!r} of {name} has a wrong type")
     try:
         out = kind(**values)
-        check_shapes(out)
+        check_shapes(out, known)
         if isinstance(out, Covariances):
             out = out.complete()
-            check_shapes(out)
+            check_estimates(out)
     except VerosimError:
         raise
     except DATA_ERRORS as error:

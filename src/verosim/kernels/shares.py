@@ -7,6 +7,7 @@ import numpy as np
 from verosim.kernels._compile import exact
 from verosim.kernels.constants import STRETCH, U1
 
+LARGEST_SPLIT = 1e290  # larger values have no room for the unit
 SMALL = 64  # whole counts below this number have their logarithm computed only once
 
 
@@ -39,24 +40,44 @@ def log_shares(count, alpha, out, total):
 
 
 @exact
+def _sum_in_any_order(values, least):
+    """Σ_t max(values_t, least), with the same bits for every order of the values.
+
+    Each value is divided into a multiple of a unit, a multiple of a unit that is 2⁻⁵⁰/n times
+    smaller, and a rest that is too small to matter. Sums of multiples of one unit are exact. Adding
+    and subtracting 1.5 powers of two rounds to a multiple of the unit.
+    Reference: Demmel & Nguyen (2013), Fast reproducible floating-point summation, ARITH 21.
+    """
+    largest = 0.0
+    for t in range(np.uint64(values.size)):
+        largest = max(largest, abs(values[t]))
+    if largest == 0.0 or largest > LARGEST_SPLIT:
+        return values.sum()
+    room = math.ceil(math.log2(4.0 * values.size)) + 1.0
+    coarse = 1.5 * 2.0 ** (math.ceil(math.log2(largest)) + room)
+    fine = coarse * 2.0 ** (room - 52.0)
+    whole = rest = 0.0
+    for t in range(np.uint64(values.size)):
+        x = max(values[t], least)
+        multiple = (x + coarse) - coarse
+        whole += multiple
+        rest += ((x - multiple) + fine) - fine
+    return whole + rest
+
+
+@exact
 def log_token_shares(indptr, codes, sums, alpha, out, total):
     """out (K, ≥ C) = `log_shares` of the sums of C classes, most of which are zero.
 
-    The sums of class c are at indptr[c] … indptr[c + 1], and total (C,) becomes their sum.
+    The sums of class c are at indptr[c] … indptr[c + 1], and total (C,) becomes their sum. The
+    order of the sums of a class depends on the order of the rows, and the result does not.
     """
     K, C = out.shape[0], indptr.size - 1
     norms = np.zeros(C)
     for c in range(C):
-        part = raw = 0.0
-        first, last = np.uint64(indptr[c]), np.uint64(indptr[c + 1])
-        for t in range(first, last):
-            part += max(sums[t], 0.0)
-            raw += sums[t]
-            if t % STRETCH == STRETCH - 1 or t == last - U1:
-                norms[c] += part
-                total[c] += raw
-                part = raw = 0.0
-        norms[c] = math.log(norms[c] + alpha * K)
+        own = sums[indptr[c] : indptr[c + 1]]
+        total[c] = _sum_in_any_order(own, -np.inf)
+        norms[c] = math.log(_sum_in_any_order(own, 0.0) + alpha * K)
     logs = np.log(np.arange(SMALL) + alpha)
     for k in range(np.uint64(K)):
         for c in range(np.uint64(C)):

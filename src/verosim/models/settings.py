@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,8 @@ def same(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
     try:
         return bool(np.array_equal(a, b))
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
 """Checks of sums that come from outside, such as a file: are they sums of some rows?
 
-    rows ≥ 0,   weights ≥ 0 and finite,   S = Sᵀ,   S_jj ≥ −10⁻⁶ absorbed_j
+    rows ≥ 0,   weights ≥ 0, their sum ≤ 10³⁰⁰,   S = Sᵀ,   S_jj ≥ −10⁻⁶ absorbed_j
 
 S are sums of products of columns. Their diagonal is a sum of squares. Rounding and forgotten rows
 can move it below zero by no more than a share of `absorbed_j`, the largest value that it ever had,
@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from verosim.axes.state_checks import is_count, require, wrong_state
+from verosim.axes.state_checks import is_count, require
 from verosim.stats.forgetting import ROUNDING_OF_SQUARES
 from verosim.stats.sparse_sums import SparseSums
 
 LONGEST_NGRAM = 64
+HIGH_POWERS = {"cube", "quartic", "absorbed_quartic"}  # not finite: they are not known
+LARGEST_TOTAL_WEIGHT = 1e300  # of all rows
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -82,8 +84,8 @@ def check_sums(statistic: Any) -> None:
         elif name == "square":
             budget = ROUNDING_OF_SQUARES * statistic.arrays["absorbed"]
             require((arrays[0] >= -budget).all(), f"a sum of squares in {name!r} is negative")
-    if (statistic.weight < 0).any():
-        raise wrong_state("a weight is negative")
+    require((statistic.weight >= 0).all(), "a weight is negative")
+    require(statistic.weight.sum() <= LARGEST_TOTAL_WEIGHT, "the weights are too large to be added")
 
 
 def _check_numbers(name: str, field: Any, array: Any) -> None:
@@ -93,9 +95,9 @@ def _check_numbers(name: str, field: Any, array: Any) -> None:
     elif field.kind == "pivot":
         require(not np.isinf(values).any(), f"a number in {name!r} is infinite")
     elif field.kind == "peak":
-        known = np.isfinite(values) | (name == "absorbed_quartic")  # infinite: it is not known
-        require((known & (values >= 0)).all(), f"a number in {name!r} is negative or not finite")
-    else:
+        known = np.isfinite(values) | (name in HIGH_POWERS)
+        require((known & ~(values < 0)).all(), f"a number in {name!r} is negative or not finite")
+    elif name not in HIGH_POWERS:
         require(np.isfinite(values).all(), f"a number in {name!r} is not finite")
 
 
