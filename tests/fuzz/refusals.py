@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from math import log10
 from typing import TYPE_CHECKING
 
+from tests.fuzz.whole_numbers import is_held
+
 if TYPE_CHECKING:
     from tests.fuzz.cases import Case
 
@@ -45,7 +47,14 @@ def cancelled(case: Case) -> bool:
     return case.ledger.forgot and max(weights) > 1e8 * min(weights)
 
 
+def lost(case: Case) -> bool:
+    """Whether a double does not hold one of the numbers."""
+    every = [row.cells for row in case.draw.rows] + case.draw.probes
+    return not all(is_held(cell) for row in every for cell in row)
+
+
 KNOWN: list[tuple[str, str, Callable[[Case], bool]]] = [
+    ("number not held", r"is not a whole number that a double holds exactly", lost),
     ("value too large", r"contains infinity or a value too large", large),
     ("squares too small", r"squares are too small for floating-point", tiny),
     ("squares too large", r"squares are too large for floating-point", large),
